@@ -1,0 +1,43 @@
+# Two commands do everything on a machine with Python 3.11 or newer: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check lint types layers docs bench clean
+
+demo: $(STAMP)
+	$(BIN)/ldpsql demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: lint types layers docs test
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+layers: $(STAMP)
+	$(BIN)/lint-imports
+
+docs: $(STAMP)
+	$(BIN)/python -m ldpsql.cli.reference --check
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+$(STAMP): pyproject.toml requirements.lock
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12')"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,24 @@
+"""Run the measurements, print Markdown: `python -m benchmarks [speed|statistics|real]`."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import real_data, speed, statistics
+from benchmarks.tables import machine
+
+PARTS = {"speed": speed.run, "statistics": statistics.run, "real": real_data.run}
+
+
+def main(names: list[str]) -> None:
+    unknown = set(names) - set(PARTS)
+    if unknown:
+        sys.exit(f"no such part: {min(unknown)}; there are {', '.join(PARTS)}")
+    print(f"Measured on {machine()}.")
+    for name in names or PARTS:
+        print()
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,170 @@
+"""Speed, as ratios against the least that the same job can cost, both measured in one run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from itertools import count
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.tables import print_table
+from benchmarks.timing import Pair, side_by_side
+from ldpsql.client import OsEntropy
+from ldpsql.client.table import randomize
+from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.engine.session import Session
+from ldpsql.survey import Survey
+
+PEOPLE = 1_000_000
+REPORTS = 3_200_000
+SURVEY = """
+[survey]
+table = "app"
+epsilon = "2"
+mechanism = "hio"
+[dimension.age]
+type = "int"
+domain = [18, 90]
+[dimension.education]
+type = "int"
+domain = [1, 16]
+"""
+QUESTION = "SELECT COUNT(*) FROM app WHERE age BETWEEN {} AND {} AND education >= {}"
+
+
+def people(number: int) -> pa.Table:
+    """Made-up records of the survey above."""
+    random = np.random.default_rng(1)
+    age = np.clip(random.normal(42, 14, number), 18, 90).astype(np.int64)
+    return pa.table({"age": age, "education": random.integers(1, 17, number)})
+
+
+def run() -> None:
+    """Print the table of ratios."""
+    survey = Survey.from_toml(SURVEY)
+    raw = people(REPORTS)
+    with tempfile.TemporaryDirectory() as folder:
+        reports = Path(folder) / "reports.parquet"
+        pq.write_table(randomize(survey, raw), reports)
+        rows = [
+            ("randomize 1 M people, HIO, d = 2", "numpy draws as many uniforms", 15, _randomize()),
+            ("ingest 3.2 M reports", "DuckDB loads the Parquet file", 2, _ingest(reports)),
+            ("refresh the histogram", "a bare GROUP BY", 2, _refresh(reports)),
+            ("warm range query", "DuckDB on the raw table", 1, _query(reports, raw, warm=True)),
+            (
+                "range query, other bounds",
+                "DuckDB on the raw table",
+                "-",
+                _query(reports, raw, warm=False),
+            ),
+            ('cold `ldpsql "SELECT ..."`', "importing its libraries", 1.5, _cold(reports)),
+        ]
+    print_table(
+        "Speed",
+        ("job", "against", "goal", "ratio", "ours (ms)", "other (ms)"),
+        (
+            (job, against, goal, f"{p.ratio:.2f}", f"{p.ours * 1e3:.1f}", f"{p.other * 1e3:.1f}")
+            for job, against, goal, p in rows
+        ),
+    )
+
+
+def _randomize() -> Pair:
+    """The device's code on arrays, against one numpy uniform per word of entropy drawn."""
+    survey = Survey.from_toml(SURVEY)
+    design = survey.design
+    table = people(PEOPLE)
+    codes = np.stack([np.asarray(table["age"]) - 18, np.asarray(table["education"]) - 1], axis=1)
+    drawn = _Counting()
+    design.randomize(codes, drawn)
+    random = np.random.default_rng(0)
+    return side_by_side(
+        lambda: design.randomize(codes, OsEntropy()), lambda: random.random(drawn.total), runs=5
+    )
+
+
+class _Counting:
+    """Counts the words that a randomization takes."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._source = OsEntropy()
+
+    def words(self, count: int) -> np.ndarray:
+        self.total += count
+        return self._source.words(count)
+
+
+def _ingest(reports: Path) -> Pair:
+    folder, number = reports.parent, count()
+
+    def ours() -> None:
+        with DuckDBStore.open(folder / f"ours{next(number)}.duckdb", read_only=False) as store:
+            store.ingest([reports])
+
+    def other() -> None:
+        with duckdb.connect(str(folder / f"other{next(number)}.duckdb")) as connection:
+            connection.execute(f"CREATE TABLE reports AS SELECT * FROM '{reports}'")
+
+    return side_by_side(ours, other, runs=5)
+
+
+def _refresh(reports: Path) -> Pair:
+    with (
+        DuckDBStore.open(reports.parent / "refresh.duckdb", read_only=False) as store,
+        duckdb.connect(str(reports.parent / "bare.duckdb")) as bare,
+    ):
+        store.ingest([reports])
+        bare.execute(f"CREATE TABLE reports AS SELECT * FROM '{reports}'")
+        sql = "CREATE OR REPLACE TABLE histogram AS SELECT *, count(*) n FROM reports GROUP BY ALL"
+        return side_by_side(lambda: store.refresh("app"), lambda: bare.execute(sql))
+
+
+def _query(reports: Path, raw: pa.Table, *, warm: bool) -> Pair:
+    """The same question again (warm), or each time with bounds not asked before."""
+    random = np.random.default_rng(5)
+    folder = Path(tempfile.mkdtemp(dir=reports.parent))
+
+    def question() -> str:
+        if warm:
+            return QUESTION.format(30, 45, 9)
+        low = int(random.integers(18, 60))
+        return QUESTION.format(low, low + int(random.integers(5, 30)), int(random.integers(2, 16)))
+
+    with (
+        DuckDBStore.open(folder / "app.duckdb", read_only=False) as store,
+        duckdb.connect(str(folder / "raw.duckdb")) as exact,
+    ):
+        store.ingest([reports])
+        exact.register("people", raw)
+        exact.execute("CREATE TABLE app AS SELECT * FROM people")
+        session = Session(store)
+        return side_by_side(
+            lambda: session.execute(question()),
+            lambda: exact.execute(question()).fetchall(),
+            runs=25,
+        )
+
+
+def _cold(reports: Path) -> Pair:
+    """Whole processes, on a database of a million reports."""
+    database = reports.parent / "cold.duckdb"
+    survey = Survey.from_toml(SURVEY)
+    with DuckDBStore.open(database, read_only=False) as store:
+        store.ingest_table(randomize(survey, people(PEOPLE)), survey)
+    command = Path(sys.executable).parent / "ldpsql"
+    imports = "import duckdb, sqlglot, numpy, pyarrow"
+    return side_by_side(
+        lambda: _process(str(command), "--db", str(database), QUESTION.format(30, 45, 9)),
+        lambda: _process(sys.executable, "-c", imports),
+    )
+
+
+def _process(*arguments: str) -> None:
+    subprocess.run(arguments, check=True, capture_output=True)

@@ -1,0 +1,77 @@
+"""SQL over data that nobody but its owner ever saw.
+
+Names are loaded when they are first used, so that importing the device's half
+(`ldpsql.client`) brings in numpy and nothing heavier.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldpsql.dbapi import (
+        Connection,
+        Cursor,
+        apilevel,
+        connect,
+        paramstyle,
+        threadsafety,
+    )
+    from ldpsql.errors import (
+        DatabaseError,
+        DataError,
+        Error,
+        IntegrityError,
+        InterfaceError,
+        InternalError,
+        NotSupportedError,
+        OperationalError,
+        ProgrammingError,
+    )
+    from ldpsql.survey import Survey
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Connection",
+    "Cursor",
+    "DataError",
+    "DatabaseError",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Survey",
+    "__version__",
+    "apilevel",
+    "connect",
+    "paramstyle",
+    "threadsafety",
+]
+
+_HOMES = {
+    "Survey": "ldpsql.survey",
+    **dict.fromkeys(
+        ("Connection", "Cursor", "apilevel", "connect", "paramstyle", "threadsafety"),
+        "ldpsql.dbapi",
+    ),
+    **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "ldpsql.errors"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from the module that defines it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted({*globals(), *__all__})

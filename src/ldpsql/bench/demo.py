@@ -1,0 +1,153 @@
+"""Sees raw values and reports, for evaluation only. The shopping example, start to end.
+
+A table of shoppers is made up (seeded), each of them answers the survey once, and four questions
+are asked of the reports. Because the shoppers are made up, the truth can stand beside each
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from ldpsql.bench.simulation import simulate
+from ldpsql.dbapi import Connection
+from ldpsql.survey import Survey
+
+PEOPLE = 400_000
+SEED = 2026
+STATES = ("CA", "FL", "IL", "NY", "PA", "TX")
+
+SURVEY = """\
+[survey]
+table = "shop"
+epsilon = "2.0"
+mechanism = "ehio"
+[survey.options]
+fanout = 8
+oracle = "auto"
+
+[dimension.age]
+type = "int"
+domain = [18, 81]
+
+[dimension.salary]
+type = "int"
+domain = [0, 199999]
+bin_width = 25000
+
+[dimension.state]
+type = "category"
+values = ["CA", "FL", "IL", "NY", "PA", "TX"]
+
+[measure.purchase]
+bounds = [0, 500]
+"""
+
+QUESTIONS = (
+    ("Q1", "SELECT COUNT(*) FROM shop WHERE age BETWEEN 26 AND 49"),
+    ("Q2", "SELECT SUM(purchase) FROM shop WHERE salary >= 50000"),
+    ("Q3", "SELECT AVG(purchase) FROM shop WHERE age < 50 AND NOT state = 'NY'"),
+    ("Q4", "SELECT state, COUNT(*), AVG(purchase) FROM shop GROUP BY state"),
+)
+
+Echo = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One estimate beside the truth."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    truth: float
+
+    @property
+    def is_inside(self) -> bool:
+        return self.low <= self.truth <= self.high
+
+    def __str__(self) -> str:
+        half = (self.high - self.low) / 2
+        inside = "inside" if self.is_inside else "outside"
+        digits = 2 if half < 100 else 0
+        return (
+            f"   {self.label:<16} {self.value:>14,.{digits}f} +/- {half:<10,.{digits}f}"
+            f" truth {self.truth:>14,.{digits}f}  {inside}"
+        )
+
+
+def shoppers(people: int = PEOPLE, seed: int = SEED) -> pa.Table:
+    """Made-up shoppers: age, salary, state, purchase."""
+    random = np.random.default_rng(seed)
+    age = np.clip(random.gamma(6.0, 5.0, people) + 17, 18, 81).astype(np.int64)
+    experience = 1.0 - np.exp(-(age - 16) / 12.0)
+    salary = np.clip(random.lognormal(10.9, 0.5, people) * experience, 0, 199_999)
+    shares = np.array([0.28, 0.17, 0.1, 0.16, 0.1, 0.19])
+    state = random.choice(len(STATES), size=people, p=shares)
+    spend = random.gamma(2.0, 0.0011 * salary + 25.0)
+    return pa.table(
+        {
+            "age": age,
+            "salary": salary.astype(np.int64),
+            "state": pa.array(STATES).take(pa.array(state)),
+            "purchase": np.minimum(spend, 500.0),
+        }
+    )
+
+
+def run(echo: Echo, *, people: int = PEOPLE, seed: int = SEED) -> int:
+    """Design, randomize, ingest, ask; returns how many intervals missed the truth."""
+    table = shoppers(people, seed)
+    survey = Survey.from_toml(SURVEY)
+    form = survey.design.report_format
+    echo(f"{people:,} shoppers; mechanism {survey.design.name}, epsilon {survey.epsilon}")
+    echo(f"each sends one report of {form.bits_per_report:.1f} bits: {', '.join(form.columns)}")
+    connection = simulate(survey, table, seed=seed)
+    echo("the collector now holds the reports, and nothing else")
+    missed = 0
+    with duckdb.connect() as truth:
+        truth.register("shop", table)
+        for name, sql in QUESTIONS:
+            echo("")
+            echo(f"{name}  {sql}")
+            lines = _compare(connection, sql, truth.execute(sql).fetchall())
+            missed += sum(not line.is_inside for line in lines)
+            for line in lines:
+                echo(str(line))
+    echo("")
+    echo(f"{missed} interval(s) missed the truth; at 95 % about one in twenty does")
+    echo(f"promised to each person: {survey.design.guarantee}")
+    echo(f"  {survey.design.guarantee.protects}")
+    for exception in survey.design.guarantee.not_protected:
+        echo(f"  not covered: {exception}")
+    return missed
+
+
+def _compare(connection: Connection, sql: str, truth: Sequence[tuple[object, ...]]) -> list[_Line]:
+    """Every estimate of a result beside the exact answer with the same key."""
+    cursor = connection.execute(sql)
+    result = cursor.result
+    keys = [i for i, column in enumerate(result.columns) if not column.is_estimate]
+    exact = {tuple(row[i] for i in keys): row for row in truth}
+    lines = []
+    for number, row in enumerate(cursor.fetchall()):
+        key = tuple(row[i] for i in keys)
+        for index, bars in result.intervals.items():
+            label = " ".join([*map(str, key), result.columns[index].name.lower()])
+            found = exact[key][index]
+            lines.append(
+                _Line(
+                    label,
+                    float(row[index]),
+                    float(bars.low[number]),
+                    float(bars.high[number]),
+                    float(found),  # type: ignore[arg-type]
+                )
+            )
+    return lines

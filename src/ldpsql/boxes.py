@@ -1,0 +1,192 @@
+"""Public. Sees parameters. Sets of codes, boxes, and linear queries over them.
+
+A *code set* is a tuple of half-open intervals, sorted, disjoint and not touching. A *box* is a
+product of code sets, one side per dimension, `None` where the dimension is not constrained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Interval = tuple[int, int]
+CodeSet = tuple[Interval, ...]
+Side = CodeSet | None
+
+NOTHING: CodeSet = ()
+
+
+def code_set(intervals: Iterable[Interval]) -> CodeSet:
+    """The union of half-open intervals in any order, as a code set.
+
+    >>> code_set([(4, 6), (0, 2), (5, 9), (2, 3)])
+    ((0, 3), (4, 9))
+    """
+    merged: list[Interval] = []
+    for low, high in sorted(pair for pair in intervals if pair[0] < pair[1]):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def codes(members: Iterable[int]) -> CodeSet:
+    """The code set of single codes: codes([3, 1, 2, 7]) is ((1, 4), (7, 8))."""
+    return code_set((member, member + 1) for member in members)
+
+
+def intersect(left: CodeSet, right: CodeSet) -> CodeSet:
+    """Codes in both, by one sweep over the two sorted lists."""
+    result: list[Interval] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        low = max(left[i][0], right[j][0])
+        high = min(left[i][1], right[j][1])
+        if low < high:
+            result.append((low, high))
+        if left[i][1] < right[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(result)
+
+
+def complement(chosen: CodeSet, size: int) -> CodeSet:
+    """Codes of 0..size-1 outside the set.
+
+    >>> complement(((1, 3),), 5)
+    ((0, 1), (3, 5))
+    """
+    result: list[Interval] = []
+    start = 0
+    for low, high in chosen:
+        if start < low:
+            result.append((start, low))
+        start = high
+    if start < size:
+        result.append((start, size))
+    return tuple(result)
+
+
+def cardinality(chosen: CodeSet) -> int:
+    """How many codes the set holds."""
+    return sum(high - low for low, high in chosen)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A product of code sets over d dimensions; `sides[i] is None` leaves dimension i free."""
+
+    sides: tuple[Side, ...]
+
+    @classmethod
+    def whole(cls, dimensions: int) -> Box:
+        """The box that holds every record."""
+        return cls((None,) * dimensions)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no record can lie inside."""
+        return any(side == NOTHING for side in self.sides)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every record lies inside."""
+        return all(side is None for side in self.sides)
+
+    def __and__(self, other: Box) -> Box:
+        """The intersection of two boxes."""
+        return Box(tuple(map(_both, self.sides, other.sides)))
+
+    def __sub__(self, other: Box) -> list[Box]:
+        """What is left of this box without the other, as disjoint boxes.
+
+        One box per dimension: outside the other in that dimension, inside it in all before.
+        Sides are compared as they are, so both boxes must be `normal` for the same sizes,
+        and a free side of `self` may only meet a free side of `other`; see `Box.explicit`.
+        """
+        rest: list[Box] = []
+        inside: tuple[Side, ...] = ()
+        for position, (mine, theirs) in enumerate(zip(self.sides, other.sides, strict=True)):
+            if theirs is None:
+                inside += (mine,)
+                continue
+            if mine is None:
+                raise ValueError("subtract needs explicit sides: call Box.explicit first")
+            outside = _without(mine, theirs)
+            if outside:
+                rest.append(Box((*inside, outside, *self.sides[position + 1 :])))
+            inside += (intersect(mine, theirs),)
+            if not inside[-1]:
+                break
+        return [box for box in rest if not box.is_empty]
+
+    def explicit(self, sizes: Sequence[int]) -> Box:
+        """The same box with every free side written out as the full range of its dimension."""
+        return Box(
+            tuple(
+                ((0, size),) if side is None else side
+                for side, size in zip(self.sides, sizes, strict=True)
+            )
+        )
+
+    def normal(self, sizes: Sequence[int]) -> Box:
+        """The same box with every full side written as None."""
+        return Box(
+            tuple(
+                None if side == ((0, size),) else side
+                for side, size in zip(self.sides, sizes, strict=True)
+            )
+        )
+
+
+def _both(left: Side, right: Side) -> Side:
+    if left is None:
+        return right
+    return left if right is None else intersect(left, right)
+
+
+def _without(mine: CodeSet, theirs: CodeSet) -> CodeSet:
+    end = max(mine[-1][1] if mine else 0, theirs[-1][1] if theirs else 0)
+    return intersect(mine, complement(theirs, end))
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What a public column contributes per person: its value (0 for NULL), or 1 if present."""
+
+    column: str
+    kind: str = "value"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("value", "present"):
+            raise ValueError(f"unknown kind of weight: {self.kind}")
+
+
+@dataclass(frozen=True)
+class LinearQuery:
+    """A sum over people of a per-person amount, restricted to disjoint boxes.
+
+    terms: (coefficient, box) pairs; the boxes are disjoint.
+    measure: index of the private measure that is summed, or None for a count.
+    weight: the public column that multiplies each person's amount, or None.
+    """
+
+    terms: tuple[tuple[float, Box], ...]
+    measure: int | None = None
+    weight: Weight | None = None
+
+    def __post_init__(self) -> None:
+        if self.measure is not None and self.weight is not None:
+            raise ValueError("a query sums a private measure or a public column, not both")
+
+    @classmethod
+    def count(cls, *boxes: Box) -> LinearQuery:
+        """COUNT(*) over disjoint boxes."""
+        return cls(tuple((1.0, box) for box in boxes))
+
+    @classmethod
+    def sum(cls, measure: int, *boxes: Box) -> LinearQuery:
+        """SUM of a private measure over disjoint boxes."""
+        return cls(tuple((1.0, box) for box in boxes), measure)

@@ -1,0 +1,68 @@
+"""Runs at the collector. Sees reports. Questions: query and explain."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ldpsql.cli import options
+
+
+@click.command(short_help="Answer a SELECT (the default command).")
+@click.argument("sql", required=False)
+@options.asking
+def query(sql: str | None, **settings: Any) -> None:
+    """Answer a SELECT over the reports: `ldpsql "SELECT COUNT(*) FROM app WHERE age >= 30"`.
+
+    Without SQL, or with -, it is read from stdin. Every estimate in a table shows its +/-; a
+    trailing ~ marks a weak one, whose standard error exceeds a fifth of its value.
+    """
+    answer(_text(sql), **settings)
+
+
+@click.command(short_help="Show how a SELECT would be answered, and how well.")
+@click.argument("sql", required=False)
+@click.option("--verbose", "-v", is_flag=True, help="Show the plan after every rewrite.")
+@options.database
+@options.confidence
+@options.parameters
+@options.output
+def explain(sql: str | None, verbose: bool, **settings: Any) -> None:
+    """Show boxes, tree nodes, groups, the predicted standard error and the guarantee."""
+    keyword = "EXPLAIN VERBOSE " if verbose else "EXPLAIN "
+    answer(keyword + _text(sql), form=None, intervals=False, **settings)
+
+
+def answer(
+    sql: str,
+    *,
+    database: Path,
+    confidence: float,
+    values: tuple[str, ...],
+    form: str | None,
+    target: Path | None,
+    intervals: bool,
+) -> None:
+    """Open the database, answer one SQL text, and write the result."""
+    parameters = options.read_parameters(values)
+
+    from ldpsql.cli.output import write  # noqa: PLC0415  (what is heavy is loaded when needed)
+    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.engine.session import Session  # noqa: PLC0415
+
+    with closing(DuckDBStore.open(database, read_only=True)) as store:
+        result = Session(store, confidence=confidence).execute(sql, parameters)
+        write(result, form, target, intervals=intervals)
+
+
+def _text(sql: str | None) -> str:
+    """The SQL argument, or what stdin holds."""
+    if sql is not None and sql != "-":
+        return sql
+    if sql is None and sys.stdin.isatty():
+        raise click.UsageError('there is no SQL; write ldpsql "SELECT ..."')
+    return sys.stdin.read()

@@ -1,0 +1,99 @@
+"""Collection: `randomize` runs on the device and sees raw values, `ingest` sees reports."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import click
+
+from ldpsql.cli import options
+
+_BAR = 40
+
+
+@click.command(short_help="Turn people's records into reports (device side).")
+@click.argument("data", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--survey", required=True, type=options.survey_file, help="The published survey.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Parquet file for the reports.",
+)
+@click.option("--skip-invalid", is_flag=True, help="Leave people out whose record does not fit.")
+def randomize(data: Path, survey: Path, target: Path, skip_invalid: bool) -> None:
+    """Write one randomized report per person of DATA, a Parquet or CSV file.
+
+    This simulates a fleet of devices. Only declared columns are read. Reports come in the order
+    of the people, which a real fleet would not have: do not hand both to the same collector.
+    """
+    from ldpsql.client.files import randomize_file  # noqa: PLC0415
+    from ldpsql.survey import Survey  # noqa: PLC0415
+
+    published = Survey.from_json(survey)
+    with _progress() as progress:
+        tally = randomize_file(
+            published, data, target, skip_invalid=skip_invalid, progress=progress
+        )
+    click.echo(f"{target}: {tally.people} reports", err=True)
+    for name, count in tally.clamped.items():
+        if count:
+            click.echo(f"note: {count} values of {name} were moved to its bounds", err=True)
+    if tally.skipped:
+        click.echo(f"note: {tally.skipped} records did not fit and were skipped", err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
+    """What draws a progress bar on a terminal; None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        yield _draw
+    finally:
+        click.echo(err=True)
+
+
+def _draw(done: int, total: int | None) -> None:
+    bar = ""
+    if total:
+        filled = _BAR * done // total
+        bar = f"[{'#' * filled}{'-' * (_BAR - filled)}] "
+    click.echo(f"\r{bar}{done} people", nl=False, err=True)
+
+
+@click.command(short_help="Store reports.")
+@click.argument("paths", nargs=-1, required=True)
+@options.database
+@click.option("--survey", type=options.survey_file, help="Needed where the files do not carry it.")
+@click.option("--skip-invalid", is_flag=True, help="Keep the good rows of a file with bad ones.")
+@click.option(
+    "--keep",
+    type=click.Choice(["reports", "counts"]),
+    default="reports",
+    show_default=True,
+    help="counts deletes the reports once they are counted.",
+)
+def ingest(
+    paths: tuple[str, ...], database: Path, survey: Path | None, skip_invalid: bool, keep: str
+) -> None:
+    """Add files of reports to the database; directories and globs are expanded.
+
+    Every file is taken whole or not at all, and only once, however often it is given.
+    """
+    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.survey import Survey  # noqa: PLC0415
+
+    asked = None if survey is None else Survey.from_json(survey)
+    with closing(DuckDBStore.open(database, read_only=False)) as store:
+        batches = store.ingest(paths, survey=asked, skip_invalid=skip_invalid, keep=keep)
+    for batch in batches:
+        taken = "already there" if batch.known else f"{batch.reports} reports"
+        skipped = f", {batch.skipped} rows skipped" if batch.skipped else ""
+        click.echo(f"{batch.name}: {taken}{skipped}", err=True)

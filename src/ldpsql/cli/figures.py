@@ -1,0 +1,77 @@
+"""Runs at the collector. Sees reports. Numbers with error bars, written for people."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An estimate, its standard error, and its interval; NaN where unknown."""
+
+    value: float
+    stderr: float
+    low: float
+    high: float
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the standard error exceeds a fifth of the value."""
+        return self.stderr * WEAK > abs(self.value)
+
+    def needed(self, reports: int) -> float:
+        """How many reports would make it strong, if it is weak with `reports`."""
+        return reports * (WEAK * self.stderr / self.value) ** 2 if self.value else math.inf
+
+    def __str__(self) -> str:
+        """`value ± half-width`, or `value [low, high]` where the interval is lopsided.
+
+        Rounded to two significant digits of the half-width.
+        """
+        half = (self.high - self.low) / 2
+        if half == 0:
+            return number(self.value)
+        if not math.isfinite(half):
+            return f"{number(self.value)} ± ?"
+        places = 1 - math.floor(math.log10(half))
+        value = rounded(self.value, places)
+        if abs((self.high - self.value) - (self.value - self.low)) <= 0.2 * half:
+            return f"{value} ± {rounded(half, places)}"
+        return f"{value} [{rounded(self.low, places)}, {rounded(self.high, places)}]"
+
+
+def rounded(value: float, places: int) -> str:
+    """A number with so many decimal places; negative ones round to tens, hundreds, ..."""
+    text = f"{round(value, places):.{max(places, 0)}f}"
+    return text.lstrip("-") if not any(digit in "123456789" for digit in text) else text
+
+
+def number(value: float) -> str:
+    """A number with up to ten digits, and no exponent where it is not needed."""
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.10g}"
+
+
+def plain(value: Any) -> str:
+    """Any other value of a result: NULL, true, 2026-01-31."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return number(value) if math.isfinite(value) else str(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    return str(value)
+
+
+def about(count: float) -> str:
+    """A count rounded up to two significant digits: about this many."""
+    if not math.isfinite(count):
+        return "no number of"
+    scale = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
+    return f"{math.ceil(count / scale) * scale:d}"

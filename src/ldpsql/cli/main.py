@@ -1,0 +1,132 @@
+"""Sees what its commands see. The entry point and the default command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import click
+
+from ldpsql.cli.ask import explain, query
+from ldpsql.cli.collect import ingest, randomize
+from ldpsql.cli.demo import demo
+from ldpsql.cli.design import design
+from ldpsql.cli.failure import INTERRUPTED, OK, report
+from ldpsql.cli.schema import schema
+from ldpsql.cli.shell import shell
+from ldpsql.cli.startup import collect_garbage_rarely, leave, leave_out_pandas
+
+_GROUP_OPTIONS = ("--help", "-h", "--version")
+
+
+class Verbs(click.Group):
+    """A group whose default command is `query`, and which never shows a traceback."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the verb first: options may stand before it, and SQL needs none."""
+        with _reader_may_leave(ctx):
+            return super().parse_args(ctx, self._verb_first(args, ctx))
+
+    def _verb_first(self, args: list[str], ctx: click.Context) -> list[str]:
+        if args and args[0] in _GROUP_OPTIONS:
+            return args
+        if not args and sys.stdin.isatty():
+            return ["--help"]
+        place = _first_argument(args)
+        if place is None or (verb := args[place]) not in self.commands:
+            if place is not None:
+                self._refuse_misspelt(args[place], ctx)
+            return ["query", *args]
+        return [verb, *args[:place], *args[place + 1 :]]
+
+    def _refuse_misspelt(self, word: str, ctx: click.Context) -> None:
+        """A single plain word is no SQL, so it was meant as a verb."""
+        from difflib import get_close_matches  # noqa: PLC0415
+
+        if word.replace("-", "").replace("_", "").isalnum():
+            near = get_close_matches(word, self.commands, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.commands)}"
+            raise click.UsageError(f"no command {word!r}; {hint}", ctx)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _reader_may_leave(ctx):
+            return super().invoke(ctx)
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
+        """Run and leave with the exit code, for whoever calls the group as click does."""
+        sys.exit(self.run(args, **extra))
+
+    def run(self, args: Sequence[str] | None = None, **extra: Any) -> int:
+        """Run, report an error in one line, and return the exit code."""
+        extra.update(standalone_mode=False, prog_name="ldpsql")
+        try:
+            code: int | None = super().main(args, **extra)
+        except Exception as error:
+            code = report(error)
+        return code or OK
+
+
+@contextmanager
+def _reader_may_leave(ctx: click.Context) -> Iterator[None]:
+    """A reader of stdout that stops reading, such as `head`, is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ctx.exit(OK)
+
+
+def _first_argument(args: list[str]) -> int | None:
+    """Index of the first word that is neither an option of `query` nor an option's value."""
+    takes_value = {
+        name: not option.is_flag
+        for option in query.params
+        if isinstance(option, click.Option)
+        for name in option.opts
+    }
+    position = 0
+    while position < len(args):
+        word = args[position]
+        if not word.startswith("-") or word == "-":
+            return position
+        position += 2 if takes_value.get(word, False) else 1
+    return None
+
+
+@click.group(
+    cls=Verbs,
+    invoke_without_command=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 fine, 1 query or data at fault, 2 usage, 3 store unreachable.",
+)
+@click.version_option(package_name="ldpsql", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Ask SQL of data that nobody but its owner ever saw.
+
+    `ldpsql "SELECT ..."` answers from the reports in --db; every number comes with its error
+    bar. A survey goes through design, randomize (on the devices) and ingest before that.
+    """
+
+
+for _command in (design, randomize, ingest, query, explain, shell, schema, demo):
+    cli.add_command(_command)
+
+
+def main() -> NoReturn:
+    """The console script `ldpsql`."""
+    leave_out_pandas()
+    collect_garbage_rarely()
+    try:
+        code = cli.run()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    leave(code)
+
+
+if __name__ == "__main__":
+    main()

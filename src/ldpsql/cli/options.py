@@ -1,0 +1,98 @@
+"""Public. Sees parameters. Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "arrow", "parquet")
+DATABASE = "ldpsql.duckdb"
+
+database = click.option(
+    "--db",
+    "database",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="LDPSQL_DB",
+    default=DATABASE,
+    show_default=True,
+    show_envvar=True,
+    help="The DuckDB file that holds the reports.",
+)
+
+confidence = click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Level of the intervals and of the +/-.",
+)
+
+output_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Output format.  [default: table, or what the suffix of -o says]",
+)
+
+output = click.option(
+    "-o",
+    "--output",
+    "target",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to this file instead of stdout.",
+)
+
+parameters = click.option(
+    "--param",
+    "values",
+    multiple=True,
+    metavar="[NAME=]VALUE",
+    help="Value of the next ?, or of :NAME; may be repeated. Quote '7' to keep it a string.",
+)
+
+intervals = click.option(
+    "--intervals",
+    is_flag=True,
+    help="Add COLUMN_stderr, COLUMN_low and COLUMN_high to machine-readable formats.",
+)
+
+survey_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def asking(command: Command) -> Command:
+    """The options of every command that answers questions."""
+    for option in (intervals, output, output_format, parameters, confidence, database):
+        command = option(command)
+    return command
+
+
+def read_parameters(values: Sequence[str]) -> list[Any] | dict[str, Any] | None:
+    """Positional or named parameters from the command line; UsageError for a mixture."""
+    if not values:
+        return None
+    parts = [value.partition("=") for value in values]
+    named = [bool(equals) and name.isidentifier() for name, equals, _ in parts]
+    if all(named):
+        return {name: _value(text) for name, _, text in parts}
+    if any(named):
+        raise click.UsageError("--param takes either values or NAME=VALUE, not both in one call")
+    return [_value(text) for text in values]
+
+
+def _value(text: str) -> Any:
+    """A number or truth value if it reads as one, else the text, without enclosing quotes."""
+    if len(text) >= 2 and text[0] == text[-1] == "'":
+        return text[1:-1]
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

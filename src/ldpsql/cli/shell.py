@@ -1,0 +1,163 @@
+"""Runs at the collector. Sees reports. A line editor for questions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ldpsql.cli import options
+from ldpsql.cli.failure import report
+from ldpsql.errors import Error
+
+if TYPE_CHECKING:
+    from ldpsql.engine.backends.base import Store
+    from ldpsql.survey import Survey
+
+HELP = """\
+Statements end with ; and may span lines.
+.tables          the surveys that can be asked
+.schema [TABLE]  their columns
+.survey [TABLE]  mechanism, guarantee and fingerprint
+.help            this text
+.quit            leave (or Ctrl-D)"""
+
+
+@click.command(short_help="Ask questions one after another.")
+@options.database
+@options.confidence
+@options.output_format
+@options.intervals
+@click.pass_context
+def shell(
+    ctx: click.Context, database: Path, confidence: float, form: str | None, intervals: bool
+) -> None:
+    """Read statements, each ended by a semicolon, and answer them; an error does not end it.
+
+    From a pipe there is no prompt, and the exit code is 1 if any statement failed.
+    """
+    from ldpsql.cli.output import write  # noqa: PLC0415
+    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.engine.session import Session  # noqa: PLC0415
+
+    interactive = sys.stdin.isatty()
+    with closing(DuckDBStore.open(database, read_only=True)) as store:
+        session = Session(store, confidence=confidence)
+
+        def respond(text: str) -> None:
+            if text.startswith("."):
+                click.echo(_dot_command(store, text))
+            else:
+                write(session.execute(text), form, None, intervals=intervals)
+
+        failed = _loop(_lines(interactive=interactive), respond)
+    if failed and not interactive:
+        ctx.exit(1)
+
+
+def _loop(lines: Iterator[str], respond: Callable[[str], None]) -> bool:
+    """Respond to every input; True if any was answered with an error."""
+    failed = False
+    for text in _inputs(lines):
+        if text in (".quit", ".exit"):
+            break
+        try:
+            respond(text)
+        except Error as error:
+            report(error)
+            failed = True
+    return failed
+
+
+def _lines(*, interactive: bool) -> Iterator[str]:
+    """Lines from a pipe, or typed at a prompt."""
+    if not interactive:
+        yield from sys.stdin
+        return
+    with suppress(ImportError):  # line editing and history, where Python has them
+        import readline  # noqa: F401, PLC0415
+    while True:
+        try:
+            yield input("ldpsql> ") + "\n"
+        except EOFError:
+            click.echo()
+            return
+
+
+def _inputs(lines: Iterator[str]) -> Iterator[str]:
+    """Dot commands and statements, without the semicolon; the last one may lack it."""
+    buffer = ""
+    for line in lines:
+        if not buffer.strip() and line.lstrip().startswith("."):
+            yield line.strip()
+            continue
+        *complete, buffer = split_statements(buffer + line)
+        yield from (statement for statement in complete if statement.strip())
+    if buffer.strip():
+        yield buffer
+
+
+def split_statements(text: str) -> list[str]:
+    """Split at semicolons outside of quotes and comments; the last part is not finished yet.
+
+    >>> split_statements("SELECT 'a;b'; SELECT 2")
+    ["SELECT 'a;b'", ' SELECT 2']
+    """
+    parts, start, position, quote = [], 0, 0, ""
+    while position < len(text):
+        character = text[position]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif text.startswith("--", position):
+            position += len(text[position:].partition("\n")[0])
+        elif character == ";":
+            parts.append(text[start:position])
+            start = position + 1
+        position += 1
+    return [*parts, text[start:]]
+
+
+def _dot_command(store: Store, text: str) -> str:
+    word, *arguments = text.split()
+    if word == ".help":
+        return HELP
+    commands: Mapping[str, Callable[[Survey], str]] = {
+        ".tables": lambda survey: survey.table,
+        ".schema": _columns,
+        ".survey": _facts,
+    }
+    if word not in commands:
+        return f"no command {word}; .help lists them"
+    surveys = [store.survey(name) for name in arguments] or store.surveys()
+    return "\n".join(commands[word](survey) for survey in surveys) or "no surveys"
+
+
+def _columns(survey: Survey) -> str:
+    rows: list[tuple[Any, ...]] = []
+    for dimension in survey.schema.dimensions:
+        nulls = ", or NULL" if dimension.nulls == "value" else ""
+        extent = f"{dimension.domain.describe()}{nulls}"
+        rows.append((dimension.name, "dimension", dimension.domain.type, extent))
+    for measure in survey.schema.measures:
+        low, high = measure.bounds
+        rows.append((measure.name, "measure", "float", f"[{low:g}, {high:g}]"))
+    rows += [(column.name, "public", column.type, "") for column in survey.schema.public]
+    width = max(len(row[0]) for row in rows)
+    lines = [
+        f"  {name:<{width}}  {role:<9}  {kind:<9}  {x}".rstrip() for name, role, kind, x in rows
+    ]
+    return "\n".join([survey.table, *lines])
+
+
+def _facts(survey: Survey) -> str:
+    design = survey.design
+    return (
+        f"{survey.table}: {design.name}, {design.guarantee}; protects {design.guarantee.protects}; "
+        f"fingerprint {survey.fingerprint}"
+    )

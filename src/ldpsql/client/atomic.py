@@ -1,0 +1,37 @@
+"""Runs on the device. Sees raw values. Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(target: Path, mode: int = 0o666) -> Iterator[Path]:
+    """A new, empty file beside `target` that takes its place when the block ends well.
+
+    On an error, or an interruption, nothing is left behind and `target` stays as it was.
+    `mode` is subject to the umask. Raises OSError as the file system does.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    try:
+        yield temporary
+        _flush(temporary)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        _flush(target.parent)
+
+
+def _flush(path: Path) -> None:
+    """Have the system write a file, or a directory's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,261 @@
+"""Runs on the device. Sees raw values. Arrow columns of many people to codes and fractions.
+
+The same rules as for one record (`Dimension.code`, `Measure.fraction`, `public_value`), column
+by column. What does not fit becomes a `Fault`, which knows the rows but not the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ldpsql.domains import Domain, Listed, Ordered
+from ldpsql.errors import RecordError
+from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
+
+Mask = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+ARROW_TYPES: Mapping[str, pa.DataType] = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "text": pa.string(),
+    "bool": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+}
+_ROWS_SHOWN = 5
+_MISSING = 'is missing (the survey says nulls = "reject")'
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Rows of a column that do not fit the survey: `rows` has shape (n,)."""
+
+    column: str
+    reason: str
+    rows: Mask
+
+    def error(self, first_row: int) -> RecordError:
+        """The fault as an error; `first_row` is the number of the first row, counted from 1."""
+        numbers = np.flatnonzero(self.rows) + first_row
+        shown = ", ".join(map(str, numbers[:_ROWS_SHOWN]))
+        more = ", ..." if len(numbers) > _ROWS_SHOWN else ""
+        rows = "row" if len(numbers) == 1 else "rows"
+        return RecordError(f"{self.column} {self.reason} in {rows} {shown}{more}")
+
+
+def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
+    """The declared columns of a data file, in the survey's order, with their Arrow types."""
+    types: dict[str, pa.DataType] = {}
+    for dimension in schema.dimensions:
+        types[dimension.name] = _domain_type(dimension.domain)
+    for measure in schema.measures:
+        types.setdefault(measure.name, pa.float64())
+    for column in schema.public:
+        types[column.name] = ARROW_TYPES[column.type]
+    return types
+
+
+def dimension_codes(dimension: Dimension, column: pa.Array) -> tuple[Integers, list[Fault]]:
+    """Codes of a column, shape (n,); rows with a fault hold some other integer."""
+    missing = _missing(column)
+    codes = _codes(dimension, column, missing)
+    strangers = (codes < 0) & ~missing
+    faults = []
+    if dimension.nulls == "value":
+        codes[missing] = dimension.domain.size
+    elif missing.any():
+        faults.append(Fault(dimension.name, _MISSING, missing))
+    if strangers.any():
+        reason = f"does not hold one of the {dimension.domain.describe()}"
+        if isinstance(dimension.domain, Ordered):
+            reason = f"lies outside its domain {dimension.domain.describe()}"
+        faults.append(Fault(dimension.name, reason, strangers))
+    return codes, faults
+
+
+def measure_fractions(measure: Measure, column: pa.Array) -> tuple[Reals, Mask, list[Fault]]:
+    """Fractions of a column, which rows were clamped, and the faults; each of shape (n,)."""
+    values, missing = _reals(measure.name, column), _missing(column)
+    infinite = ~np.isfinite(values) & ~missing
+    usable = np.where(np.isfinite(values), values, measure.bounds[0])
+    outside = measure.outside(usable)
+    rejects = measure.on_out_of_range == "reject"
+    reasons = (
+        ("is missing", missing),
+        ("is not a finite number", infinite),
+        (measure.complaint, outside if rejects else np.zeros_like(outside)),
+    )
+    faults = [Fault(measure.name, reason, rows) for reason, rows in reasons if rows.any()]
+    return measure.fractions(usable), outside, faults
+
+
+def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """A column in clear, as its declared type, and its faults."""
+    kind, target = declared.type, ARROW_TYPES[declared.type]
+    if not (_IS_OF_TYPE[kind](column.type) or pa.types.is_null(column.type)):
+        raise _wrong_type(declared.name, column.type, kind)
+    missing = _missing(column)
+    faults = []
+    if declared.nulls == "reject" and missing.any():
+        faults.append(Fault(declared.name, _MISSING, missing))
+    try:
+        typed = column.cast(target)
+    except pa.ArrowException:
+        raise RecordError(f"{declared.name} holds values that do not fit {target}") from None
+    if kind == "float":
+        infinite = ~np.isfinite(_reals(declared.name, typed)) & ~missing
+        if infinite.any():
+            faults.append(Fault(declared.name, "is not a finite number", infinite))
+    return typed, faults
+
+
+def _codes(dimension: Dimension, column: pa.Array, missing: Mask) -> Integers:
+    """Codes, -1 for values outside the domain; anything where a value is missing."""
+    domain = dimension.domain
+    if pa.types.is_null(column.type):
+        return np.full(len(column), -1, dtype=np.int64)
+    if isinstance(domain, Listed):
+        return _listed_codes(dimension.name, domain, column)
+    assert isinstance(domain, Ordered)
+    points, whole = _POINTS[domain.type](dimension.name, column)
+    codes = domain.codes_at(points)
+    codes[~whole & ~missing] = -1
+    return codes
+
+
+def _listed_codes(name: str, domain: Listed, column: pa.Array) -> Integers:
+    if pa.types.is_dictionary(column.type):
+        of_entry = _listed_codes(name, domain, column.dictionary)
+        entries = _filled(column.indices)
+        return of_entry[entries] if len(of_entry) else np.full(len(column), -1, dtype=np.int64)
+    values = pa.array(domain.values)
+    kind = "int" if pa.types.is_integer(values.type) else "text"
+    if not _IS_OF_TYPE["bool" if domain.type == "bool" else kind](column.type):
+        raise _wrong_type(name, column.type, domain.type)
+    if pa.types.is_integer(column.type):
+        column = pa.array(_int_points(name, column)[0], mask=_missing(column))
+    found = pc.index_in(column.cast(values.type), value_set=values)
+    return _filled(found, absent=-1).astype(np.int64)
+
+
+Points = tuple[NDArray[Any], Mask]
+
+
+def _int_points(name: str, column: pa.Array) -> Points:
+    """Whole numbers as int64, and which are whole; those beyond 63 bits become the limits."""
+    if pa.types.is_floating(column.type):
+        values = _filled(column).astype(np.float64)
+        whole = np.isfinite(values) & (values == np.floor(values))
+        return np.clip(np.where(whole, values, 0.0), -(2.0**62), 2.0**62).astype(np.int64), whole
+    if not pa.types.is_integer(column.type):
+        raise _wrong_type(name, column.type, "int")
+    values = _filled(column)
+    if values.dtype == np.uint64:
+        values = np.minimum(values, np.uint64(2**63 - 1))
+    return values.astype(np.int64, copy=False), np.ones(len(column), dtype=np.bool_)
+
+
+def _float_points(name: str, column: pa.Array) -> Points:
+    return _reals(name, column), np.ones(len(column), dtype=np.bool_)
+
+
+def _date_points(name: str, column: pa.Array) -> Points:
+    if not pa.types.is_date(column.type):
+        raise _wrong_type(name, column.type, "date")
+    days = _filled(column.cast(pa.date32()).view(pa.int32())).astype(np.int64)
+    return days, np.ones(len(column), dtype=np.bool_)
+
+
+def _timestamp_points(name: str, column: pa.Array) -> Points:
+    if not _IS_OF_TYPE["timestamp"](column.type):
+        raise _wrong_type(name, column.type, "timestamp without a time zone")
+    ticks = _filled(column.view(pa.int64()))
+    if column.type.unit == "ns":
+        return ticks // 1000, np.ones(len(column), dtype=np.bool_)
+    scale = {"s": 1_000_000, "ms": 1_000, "us": 1}[column.type.unit]
+    limit = (2**63 - 1) // scale
+    return np.clip(ticks, -limit, limit) * scale, np.ones(len(column), dtype=np.bool_)
+
+
+_POINTS: Mapping[str, Callable[[str, pa.Array], Points]] = {
+    "int": _int_points,
+    "float": _float_points,
+    "date": _date_points,
+    "timestamp": _timestamp_points,
+}
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds strings, dictionary-encoded or not."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_view(kind))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or _is_decimal(kind))
+
+
+def _is_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(kind))
+
+
+_IS_OF_TYPE: Mapping[str, Callable[[pa.DataType], bool]] = {
+    "int": pa.types.is_integer,
+    "float": _is_number,
+    "text": is_text,
+    "bool": pa.types.is_boolean,
+    "date": pa.types.is_date,
+    "timestamp": lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+}
+
+
+def _reals(name: str, column: pa.Array) -> Reals:
+    """A numeric column as float64, NaN where it is missing."""
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if not _is_number(column.type):
+        raise _wrong_type(name, column.type, "number")
+    if _is_decimal(column.type):
+        column = column.cast(pa.float64())
+    reals: Reals = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    return reals
+
+
+def _missing(column: pa.Array) -> Mask:
+    if not column.null_count:
+        return np.zeros(len(column), dtype=np.bool_)
+    mask: Mask = column.is_null().to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _filled(column: pa.Array, absent: int = 0) -> NDArray[Any]:
+    """A numeric column as numpy, `absent` where a value is missing."""
+    if column.null_count:
+        column = pc.fill_null(column, pa.scalar(absent, type=column.type))
+    filled: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return filled
+
+
+def _domain_type(domain: Domain) -> pa.DataType:
+    if domain.type != "category":
+        return ARROW_TYPES[domain.type]
+    assert isinstance(domain, Listed)
+    return pa.array(domain.values[:1]).type
+
+
+def _wrong_type(name: str, found: pa.DataType, wanted: str) -> RecordError:
+    return RecordError(f"{name} is of type {found} in the data, but the survey asks for {wanted}")

@@ -1,0 +1,38 @@
+"""Runs on the device. Sees raw values. The operating system's random bits, read in bulk."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from ldpsql.errors import InterfaceError
+from ldpsql.mechanisms.base import Entropy, Words
+
+
+class OsEntropy:
+    """Words from the operating system's CSPRNG.
+
+    Nothing is kept between calls, so no word is ever used twice, not even after a fork, and
+    there is no seed.
+    """
+
+    def words(self, count: int) -> Words:
+        """`count` independent uniform 64-bit integers, shape (count,)."""
+        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+
+
+def require_os_entropy(entropy: Entropy | None) -> OsEntropy:
+    """The operating system's entropy; InterfaceError for any other.
+
+    A subclass is refused too: a report drawn from numbers that somebody can guess hides
+    nothing, whatever its epsilon.
+    """
+    if entropy is None:
+        return OsEntropy()
+    if type(entropy) is not OsEntropy:
+        raise InterfaceError(
+            "reports are drawn from the operating system's entropy only (OsEntropy): "
+            "a seed is for tests and benchmarks"
+        )
+    return entropy

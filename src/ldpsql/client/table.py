@@ -1,0 +1,159 @@
+"""Runs on the device. Sees raw values. Reports of a table of many people: a simulated fleet.
+
+Reports come out in the order of the people. In a real fleet they arrive in no such order, so a
+collector that is given these must not know the order of the people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ldpsql.client.columns import (
+    ARROW_TYPES,
+    Fault,
+    arrow_types,
+    dimension_codes,
+    measure_fractions,
+    public_column,
+)
+from ldpsql.client.encode import round_signs
+from ldpsql.client.entropy import OsEntropy
+from ldpsql.errors import RecordError
+from ldpsql.mechanisms.base import Entropy
+from ldpsql.schema import RESERVED_PREFIX, Schema
+from ldpsql.survey import Survey
+
+METADATA_KEY = b"ldpsql.survey"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How a randomization went.
+
+    people: who got a report.  clamped: per measure, whose value was moved to a bound.
+    skipped: whose record did not fit.
+    """
+
+    people: int = 0
+    clamped: Mapping[str, int] = field(default_factory=dict)
+    skipped: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        """Both together."""
+        clamped = dict(self.clamped)
+        for name, count in other.clamped.items():
+            clamped[name] = clamped.get(name, 0) + count
+        return Tally(self.people + other.people, clamped, self.skipped + other.skipped)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """A batch as arrays: codes (n, d), fractions and clamped (n, k), public columns, faults."""
+
+    codes: NDArray[np.int64]
+    fractions: NDArray[np.float64]
+    clamped: NDArray[np.bool_]
+    public: dict[str, pa.Array]
+    faults: list[Fault]
+
+    def only(self, rows: NDArray[np.bool_]) -> _Encoded:
+        """The same for some of the people."""
+        mask = pa.array(rows)
+        return _Encoded(
+            self.codes[rows],
+            self.fractions[rows],
+            self.clamped[rows],
+            {name: column.filter(mask) for name, column in self.public.items()},
+            [],
+        )
+
+
+def randomize(survey: Survey, table: pa.Table) -> pa.Table:
+    """One report per row of `table`, drawn from the operating system's entropy.
+
+    Raises RecordError, which names the column and the rows but never a value, if any record
+    does not fit; then there are no reports at all.
+    """
+    return randomize_batch(survey, table, OsEntropy())[0]
+
+
+def randomize_batch(
+    survey: Survey,
+    batch: pa.Table,
+    entropy: Entropy,
+    *,
+    first_row: int = 1,
+    skip_invalid: bool = False,
+    faults: Sequence[Fault] = (),
+) -> tuple[pa.Table, Tally]:
+    """`randomize` with an entropy of one's own, for evaluation, and for parts of a file.
+
+    first_row: number of the batch's first row, for messages.  skip_invalid: leave people out
+    whose record does not fit, instead of raising RecordError.  faults: rows already known not
+    to fit.
+    """
+    encoded = _encode(survey.schema, batch)
+    known = [*faults, *encoded.faults]
+    if known and not skip_invalid:
+        raise known[0].error(first_row)
+    if known:
+        encoded = encoded.only(~np.logical_or.reduce([fault.rows for fault in known]))
+    people = len(encoded.codes)
+    signs = round_signs(encoded.fractions, entropy)
+    reports = survey.design.randomize(np.hstack([encoded.codes, signs]), entropy)
+    columns = {RESERVED_PREFIX + name: pa.array(v) for name, v in reports.columns.items()}
+    table = pa.table({**columns, **encoded.public}, schema=report_schema(survey))
+    names = [measure.name for measure in survey.schema.measures]
+    clamped = dict(zip(names, encoded.clamped.sum(axis=0).tolist(), strict=True))
+    return table, Tally(people, clamped, batch.num_rows - people)
+
+
+def report_schema(survey: Survey) -> pa.Schema:
+    """Columns of a report table; the survey itself stands in its metadata."""
+    form = survey.design.report_format
+    widths = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
+    fields = [
+        pa.field(RESERVED_PREFIX + name, widths[width])
+        for name, width in zip(form.columns, form.widths, strict=True)
+    ]
+    fields += [pa.field(column.name, ARROW_TYPES[column.type]) for column in survey.schema.public]
+    return pa.schema(fields, metadata={METADATA_KEY: survey.to_json().encode()})
+
+
+def require_columns(schema: Schema, names: Sequence[str]) -> None:
+    """RecordError unless every declared column is there once, under its exact name."""
+    for name in arrow_types(schema):
+        if names.count(name) != 1:
+            problem = "has no column" if name not in names else "has more than one column"
+            raise RecordError(f"the data {problem} {name}, which the survey declares")
+
+
+def _encode(schema: Schema, batch: pa.Table) -> _Encoded:
+    require_columns(schema, batch.column_names)
+    columns = {name: _whole(batch.column(name)) for name in arrow_types(schema)}
+    n, faults = batch.num_rows, list[Fault]()
+    codes = np.empty((n, len(schema.dimensions)), dtype=np.int64, order="F")
+    for i, dimension in enumerate(schema.dimensions):
+        codes[:, i], found = dimension_codes(dimension, columns[dimension.name])
+        faults += found
+    fractions = np.empty((n, len(schema.measures)), dtype=np.float64)
+    clamped = np.empty((n, len(schema.measures)), dtype=np.bool_)
+    for i, measure in enumerate(schema.measures):
+        fractions[:, i], clamped[:, i], found = measure_fractions(measure, columns[measure.name])
+        faults += found
+    public: dict[str, pa.Array] = {}
+    for column in schema.public:
+        public[column.name], found = public_column(column, columns[column.name])
+        faults += found
+    return _Encoded(codes, fractions, clamped, public, faults)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array."""
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

@@ -1,0 +1,1 @@
+"""Runs at the collector. Sees reports. Rewrites questions, counts reports, answers."""

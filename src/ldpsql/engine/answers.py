@@ -1,0 +1,93 @@
+"""Runs at the collector. Sees reports. From a plan to the sums that its reports estimate.
+
+For each combination of public GROUP BY keys, every slice of the plan has its own histogram and
+estimator; the slices are disjoint sets of people, so their estimates add. Rows are answered in
+chunks: one call gives the values and the joint covariance of all sums of a chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldpsql.domains import Value
+from ldpsql.engine.arithmetic import Sums
+from ldpsql.engine.backends.base import Moment, Selection
+from ldpsql.engine.plan import Plan, Slice
+from ldpsql.estimate import Array, Estimates
+from ldpsql.mechanisms.base import Estimator
+
+Key = tuple[Value | None, ...]
+EstimatorsOf = Callable[[Selection], Mapping[Key, Estimator]]
+
+_CHUNK = 256
+
+
+def selection(plan: Plan, piece: Slice) -> Selection:
+    """The reports of one slice, with the public sums that the plan's targets need."""
+    weights = list(dict.fromkeys(t.weight for t in plan.targets if t.weight is not None))
+    moments: list[Moment] = [(weight, None) for weight in weights]
+    moments += [(left, right) for i, left in enumerate(weights) for right in weights[i:]]
+    return Selection(piece.condition, plan.public_keys, tuple(moments))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Everything that the reports say about a plan: one block of private rows per public key.
+
+    values: (R, T).  covariance: (R, T, T).  R = public keys x private rows, public keys outermost.
+    """
+
+    plan: Plan
+    public: tuple[Key, ...]
+    estimators: tuple[Mapping[Key, Estimator], ...]
+
+    @classmethod
+    def of(cls, plan: Plan, estimators_of: EstimatorsOf) -> Answers:
+        """Fetch what the plan's slices need."""
+        found = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
+        keys: dict[Key, None] = {}
+        for estimators in found:
+            keys.update(dict.fromkeys(estimators))
+        ordered = sorted(keys, key=_null_last) if plan.public_keys else [()]
+        return cls(plan, tuple(ordered), found)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """All sums of all rows, with the covariance within each row."""
+        rows, targets = len(self.plan.private_rows), len(self.plan.targets)
+        step = max(1, _CHUNK // max(targets, 1))
+        values, covariance = [], []
+        for key in self.public:
+            for start in range(0, rows, step):
+                chosen = range(start, min(start + step, rows))
+                joint = self.joint(key, chosen)
+                values.append(joint.values.reshape(-1, targets))
+                covariance.append(_diagonal_blocks(joint.covariance, len(chosen), targets))
+        return Sums(
+            np.concatenate([np.zeros((0, targets)), *values]),
+            np.concatenate([np.zeros((0, targets, targets)), *covariance]),
+        )
+
+    def joint(self, key: Key, rows: Sequence[int]) -> Estimates:
+        """The sums of some private rows under one public key, row by row, with covariance."""
+        total = Estimates.exact([0.0] * (len(rows) * len(self.plan.targets)))
+        for planned, estimators in zip(self.plan.planned, self.estimators, strict=True):
+            if key in estimators:
+                queries = [query for row in rows for query in planned[row]]
+                total = total + estimators[key].answer(queries)
+        return total
+
+
+def _diagonal_blocks(covariance: Array, rows: int, targets: int) -> Array:
+    blocks = covariance.reshape(rows, targets, rows, targets)
+    index = np.arange(rows)
+    return blocks[index, :, index, :]
+
+
+def _null_last(key: Key) -> tuple[Any, ...]:
+    return tuple((part is None, part) for part in key)

@@ -1,0 +1,1 @@
+"""Runs at the collector. Sees reports. The places where reports are kept."""

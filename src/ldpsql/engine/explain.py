@@ -1,0 +1,130 @@
+"""Public. Sees parameters. EXPLAIN: a plan as text.
+
+The text depends on the survey, the question and the number of reports only, so it is the same
+from run to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ldpsql.boxes import Box, CodeSet, intersect
+from ldpsql.engine.plan import Plan, Slice, Target
+from ldpsql.schema import Dimension
+from ldpsql.survey import Survey
+
+Trace = Sequence[tuple[str, Plan]]
+_SHOWN = 20
+
+
+def explain(plan: Plan, people: Sequence[int]) -> list[str]:
+    """The final plan: boxes, nodes, groups, predicted standard errors, guarantee.
+
+    people: reports in each slice.
+    """
+    survey = plan.survey
+    lines = [
+        f"survey {survey.table}: {survey.design.name}, epsilon {survey.epsilon}",
+        f"guarantee: {survey.design.guarantee}",
+    ]
+    lines += _keys(plan)
+    for number, piece in enumerate(plan.slices):
+        lines += _slice(plan, piece, people[number])
+        if piece.boxes:
+            lines += _first_row(plan, number, people[number])
+    if not plan.slices:
+        lines.append("nothing can match: the answer is an exact 0")
+    return lines
+
+
+def explain_verbose(trace: Trace, people: Sequence[int]) -> list[str]:
+    """The plan after every pass, then as `explain`."""
+    lines: list[str] = []
+    for name, plan in trace[:-1]:
+        lines.append(f"after {name}:")
+        for piece in plan.slices:
+            lines += _indent(_slice_boxes(plan, piece))
+        if not plan.slices:
+            lines.append("  nothing can match")
+    name, final = trace[-1]
+    return [*lines, f"after {name}:", *_indent(explain(final, people))]
+
+
+def _keys(plan: Plan) -> list[str]:
+    lines = []
+    if plan.public_keys:
+        lines.append(f"grouped by public columns: {', '.join(plan.public_keys)}")
+    if len(plan.private_rows) > 1:
+        lines.append(f"private groups: {len(plan.private_rows)} rows; the first is shown")
+    return lines
+
+
+def _slice(plan: Plan, piece: Slice, people: int) -> list[str]:
+    condition = piece.condition or "all reports"
+    return [f"reports: {condition} ({people})", *_indent(_boxes(plan, piece))]
+
+
+def _slice_boxes(plan: Plan, piece: Slice) -> list[str]:
+    return [f"reports: {piece.condition or 'all reports'}", *_indent(_boxes(plan, piece))]
+
+
+def _boxes(plan: Plan, piece: Slice) -> list[str]:
+    lines = [f"box: {describe_box(box, plan.survey)}" for box in piece.boxes[:_SHOWN]]
+    if len(piece.boxes) > _SHOWN:
+        lines.append(f"... {len(piece.boxes) - _SHOWN} more boxes")
+    return lines or ["no box: nothing can match"]
+
+
+def _first_row(plan: Plan, number: int, people: int) -> list[str]:
+    design = plan.survey.design
+    keys, _ = plan.private_rows[0]
+    lines = []
+    if keys:
+        lines.append(f"  group: {', '.join(map(str, keys))}")
+    for target, planned in zip(plan.targets, plan.planned[number][0], strict=True):
+        lines.append(f"  {describe_target(target, plan.survey)}")
+        if people:
+            stderr = float(np.sqrt(design.variance([planned], people)[0]))
+            note = " per unit of the public column" if target.weight else ""
+            lines.append(f"    predicted standard error: {stderr:.4g}{note}")
+        lines += _indent(design.describe(planned), 4)
+    return lines
+
+
+def describe_target(target: Target, survey: Survey) -> str:
+    """A sum in words: COUNT(*), SUM(hours)."""
+    if target.measure is not None:
+        return f"SUM({survey.schema.measures[target.measure].name})"
+    if target.weight is not None:
+        verb = "SUM" if target.weight.kind == "value" else "COUNT"
+        return f"{verb}({target.weight.column}), public"
+    if target.present is not None:
+        return f"COUNT({survey.schema.dimensions[target.present].name})"
+    return "COUNT(*)"
+
+
+def describe_box(box: Box, survey: Survey) -> str:
+    """A box in the words of the schema: age in [30, 45], state in {NY}."""
+    sides = [
+        f"{dimension.name} in {_codes(side, dimension)}"
+        for side, dimension in zip(box.sides, survey.schema.dimensions, strict=True)
+        if side is not None
+    ]
+    return ", ".join(sides) or "everything"
+
+
+def _codes(side: CodeSet, dimension: Dimension) -> str:
+    """A code set in the words of its dimension: {18..29, NULL}."""
+    values = intersect(side, dimension.present_codes)
+    parts = [dimension.domain.extent(low, high) for low, high in values[:_SHOWN]]
+    if len(values) > _SHOWN:
+        parts.append("...")
+    if intersect(side, dimension.null_codes):
+        parts.append("NULL")
+    return "{" + ", ".join(parts) + "}"
+
+
+def _indent(lines: Sequence[str], width: int = 2) -> list[str]:
+    return [" " * width + line for line in lines]

@@ -1,0 +1,55 @@
+"""Public. Sees parameters. What a question is answered with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from ldpsql.engine.arithmetic import Interval
+from ldpsql.errors import NotSupportedError
+from ldpsql.estimate import Estimates
+from ldpsql.survey import Survey
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """A column of a result: its name, Arrow type, and whether it has error bars."""
+
+    name: str
+    type: pa.DataType
+    is_estimate: bool
+
+
+def no_estimates() -> Estimates:
+    """For results whose columns are not estimates: refuses."""
+    raise NotSupportedError(
+        "this result has no estimates: only aggregates selected from a survey's table have a "
+        "covariance, not what an outer query computes from them"
+    )
+
+
+@dataclass(frozen=True)
+class Result:
+    """One answer.
+
+    columns and table: the output, names may repeat.  intervals: for the index of every output
+    column that is an estimate, its standard errors and interval ends, one per row.
+    joint: computes the estimates of all estimate columns of all rows (row by row) with their
+    covariance.  notes: what the reader should know.  surveys: those that were asked.
+    reports: how many reports they hold.  explain: the plan, where it was asked for.
+    """
+
+    columns: tuple[ResultColumn, ...]
+    table: pa.Table
+    intervals: Mapping[int, Interval] = field(default_factory=dict)
+    joint: Callable[[], Estimates] = no_estimates
+    notes: tuple[str, ...] = ()
+    surveys: tuple[Survey, ...] = ()
+    reports: int = 0
+    explain: str | None = None
+
+    def estimates(self) -> Estimates:
+        """Values (rows x estimate columns,) and their covariance; see `joint`."""
+        return self.joint()

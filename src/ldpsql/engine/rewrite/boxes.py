@@ -1,0 +1,213 @@
+"""Public. Sees parameters. The first pass: WHERE and GROUP BY to boxes of codes.
+
+What WHERE says of private attributes becomes boxes, which may still overlap. What it says of
+public columns stays SQL and is exact: people are split by which public conditions hold, and each
+part, a slice, has boxes of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from ldpsql.boxes import Box, CodeSet, Side, intersect
+from ldpsql.domains import Value
+from ldpsql.engine.plan import Plan, Slice, Target
+from ldpsql.engine.rewrite.disjoin import cut, outside
+from ldpsql.engine.rewrite.formula import (
+    All,
+    Any,
+    Compiler,
+    Formula,
+    Within,
+    conditions,
+    decided,
+    located,
+    negated,
+)
+from ldpsql.engine.rewrite.targets import targets_of
+from ldpsql.errors import InternalError, Place, QueryError, UnsupportedSQL
+from ldpsql.parser.query import And as AndPredicate
+from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query, aggregates
+from ldpsql.parser.query import Or as OrPredicate
+from ldpsql.schema import Schema
+from ldpsql.survey import Survey
+
+MAX_CONDITIONS = 8
+MAX_ROWS = 100_000
+_COMPACTED = 64
+
+_Row = tuple[tuple[Value | None, ...], Box]
+_Label = tuple[Value | None, CodeSet]
+
+
+def boxes(query: Query, survey: Survey, sql: str) -> Plan:
+    """Compile a base query for a survey; `sql` is the text that error messages point into.
+
+    QueryError where a literal does not fit its column; UnsupportedSQL where WHERE or GROUP BY
+    fall apart into too many parts.
+    """
+    schema = survey.schema
+    public_keys = tuple(key.column for key in query.keys if schema.dimension(key.column) is None)
+    wanted: list[Target] = []
+    for measurement in query.columns:
+        for aggregate in aggregates(measurement.expression):
+            wanted += targets_of(aggregate, schema)
+    return Plan(
+        survey,
+        query,
+        _slices(query.predicate, schema, sql),
+        public_keys,
+        _rows(query.keys, schema, sql),
+        tuple(dict.fromkeys(wanted)),
+    )
+
+
+# -- WHERE --------------------------------------------------------------------------------
+
+
+def _slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice, ...]:
+    sizes = schema.record_domain.sizes
+    if predicate is None:
+        return (Slice(None, (Box.whole(len(sizes)),)),)
+    formula = Compiler(schema, sql).formula(predicate)
+    try:
+        public = len(set(conditions(formula)))
+        if public > MAX_CONDITIONS:
+            raise UnsupportedSQL(
+                f"WHERE mixes {public} conditions on public columns with private ones, "
+                f"at most {MAX_CONDITIONS} can be told apart",
+                hint="join conditions on public columns by AND or OR in one place",
+            )
+        parts = _split(formula, sizes)
+    except UnsupportedSQL as error:
+        place = _first_place(predicate)
+        raise UnsupportedSQL(error.reason, sql=sql, place=place, hint=error.hint) from None
+    by_boxes: dict[tuple[Box, ...], list[tuple[str, ...]]] = {}
+    for literals, found in parts:
+        if found:
+            by_boxes.setdefault(found, []).append(literals)
+    slices = (Slice(_condition(texts), found) for found, texts in by_boxes.items())
+    return tuple(slices) or (Slice(None, ()),)
+
+
+def _split(formula: Formula, sizes: Sequence[int]) -> list[tuple[tuple[str, ...], tuple[Box, ...]]]:
+    """The private boxes under every truth assignment of the public conditions that matters."""
+    text = next(conditions(formula), None)
+    if text is None:
+        return [((), tuple(_private(formula, sizes)))]
+    yes = _split(decided(formula, text, True, sizes), sizes)
+    no = _split(decided(formula, text, False, sizes), sizes)
+    if yes == no:
+        return yes
+    return [((f"({text})", *literals), found) for literals, found in yes] + [
+        ((f"({text}) IS NOT TRUE", *literals), found) for literals, found in no
+    ]
+
+
+def _condition(assignments: list[tuple[str, ...]]) -> str | None:
+    texts = [" AND ".join(literals) for literals in assignments]
+    if "" in texts:
+        return None
+    return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts)
+
+
+def _private(formula: Formula, sizes: Sequence[int]) -> list[Box]:
+    """The boxes of a formula without public conditions; they may overlap."""
+    if isinstance(formula, bool):
+        return [Box.whole(len(sizes))] if formula else []
+    if isinstance(formula, Within):
+        return [_side_box(formula, sizes)]
+    if isinstance(formula, Any):
+        found = [box for operand in formula.operands for box in _private(operand, sizes)]
+        return _compact(found, sizes)
+    if isinstance(formula, All):
+        return _intersection(formula, sizes)
+    raise InternalError("a public condition was left undecided")
+
+
+def _side_box(within: Within, sizes: Sequence[int]) -> Box:
+    sides: list[Side] = [None] * len(sizes)
+    sides[within.dimension] = within.codes
+    return Box(tuple(sides))
+
+
+def _intersection(formula: All, sizes: Sequence[int]) -> list[Box]:
+    """AND of sets and of ORs. Several ORs are not multiplied out, which may take exponential
+    time: they hold outside of where one of them fails."""
+    frame = Box.whole(len(sizes))
+    unions: list[Formula] = []
+    for operand in formula.operands:
+        if isinstance(operand, Within):
+            frame = frame & _side_box(operand, sizes)
+        else:
+            unions.append(operand)
+    if not unions:
+        return [frame]
+    if len(unions) == 1:
+        found = _private(unions[0], sizes)
+    else:
+        failing = [box for one in unions for box in _private(negated(one, sizes), sizes)]
+        found = outside(failing, sizes)
+    inside = (frame & box for box in found)
+    return [box for box in inside if not box.is_empty]
+
+
+def _compact(found: list[Box], sizes: Sequence[int]) -> list[Box]:
+    """The same records in few boxes."""
+    different = list(dict.fromkeys(found))
+    return different if len(different) <= _COMPACTED else cut(different, sizes)
+
+
+def _first_place(predicate: Predicate) -> Place | None:
+    if isinstance(predicate, Constant):
+        return None
+    if isinstance(predicate, Not):
+        return _first_place(predicate.operand)
+    if isinstance(predicate, AndPredicate | OrPredicate):
+        places = map(_first_place, predicate.operands)
+        return next((place for place in places if place), None)
+    atom: Atom = predicate
+    return atom.place
+
+
+# -- GROUP BY -----------------------------------------------------------------------------
+
+
+def _rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[_Row, ...]:
+    """One row per combination of private keys; only those that can hold a record."""
+    private = [(key, index) for key in keys if (index := schema.dimension(key.column)) is not None]
+    labels = [_labels(key, schema, sql) for key, _ in private]
+    count = prod(map(len, labels))
+    if count > MAX_ROWS:
+        raise UnsupportedSQL(
+            f"GROUP BY would give {count} rows, the limit is {MAX_ROWS}",
+            sql=sql,
+            place=private[0][0].place,
+            hint="group by fewer columns, or by bin(column, width)",
+        )
+    rows: list[_Row] = []
+    for combination in product(*labels):
+        sides: list[Side] = [None] * len(schema.dimensions)
+        for (_, index), (_, codes) in zip(private, combination, strict=True):
+            side = sides[index]
+            sides[index] = codes if side is None else intersect(side, codes)
+        box = Box(tuple(sides))
+        if not box.is_empty:
+            rows.append((tuple(value for value, _ in combination), box))
+    return tuple(rows)
+
+
+def _labels(key: GroupKey, schema: Schema, sql: str) -> list[_Label]:
+    """The values of one private key with their codes."""
+    index = schema.dimension(key.column)
+    assert index is not None
+    dimension = schema.dimensions[index]
+    if key.width is None:
+        return [(value, ((code, code + 1),)) for code, value in enumerate(dimension.labels())]
+    try:
+        bins: list[_Label] = list(dimension.domain.bins(key.width))
+    except QueryError as error:
+        raise located(error, sql, key.place) from None
+    return bins + ([(None, dimension.null_codes)] if dimension.null_codes else [])

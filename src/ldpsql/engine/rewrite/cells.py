@@ -1,0 +1,24 @@
+"""Public. Sees parameters. The last pass: boxes to what the survey's mechanism answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ldpsql.engine.plan import Plan
+
+
+def cells(plan: Plan) -> Plan:
+    """Turn the linear query of every slice, row and target into the design's own form.
+
+    Mechanisms that answer from tree nodes cover each box with the fewest nodes; mechanisms that
+    answer boxes take them as they are.
+    """
+    design = plan.survey.design
+    planned = tuple(
+        tuple(
+            tuple(design.plan(plan.linear(piece, box, target)) for target in plan.targets)
+            for _, box in plan.private_rows
+        )
+        for piece in plan.slices
+    )
+    return replace(plan, planned=planned)

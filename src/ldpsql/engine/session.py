@@ -1,0 +1,205 @@
+"""Runs at the collector. Sees reports. From SQL text to a result.
+
+    parse -> boxes -> PASSES -> answers -> relation of estimates -> outer SQL -> result
+
+Estimators are kept per (survey, version of its histogram, selection of reports), so that a second
+question about the same reports costs no scan.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ldpsql.engine.answers import Answers, Key
+from ldpsql.engine.arithmetic import Interval
+from ldpsql.engine.backends.base import Selection, Store
+from ldpsql.engine.explain import explain, explain_verbose
+from ldpsql.engine.plan import Plan
+from ldpsql.engine.relation import Relation
+from ldpsql.engine.result import Result, ResultColumn, no_estimates
+from ldpsql.engine.rewrite import PASSES
+from ldpsql.engine.rewrite.boxes import boxes
+from ldpsql.errors import InterfaceError
+from ldpsql.estimate import Estimates
+from ldpsql.mechanisms.base import Estimator
+from ldpsql.parser import parse
+from ldpsql.parser.query import ROW, Query, Statement
+from ldpsql.report import Histogram
+from ldpsql.survey import Survey
+
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+_KEPT_SOURCES = 64
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What one selection of reports says: an estimator per key, and how many people there are."""
+
+    estimators: Mapping[Key, Estimator]
+    people: int
+
+    @classmethod
+    def of(cls, survey: Survey, histograms: Sequence[tuple[Key, Histogram]]) -> _Source:
+        return cls(
+            {key: survey.design.estimator(histogram) for key, histogram in histograms},
+            sum(histogram.people for _, histogram in histograms),
+        )
+
+
+SourceOf = Callable[[Survey, Selection], _Source]
+
+
+class Session:
+    """Answers questions about the surveys of one store. Not to be shared between threads."""
+
+    def __init__(self, store: Store, *, confidence: float = 0.95) -> None:
+        """`confidence`: level of the intervals, between 0 and 1 (InterfaceError otherwise)."""
+        if not 0.0 < confidence < 1.0:
+            raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
+        self.store = store
+        self.confidence = confidence
+        self._surveys: dict[str, Survey] = {}
+        self._sources: OrderedDict[tuple[str, int, Selection], _Source] = OrderedDict()
+
+    def execute(self, sql: str, parameters: Parameters = None) -> Result:
+        """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
+        statement = parse(sql, parameters, self._survey)
+        surveys = {self._survey(base.table).table for base in statement.bases}
+        asked = tuple(self._survey(table) for table in sorted(surveys))
+        versions = {survey.fingerprint: self.store.version(survey.table) for survey in asked}
+
+        def source_of(survey: Survey, chosen: Selection) -> _Source:
+            return self._source(survey, versions[survey.fingerprint], chosen)
+
+        reports = sum(source_of(survey, Selection()).people for survey in asked)
+        traces = [self._trace(base, sql) for base in statement.bases]
+        if statement.mode == "answer":
+            relations = {
+                base.relation: self._relation(trace[-1][1], source_of)
+                for base, trace in zip(statement.bases, traces, strict=True)
+            }
+            return self._answered(statement, relations, asked, reports)
+        return _explained(statement, traces, source_of, asked, reports)
+
+    def _survey(self, table: str) -> Survey:
+        """A survey by name; a store never changes what a name stands for."""
+        key = table.lower()
+        if key not in self._surveys:
+            self._surveys[key] = self.store.survey(table)
+        return self._surveys[key]
+
+    def _trace(self, base: Query, sql: str) -> list[tuple[str, Plan]]:
+        """The plan after every pass."""
+        trace = [("boxes", boxes(base, self._survey(base.table), sql))]
+        for name, rewrite in PASSES:
+            trace.append((name, rewrite(trace[-1][1])))
+        return trace
+
+    def _relation(self, plan: Plan, source_of: SourceOf) -> Relation:
+        def estimators_of(chosen: Selection) -> Mapping[Key, Estimator]:
+            return source_of(plan.survey, chosen).estimators
+
+        return Relation(Answers.of(plan, estimators_of), self.confidence)
+
+    def _source(self, survey: Survey, version: int, chosen: Selection) -> _Source:
+        key = (survey.fingerprint, version, chosen)
+        if key not in self._sources:
+            self._sources[key] = _Source.of(survey, self.store.histograms(survey.table, chosen))
+            while len(self._sources) > _KEPT_SOURCES:
+                self._sources.popitem(last=False)
+        self._sources.move_to_end(key)
+        return self._sources[key]
+
+    def _answered(
+        self,
+        statement: Statement,
+        relations: Mapping[str, Relation],
+        surveys: tuple[Survey, ...],
+        reports: int,
+    ) -> Result:
+        evaluated = self.store.evaluate(
+            statement.outer, {name: relation.table for name, relation in relations.items()}
+        )
+        width = len(statement.outputs)
+        columns = tuple(
+            ResultColumn(output.name, evaluated.schema.field(i).type, output.estimate is not None)
+            for i, output in enumerate(statement.outputs)
+        )
+        table = pa.Table.from_arrays(
+            evaluated.columns[:width], names=[output.name for output in statement.outputs]
+        )
+        estimated = [i for i, output in enumerate(statement.outputs) if output.estimate]
+        intervals = {
+            index: Interval(*(_floats(evaluated.column(width + 3 * place + k)) for k in range(3)))
+            for place, index in enumerate(estimated)
+        }
+        joint = no_estimates
+        if estimated and evaluated.schema.names[-1] == ROW:
+            rows = evaluated.column(evaluated.num_columns - 1).to_pylist()
+            picked = [statement.outputs[index].estimate for index in estimated]
+            relation = relations[picked[0][0]]  # type: ignore[index]
+            indices = [entry[1] for entry in picked if entry is not None]
+
+            def joint() -> Estimates:
+                return relation.joint(rows, indices)
+
+        return Result(
+            columns,
+            table,
+            intervals,
+            joint,
+            _notes(relations.values()),
+            surveys,
+            reports,
+        )
+
+
+def _explained(
+    statement: Statement,
+    traces: Sequence[list[tuple[str, Plan]]],
+    source_of: SourceOf,
+    surveys: tuple[Survey, ...],
+    reports: int,
+) -> Result:
+    """The plans as text, one line per row."""
+    lines: list[str] = []
+    for trace in traces:
+        plan = trace[-1][1]
+        people = [
+            source_of(plan.survey, Selection(piece.condition)).people for piece in plan.slices
+        ]
+        verbose = statement.mode == "explain verbose"
+        lines += explain_verbose(trace, people) if verbose else explain(plan, people)
+    return Result(
+        (ResultColumn("plan", pa.string(), is_estimate=False),),
+        pa.table({"plan": pa.array(lines, type=pa.string())}),
+        surveys=surveys,
+        reports=reports,
+        explain="\n".join(lines),
+    )
+
+
+def _notes(relations: Any) -> tuple[str, ...]:
+    undetermined = sum(relation.undetermined for relation in relations)
+    notes = []
+    if undetermined:
+        notes.append(
+            f"{undetermined} value(s) are NULL: too few reports, or a denominator that cannot be "
+            "told from zero"
+        )
+    for relation in relations:
+        survey = relation.answers.plan.survey
+        if survey.design.guarantee.kind == "none":
+            notes.append(f"{survey.table}: not differentially private ({survey.design.name})")
+    return tuple(notes)
+
+
+def _floats(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    values = column.combine_chunks().to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,112 @@
+"""Public. Sees parameters. Estimates with their covariance, and what may be done to them.
+
+Everything here is linear algebra on unbiased estimates: sums, linear maps, and one ratio.
+Nothing is clipped or rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """k unbiased estimates.
+
+    values: shape (k,), unit of each query; NaN where no report could tell.
+    covariance: shape (k, k), product of the units; inf on the diagonal beside a NaN value.
+    """
+
+    values: Array
+    covariance: Array
+
+    def __post_init__(self) -> None:
+        k = self.values.shape[0]
+        if self.values.shape != (k,) or self.covariance.shape != (k, k):
+            raise ValueError(
+                f"values {self.values.shape} and covariance {self.covariance.shape} do not fit"
+            )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __add__(self, other: Estimates) -> Estimates:
+        """Sum of estimates from disjoint, hence independent, sets of people."""
+        return Estimates(self.values + other.values, self.covariance + other.covariance)
+
+    @property
+    def stderr(self) -> Array:
+        """Standard errors, shape (k,)."""
+        return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+
+    def map(self, matrix: Array) -> Estimates:
+        """The linear map `matrix @ values`, with matrix of shape (l, k)."""
+        return Estimates(matrix @ self.values, matrix @ self.covariance @ matrix.T)
+
+    @classmethod
+    def exact(cls, values: Sequence[float]) -> Estimates:
+        """Numbers that are known: covariance zero."""
+        return cls(np.asarray(values, dtype=np.float64), np.zeros((len(values), len(values))))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """numerator / denominator of two jointly estimated quantities.
+
+    The value is the plug-in ratio and its standard error comes from the delta method. The
+    interval is Fieller's (1954): all r for which numerator - r * denominator is compatible
+    with 0. It stays honest when the denominator is noisy, where the delta method does not.
+    """
+
+    numerator: float
+    denominator: float
+    variance_numerator: float
+    variance_denominator: float
+    covariance: float
+
+    @property
+    def value(self) -> float:
+        """The plug-in ratio; NaN where the denominator is 0 or unknown."""
+        return self.numerator / self.denominator if self.denominator else math.nan
+
+    @property
+    def stderr(self) -> float:
+        """Delta-method standard error; NaN where the value is."""
+        if not self.denominator:
+            return math.nan
+        spread = self._spread(self.value)
+        return math.sqrt(max(spread, 0.0)) / abs(self.denominator)
+
+    def _spread(self, ratio: float) -> float:
+        """Variance of numerator - ratio * denominator."""
+        return (
+            self.variance_numerator
+            - 2.0 * ratio * self.covariance
+            + ratio * ratio * self.variance_denominator
+        )
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Fieller's interval, or (nan, nan) where the denominator cannot be told from zero."""
+        z2 = quantile(level) ** 2
+        a = self.denominator**2 - z2 * self.variance_denominator
+        if not a > 0.0:
+            return (math.nan, math.nan)
+        b = self.numerator * self.denominator - z2 * self.covariance
+        c = self.numerator**2 - z2 * self.variance_numerator
+        root = math.sqrt(max(b * b - a * c, 0.0))
+        return ((b - root) / a, (b + root) / a)
+
+
+def quantile(level: float) -> float:
+    """Half-width, in standard errors, of a two-sided normal interval: 1.96 for 0.95."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"a confidence level lies between 0 and 1, not {level}")
+    return NormalDist().inv_cdf(0.5 + level / 2.0)

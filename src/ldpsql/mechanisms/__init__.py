@@ -1,0 +1,1 @@
+"""Public. Sees parameters. The mechanisms: one file each, one line each in `registry`."""

@@ -1,0 +1,48 @@
+"""Public. Sees parameters. AHIO: HIO augmented with a rounding tree for sensitive measures.
+
+The device draws one measure, rounds it stochastically to a bound (its sign), and a level
+combination of the dimensions' trees and of a binary rounding tree: at its root the sign is not
+collected, below it the sign is part of the cell. Counts use the groups without sign, which all
+measures share. Source: Xu et al., VLDB 2020; specification h4mda, section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ldpsql.mechanisms.groups import Combination, all_levels, weighted
+from ldpsql.mechanisms.levels import LevelDesign
+from ldpsql.mechanisms.options import DEFAULT_FANOUT, level_design, restore, take, trees_for
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+
+OPTIONS = {"fanout": DEFAULT_FANOUT, "oracle": "olh", "root": False}
+
+
+class Ahio:
+    """COUNT, and SUM and AVG of private measures."""
+
+    name = "ahio"
+
+    def design(
+        self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
+    ) -> LevelDesign:
+        """Per level combination one shared group, as likely as all its signed ones together."""
+        chosen = take(options, OPTIONS, self.name)
+        trees = trees_for(domain, chosen["fanout"])
+        measures = range(len(domain.bounds))
+        levels = all_levels(trees)
+        shares: list[tuple[Combination, int]] = [
+            ((combination, None, 0), max(len(measures), 1)) for combination in levels
+        ]
+        shares = shares[0 if chosen["root"] or (not levels[1:] and not measures) else 1 :]
+        shares += [((combination, sign, 0), 1) for combination in levels for sign in measures]
+        groups = weighted(shares)
+        return level_design(self.name, domain, epsilon, trees, groups, chosen["oracle"])
+
+    def restore(
+        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
+    ) -> LevelDesign:
+        """From a survey's JSON."""
+        return restore(self.name, domain, epsilon, data)

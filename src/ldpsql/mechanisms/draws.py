@@ -1,0 +1,55 @@
+"""Public. Sees parameters. Exact draws from 64-bit words, and their exact probabilities.
+
+Each draw takes a fixed number of words and a fixed number of steps, whatever its outcome, so
+that nothing about a value can be read from how long a draw took.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.mechanisms.base import Words
+
+SPACE = 1 << 64
+LARGEST_BOUND = 1 << 32
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def below(words: Words, bounds: NDArray[np.uint64] | int) -> NDArray[np.int64]:
+    """floor(word * bound / 2^64): uniform on 0..bound-1 up to 2^-32, for bounds up to 2^32.
+
+    The 128-bit product is put together from two halves of the word.
+    """
+    bound = np.asarray(bounds, dtype=np.uint64)
+    high = (words >> _HALF) * bound
+    low = ((words & _LOW) * bound) >> _HALF
+    return ((high + low) >> _HALF).astype(np.int64)
+
+
+def probability_below(outcome: int, bound: int) -> Fraction:
+    """Exact probability that `below` gives `outcome`: its preimages among the 2^64 words."""
+    first = -(-outcome * SPACE // bound)
+    last = -(-(outcome + 1) * SPACE // bound)
+    return Fraction(last - first, SPACE)
+
+
+def least_preimages(bound: int) -> int:
+    """Number of words that give the least likely outcome of `below`."""
+    return SPACE // bound
+
+
+def keep_threshold(odds: Fraction, size: int) -> int:
+    """Largest t such that answering truthfully iff word < t keeps every pair of reports within
+    `odds`, when each other one of `size` answers is drawn by `below(word, size - 1)`.
+
+    The truthful answer has probability t / 2^64, another one at least
+    (1 - t / 2^64) * least / 2^64 with least = floor(2^64 / (size - 1)).
+    """
+    if size == 1:
+        return SPACE - 1
+    least = least_preimages(size - 1)
+    return int(odds * SPACE * least / (SPACE + odds * least))

@@ -1,0 +1,295 @@
+"""Runs at the collector. Sees reports. Estimates for the designs of `levels`.
+
+Each group estimates the frequencies of its nodes from its own reports:
+f = (supporters / group size - q) / (p - q), by the *actual* group size, so that drop-outs bias
+nothing. An answer is people x sum over groups of weighted node frequencies. Groups are disjoint
+sets of people, so their covariances add; within a group the covariance follows from the four
+support probabilities (`oracle.Support.covariance`) and contains the randomization, the
+assignment of people to groups and the rounding of measures. Specification: h4mda, sections 1.6 to
+1.9 (there with the exact population variance; here people count as a sample, which is at most
+n f (1 - f) more).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from ldpsql.boxes import Weight
+from ldpsql.estimate import Array, Estimates
+from ldpsql.mechanisms.base import Codes
+from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
+from ldpsql.mechanisms.oracle import First, Weights
+from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.report import Histogram, Rows
+
+Pair = tuple[Weight | None, Weight | None]
+_WHOLE = 4096
+
+
+class Frequencies(Protocol):
+    """Where node frequencies come from.
+
+    A frequency of the pair (u, v) is E[u v 1(at node)] over the people of a group, with None
+    standing for the constant 1.
+    """
+
+    @property
+    def people(self) -> float:
+        """Number of people."""
+        ...
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a weight over all people."""
+        ...
+
+    def size(self, group: int) -> float:
+        """People in a group."""
+        ...
+
+    def mean(self, group: int, pair: Pair) -> float:
+        """Mean of u v over the people of a group."""
+        ...
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """Frequencies at nodes of a group, shape (c,)."""
+        ...
+
+
+@dataclass
+class ReportedFrequencies:
+    """Unbiased frequencies from a histogram; remembers what it has computed."""
+
+    oracles: OracleTable
+    histogram: Histogram
+    _rows: dict[int, Rows] = field(default_factory=dict)
+    _found: dict[tuple[int, Pair], Array] = field(default_factory=dict)
+
+    @property
+    def people(self) -> float:
+        """Number of reports."""
+        return float(self.histogram.people)
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a public weight over all people."""
+        return self.histogram.total(weight)
+
+    def size(self, group: int) -> float:
+        """Reports in the group."""
+        return float(self.histogram.sizes[group])
+
+    def rows(self, group: int) -> Rows:
+        """The histogram rows of a group."""
+        if group not in self._rows:
+            self._rows[group] = self.histogram.load(group)
+        return self._rows[group]
+
+    def mean(self, group: int, pair: Pair) -> float:
+        """Mean of u v over the people of the group."""
+        if pair == (None, None):
+            return 1.0
+        return self._sum(group, pair) / self.size(group)
+
+    def _sum(self, group: int, pair: Pair) -> float:
+        """Sum of u v over the people of a group; a unary histogram keeps them at bit -1."""
+        rows = self.rows(group)
+        moment = rows.moment(*pair)
+        if self.oracles.kind(group) == "oue":
+            moment = moment[rows.columns[0] < 0]
+        return float(moment.sum())
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """Estimated frequencies at the nodes, shape (c,)."""
+        size = self.oracles.sizes[group]
+        if (group, pair) not in self._found:
+            self._found[group, pair] = np.full(size, np.nan)
+        found = self._found[group, pair]
+        missing = nodes[np.isnan(found[nodes])]
+        if missing.size:
+            wanted = np.arange(size) if size <= _WHOLE else np.unique(missing)
+            found[wanted] = self._estimate(group, wanted, pair)
+        frequencies: Array = found[nodes]
+        return frequencies
+
+    def _estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        rows, support = self.rows(group), self.oracles.support(group)
+        counted = self.oracles.supporters(group, rows, nodes, [rows.moment(*pair)])[0]
+        share = counted / self.size(group)
+        estimate: Array = (share - support.q * self.mean(group, pair)) / (support.p - support.q)
+        return estimate
+
+
+@dataclass(frozen=True)
+class UniformFrequencies:
+    """Everybody spread evenly over all nodes, weights 1: what a prediction assumes."""
+
+    people: float
+    sizes: Array
+    nodes: Sequence[int]
+
+    def total(self, weight: Weight | None) -> float:
+        """The number of people."""
+        return self.people
+
+    def size(self, group: int) -> float:
+        """Expected people in the group."""
+        return float(self.sizes[group])
+
+    def mean(self, group: int, pair: Pair) -> float:
+        """Weights are taken to be 1."""
+        return 1.0
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """1 / K at each node."""
+        return np.full(len(nodes), 1.0 / self.nodes[group])
+
+
+@dataclass(frozen=True)
+class LevelEstimator:
+    """Answers cell queries from node frequencies."""
+
+    oracles: OracleTable
+    frequencies: Frequencies
+
+    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
+        """Values (k,) and covariance (k, k); NaN and inf where a needed group has no reports."""
+        k = len(queries)
+        values = np.array(
+            [query.known * self.frequencies.total(query.weight) for query in queries], dtype=float
+        )
+        covariance = np.zeros((k, k))
+        pieces: dict[int, list[tuple[int, Codes, Array]]] = {}
+        for number, query in enumerate(queries):
+            shares = self._shares(query.alternatives)
+            if query.is_asked and shares is None:
+                values[number], covariance[number, number] = np.nan, np.inf
+                continue
+            for share, alternative in zip(shares or (), query.alternatives, strict=True):
+                if share == 0.0:
+                    continue
+                for cells in alternative:
+                    entry = (number, cells.nodes, cells.weights * share)
+                    pieces.setdefault(cells.group, []).append(entry)
+        for group, entries in sorted(pieces.items()):
+            asked, estimates = self._group(group, entries, queries)
+            values[asked] += estimates.values
+            covariance[np.ix_(asked, asked)] += estimates.covariance
+        return Estimates(values, covariance)
+
+    def _shares(self, alternatives: Sequence[Alternative]) -> list[float] | None:
+        """Weights of independent answers by inverse variance, summing to 1; None if none is
+        usable. The variance is the predicted leading term, which does not look at the answers."""
+        if not alternatives:
+            return None
+        spread = np.array([sum(map(self._leading, cells)) for cells in alternatives])
+        if not np.isfinite(spread).any():
+            return None
+        precision = 1.0 / np.maximum(spread, np.finfo(float).tiny)
+        return [float(share) for share in precision / precision.sum()]
+
+    def _leading(self, cells: GroupCells) -> float:
+        size = self.frequencies.size(cells.group)
+        if not size:
+            return float(np.inf)
+        return (
+            float(np.sum(cells.weights**2)) * self.oracles.support(cells.group).node_variance / size
+        )
+
+    def _group(
+        self,
+        group: int,
+        entries: Sequence[tuple[int, Codes, Array]],
+        queries: Sequence[CellQuery],
+    ) -> tuple[Codes, Estimates]:
+        """The contribution of one group to the queries that ask it."""
+        asked = sorted({number for number, _, _ in entries})
+        position = {number: row for row, number in enumerate(asked)}
+        nodes, place = np.unique(
+            np.concatenate([chosen for _, chosen, _ in entries]), return_inverse=True
+        )
+        owners = np.repeat(
+            [position[number] for number, _, _ in entries], [len(c) for _, c, _ in entries]
+        )
+        weights = np.zeros((len(asked), len(nodes)))
+        np.add.at(weights, (owners, place), np.concatenate([w for _, _, w in entries]))
+        block = _GroupBlock(
+            self, group, nodes, weights, tuple(queries[number].weight for number in asked)
+        )
+        return np.array(asked), block.estimates()
+
+
+@dataclass(frozen=True)
+class _GroupBlock:
+    """Queries over the nodes of one group: weights of shape (k, c), and what each multiplies."""
+
+    estimator: LevelEstimator
+    group: int
+    nodes: Codes
+    weights: Array
+    kinds: tuple[Weight | None, ...]
+
+    def estimates(self) -> Estimates:
+        """Values and covariance on the scale of all people."""
+        source = self.estimator.frequencies
+        people = source.people
+        k = len(self.kinds)
+        means, covariance = np.zeros(k), np.zeros((k, k))
+        members = {
+            kind: [i for i, own in enumerate(self.kinds) if own == kind] for kind in self.kinds
+        }
+        for kind, rows in members.items():
+            means[rows] = self.weights[rows] @ self._at((kind, None))
+        for left, rows in members.items():
+            for right, columns in members.items():
+                covariance[np.ix_(rows, columns)] = self._block(left, right, rows, columns, means)
+        return Estimates(people * means, covariance * people**2 / source.size(self.group))
+
+    def _at(self, pair: Pair) -> Array:
+        return self.estimator.frequencies.at(self.group, self.nodes, pair)
+
+    def _mean(self, pair: Pair) -> float:
+        return self.estimator.frequencies.mean(self.group, pair)
+
+    def _energy(self, kind: Weight | None, rows: Sequence[int]) -> Array:
+        """E[t^2 w^2] per query, kept within what is possible: noise may push it outside."""
+        squares = self.weights[rows] ** 2
+        most = squares.max(axis=1) * self._mean((kind, kind))
+        return np.clip(squares @ self._at((kind, kind)), 0.0, most)
+
+    def _block(
+        self,
+        left: Weight | None,
+        right: Weight | None,
+        rows: Sequence[int],
+        columns: Sequence[int],
+        means: Array,
+    ) -> Array:
+        """Covariance per report between the queries of two kinds of weight.
+
+        Estimated frequencies enter only through sums, each limited by Cauchy-Schwarz to what
+        people spread over nodes could give; so a variance never falls below that of pure noise.
+        """
+        pair = (left, right)
+        w_left, w_right = self.weights[rows], self.weights[columns]
+        share = self._at(pair)
+        energy_left, energy_right = self._energy(left, rows), self._energy(right, columns)
+        mean_left, mean_right = self._mean((left, left)), self._mean((right, right))
+        second = _within((w_left * share) @ w_right.T, np.sqrt(np.outer(energy_left, energy_right)))
+        if left == right and rows == columns:
+            np.fill_diagonal(second, energy_left)
+        first = First(
+            _within(w_left @ share, np.sqrt(energy_left * mean_right)),
+            _within(w_right @ share, np.sqrt(energy_right * mean_left)),
+            _within(means[list(rows)], np.sqrt(energy_left)),
+            _within(means[list(columns)], np.sqrt(energy_right)),
+        )
+        sums = Weights(w_left.sum(axis=1), w_right.sum(axis=1), w_left @ w_right.T)
+        support = self.estimator.oracles.support(self.group)
+        return support.covariance(sums, self._mean(pair), first, second)
+
+
+def _within(values: Array, limit: Array) -> Array:
+    return np.clip(values, -limit, limit)

@@ -1,0 +1,127 @@
+"""Public. Sees parameters. Which frequency oracle each group of a design uses.
+
+`oracle = "grr" | "olh" | "oue"` uses one throughout; "auto" takes GRR for groups of at most
+3 e^epsilon + 2 nodes, where its variance is the lower one, and OLH for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ldpsql.errors import SurveyError
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.base import Codes, Entropy, Outcome
+from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.olh import Olh
+from ldpsql.mechanisms.oracle import Oracle, Support
+from ldpsql.mechanisms.oue import Oue
+from ldpsql.privacy import Epsilon
+from ldpsql.report import Rows
+
+ORACLES = ("grr", "olh", "oue", "auto")
+
+
+@dataclass(frozen=True)
+class OracleTable:
+    """The oracle of every group; sizes[g] is the group's number of nodes."""
+
+    name: str
+    epsilon: Epsilon
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.name not in ORACLES:
+            raise SurveyError(f"oracle must be one of {', '.join(ORACLES)}, not {self.name!r}")
+
+    def kind(self, group: int) -> str:
+        """The name of a group's oracle."""
+        if self.name != "auto":
+            return self.name
+        return "grr" if self.sizes[group] <= 3 * self.epsilon.odds + 2 else "olh"
+
+    @cached_property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(self.kind(group) for group in range(len(self.sizes)))
+
+    @cached_property
+    def _slots(self) -> Codes:
+        """Position of each group among those of its kind."""
+        seen: dict[str, int] = {}
+        slots = []
+        for kind in self._kinds:
+            slots.append(seen.get(kind, 0))
+            seen[kind] = seen.get(kind, 0) + 1
+        return np.array(slots, dtype=np.int64)
+
+    @cached_property
+    def _members(self) -> dict[str, Oracle]:
+        """One oracle per kind in use, over the groups of that kind."""
+        makers = {"grr": Grr, "olh": Olh, "oue": Oue}
+        return {
+            kind: makers[kind](
+                self.epsilon,
+                tuple(s for s, k in zip(self.sizes, self._kinds, strict=True) if k == kind),
+            )
+            for kind in sorted(set(self._kinds))
+        }
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the oracle with the most; another one fills the last of them."""
+        return max((oracle.columns for oracle in self._members.values()), key=len)
+
+    @cached_property
+    def limits(self) -> tuple[tuple[int, ...], ...]:
+        """Exclusive upper limits of the columns, per group."""
+        return tuple(self._widen(self._of(g).limits(self._slot(g)), 1) for g in self._numbers)
+
+    @property
+    def _numbers(self) -> range:
+        return range(len(self.sizes))
+
+    def _of(self, group: int) -> Oracle:
+        return self._members[self._kinds[group]]
+
+    def _slot(self, group: int) -> int:
+        return int(self._slots[group])
+
+    def _widen(self, values: Sequence[int], filler: int) -> tuple[int, ...]:
+        return (filler,) * (len(self.columns) - len(values)) + tuple(values)
+
+    def respond(self, groups: Codes, nodes: Codes, entropy: Entropy) -> list[Codes]:
+        """Device. The columns of one report per person, each of shape (n,)."""
+        if len(self._members) == 1:
+            (oracle,) = self._members.values()
+            return oracle.respond(self._slots[groups], nodes, entropy)
+        result = [np.zeros(len(groups), dtype=np.int64) for _ in self.columns]
+        kinds = np.array(self._kinds)[groups]
+        for kind, oracle in self._members.items():
+            chosen = np.flatnonzero(kinds == kind)
+            answers = oracle.respond(self._slots[groups[chosen]], nodes[chosen], entropy)
+            for column, answer in zip(result[-len(answers) :], answers, strict=True):
+                column[chosen] = answer
+        return result
+
+    def law(self, group: int, node: int) -> Iterator[tuple[Outcome, Fraction]]:
+        """Every report of the group with its exact probability."""
+        for outcome, chance in self._of(group).law(self._slot(group), node):
+            yield self._widen(outcome, 0), chance
+
+    @cached_property
+    def _supports(self) -> dict[int, Support]:
+        return {}
+
+    def support(self, group: int) -> Support:
+        """The support probabilities of a group."""
+        if group not in self._supports:
+            self._supports[group] = self._of(group).support(self._slot(group))
+        return self._supports[group]
+
+    def supporters(self, group: int, rows: Rows, nodes: Codes, folds: Sequence[Array]) -> Array:
+        """Sums of each fold over the reports that support each node, shape (folds, nodes)."""
+        return self._of(group).supporters(self._slot(group), rows, nodes, folds)

@@ -1,0 +1,36 @@
+"""Public. Sees parameters. The mechanisms by name: adding one is adding a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.ahio import Ahio
+from ldpsql.mechanisms.base import Mechanism
+from ldpsql.mechanisms.ehio import Ehio
+from ldpsql.mechanisms.flat import Flat
+from ldpsql.mechanisms.hgrr import Hgrr
+from ldpsql.mechanisms.hio import Hio
+
+MECHANISMS: Mapping[str, Mechanism] = {
+    made.name: made
+    for made in (
+        Hgrr(),
+        Hio(),
+        Ahio(),
+        Ehio(),
+        Flat("grr"),
+        Flat("olh"),
+        Flat("oue"),
+    )
+}
+
+
+def mechanism(name: str) -> Mechanism:
+    """A mechanism by its name; SurveyError lists those there are."""
+    try:
+        return MECHANISMS[name]
+    except KeyError:
+        raise SurveyError(
+            f"unknown mechanism {name!r}; there are {', '.join(MECHANISMS)}"
+        ) from None

@@ -1,0 +1,139 @@
+"""Public. Sees parameters. What may stand in SQL that DuckDB evaluates over estimates.
+
+Two allow-lists: *scalar* expressions, which may surround the aggregates of a base query, and
+*outer* ones, which may also aggregate and rank the rows of a relation of estimates. Whatever is
+in neither is refused; in particular nothing that reads files, settings or other tables.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SCALAR_NODES = {
+    exp.Add,
+    exp.And,
+    exp.Between,
+    exp.Boolean,
+    exp.Case,
+    exp.Cast,
+    exp.DPipe,
+    exp.DataType,
+    exp.DataTypeParam,
+    exp.Div,
+    exp.EQ,
+    exp.GT,
+    exp.GTE,
+    exp.ILike,
+    exp.If,
+    exp.In,
+    exp.IntDiv,
+    exp.Interval,
+    exp.Is,
+    exp.LT,
+    exp.LTE,
+    exp.Like,
+    exp.Literal,
+    exp.Mod,
+    exp.Mul,
+    exp.NEQ,
+    exp.Neg,
+    exp.Not,
+    exp.Null,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+    exp.Or,
+    exp.Paren,
+    exp.Pow,
+    exp.Sub,
+    exp.TryCast,
+    exp.Var,
+}
+_OUTER_NODES = _SCALAR_NODES | {
+    exp.Alias,
+    exp.Distinct,
+    exp.Exists,
+    exp.Filter,
+    exp.Group,
+    exp.Having,
+    exp.Identifier,
+    exp.Limit,
+    exp.Offset,
+    exp.Order,
+    exp.Ordered,
+    exp.Qualify,
+    exp.Star,
+    exp.Tuple,
+    exp.Where,
+    exp.Window,
+    exp.WindowSpec,
+}
+_SCALAR_FUNCTIONS = _words(
+    """
+    ABS CBRT CEIL CEILING COALESCE CONCAT DATE_PART DATE_TRUNC DAY EXP EXTRACT FLOOR GREATEST HOUR
+    IFNULL ISFINITE ISINF ISNAN IS_NAN IS_INF LEAST LEFT LENGTH LN LOG LOG10 LOG2 LOWER MOD MONTH
+    NULLIF POW POWER QUARTER REPLACE RIGHT ROUND SIGN SQRT STRFTIME SUBSTR SUBSTRING
+    TIMESTAMP_TRUNC TIME_TO_STR TRIM TRUNC UPPER WEEK YEAR
+    """
+)
+_OUTER_FUNCTIONS = _SCALAR_FUNCTIONS | _words(
+    """
+    ANY_VALUE ARG_MAX ARG_MIN AVG BOOL_AND BOOL_OR CORR COUNT COUNT_IF COVAR_POP COVAR_SAMP
+    CUME_DIST DENSE_RANK FIRST FIRST_VALUE GROUP_CONCAT LAG LAST LAST_VALUE LEAD LOGICAL_AND
+    LOGICAL_OR MAX MEAN MEDIAN MIN MODE NTH_VALUE NTILE PERCENTILE_CONT PERCENTILE_DISC
+    PERCENT_RANK PRODUCT QUANTILE QUANTILE_CONT QUANTILE_DISC RANK ROW_NUMBER STDDEV STDDEV_POP
+    STDDEV_SAMP STRING_AGG SUM VARIANCE VARIANCE_POP VAR_POP VAR_SAMP
+    """
+)
+_TYPES = {
+    "BIGINT",
+    "BOOLEAN",
+    "DATE",
+    "DECIMAL",
+    "DOUBLE",
+    "FLOAT",
+    "HUGEINT",
+    "INT",
+    "INT128",
+    "SMALLINT",
+    "TEXT",
+    "TIMESTAMP",
+    "TIMESTAMPNTZ",
+    "TINYINT",
+    "UBIGINT",
+    "UINT",
+    "VARCHAR",
+}
+
+
+def is_scalar(node: exp.Expr) -> bool:
+    """Whether a node, its children aside, may surround the aggregates of a base query."""
+    return _is_allowed(node, _SCALAR_NODES, _SCALAR_FUNCTIONS)
+
+
+def is_outer(node: exp.Expr) -> bool:
+    """Whether a node, its children aside, may stand in a query over estimates."""
+    return _is_allowed(node, _OUTER_NODES, _OUTER_FUNCTIONS)
+
+
+def function_name(node: exp.Expr) -> str:
+    """A function's name in capitals; the kind of node for anything else."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).upper()
+    if isinstance(node, exp.Func):
+        return str(type(node).sql_names()[0])
+    return type(node).__name__.upper()
+
+
+def _is_allowed(node: exp.Expr, nodes: set[type[exp.Expr]], functions: frozenset[str]) -> bool:
+    if isinstance(node, exp.DataType):
+        return str(getattr(node.this, "value", node.this)).upper() in _TYPES
+    if type(node) in nodes:
+        return True
+    if isinstance(node, exp.Anonymous):
+        return not isinstance(node.this, exp.Identifier) and node.name.upper() in functions
+    return isinstance(node, exp.Func) and not functions.isdisjoint(type(node).sql_names())

@@ -1,0 +1,156 @@
+"""Public. Sees parameters. Aggregates, arithmetic over them, and the columns they become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from ldpsql.errors import UnsupportedSQL
+from ldpsql.parser.allowed import function_name
+from ldpsql.parser.columns import Columns
+from ldpsql.parser.constants import fold, is_constant
+from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Measurement, Number
+
+What = Literal["value", "stderr", "low", "high"]
+ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
+
+_OPERATORS: Mapping[type[exp.Expr], Literal["+", "-", "*", "/"]] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+}
+_FUNCTIONS: Mapping[type[exp.Expr], Literal["COUNT", "SUM", "AVG"]] = {
+    exp.Count: "COUNT",
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+}
+
+
+@dataclass
+class Measurements:
+    """The measurement columns of one base query, each different one once."""
+
+    columns: Columns
+    found: list[Measurement] = field(default_factory=list)
+    _names: dict[tuple[object, ...], str] = field(default_factory=dict)
+
+    def column(self, node: exp.Expr) -> str:
+        """The relation's column for the value of a measurable node."""
+        return self._add(self._expression(node), "value", None)
+
+    def error_bar(self, node: exp.Anonymous) -> str:
+        """The relation's column for STDERR(x), CI_LOW(x [, level]) or CI_HIGH(x [, level])."""
+        name = function_name(node)
+        most = 1 if name == "STDERR" else 2
+        if not 1 <= len(node.expressions) <= most:
+            takes = "one aggregate" if most == 1 else "an aggregate and a confidence level"
+            raise self.columns.source.wrong(f"{name} takes {takes}", node)
+        inner = node.expressions[0]
+        if not is_measurable(inner):
+            raise self.columns.source.unsupported(
+                f"{name} takes an aggregate, or + - * / over aggregates",
+                node,
+                hint=f"write {name}(COUNT(*))",
+            )
+        level = self._level(node.expressions[1]) if len(node.expressions) == 2 else None
+        return self._add(self._expression(inner), ERROR_BARS[name], level)
+
+    def aggregate(self, node: exp.Expr) -> Aggregate:
+        """COUNT, SUM or AVG of a column, or COUNT(*)."""
+        function = _FUNCTIONS[type(node)]
+        place = self.columns.source.place(node)
+        argument = node.this.unnest() if node.this is not None else None
+        if node.args.get("expressions") or isinstance(argument, exp.Distinct):
+            raise self._refused_argument(node, argument)
+        if function == "COUNT" and _counts_everybody(argument):
+            return Aggregate("COUNT", None, place)
+        if not isinstance(argument, exp.Column) or isinstance(argument.this, exp.Star):
+            raise self._refused_argument(node, argument)
+        if function == "COUNT":
+            return Aggregate("COUNT", self.columns.name(argument), place)
+        return Aggregate(function, self.columns.summable(argument), place)
+
+    def _add(self, expression: Expression, what: What, level: float | None) -> str:
+        key = (_identity(expression), what, level)
+        if key not in self._names:
+            self._names[key] = f"e{len(self.found)}"
+            self.found.append(Measurement(expression, what, level, self._names[key]))
+        return self._names[key]
+
+    def _expression(self, node: exp.Expr) -> Expression:
+        if is_constant(node):
+            return Number(self._number(node))
+        if isinstance(node, exp.Paren):
+            return self._expression(node.this)
+        if isinstance(node, exp.Neg):
+            return Arithmetic("-", Number(0.0), self._expression(node.this))
+        if type(node) in _OPERATORS:
+            left, right = self._expression(node.this), self._expression(node.expression)
+            return Arithmetic(_OPERATORS[type(node)], left, right)
+        return self.aggregate(node)
+
+    def _number(self, node: exp.Expr) -> float:
+        value = fold(node, self.columns.source)
+        assert isinstance(value, int | float)
+        return float(value)
+
+    def _level(self, node: exp.Expr) -> float:
+        level = fold(node, self.columns.source) if is_constant(node) else None
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise self.columns.source.wrong(
+                "a confidence level is a number between 0 and 1", node, hint="write 0.95"
+            )
+        return float(level)
+
+    def _refused_argument(self, node: exp.Expr, argument: exp.Expr | None) -> UnsupportedSQL:
+        name = function_name(node)
+        if isinstance(argument, exp.Distinct):
+            return self.columns.source.unsupported(
+                f"{name}(DISTINCT ...) is not answered",
+                node,
+                hint="GROUP BY the column and count its rows in an outer query",
+            )
+        return self.columns.source.unsupported(
+            f"{name} takes one column", node, hint=f"write {name}(column)"
+        )
+
+
+def is_measurable(node: exp.Expr) -> bool:
+    """Whether a node is arithmetic over at least one aggregate and nothing else."""
+    return _is_arithmetic(node) and _has_aggregate(node)
+
+
+def _is_arithmetic(node: exp.Expr) -> bool:
+    if type(node) in _OPERATORS:
+        return _is_arithmetic(node.this) and _is_arithmetic(node.expression)
+    if isinstance(node, exp.Paren | exp.Neg):
+        return _is_arithmetic(node.this)
+    return type(node) in _FUNCTIONS or (isinstance(node, exp.Literal) and not node.is_string)
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    if type(node) in _OPERATORS:
+        return _has_aggregate(node.this) or _has_aggregate(node.expression)
+    if isinstance(node, exp.Paren | exp.Neg):
+        return _has_aggregate(node.this)
+    return type(node) in _FUNCTIONS
+
+
+def _counts_everybody(argument: exp.Expr | None) -> bool:
+    """COUNT(*), COUNT() and COUNT of a constant that is not NULL."""
+    if argument is None or isinstance(argument, exp.Star):
+        return True
+    return isinstance(argument, exp.Literal | exp.Boolean)
+
+
+def _identity(expression: Expression) -> object:
+    """What makes two expressions the same: everything but their places."""
+    if isinstance(expression, Aggregate):
+        return expression.function, expression.column
+    if isinstance(expression, Number):
+        return expression.value
+    return expression.op, _identity(expression.left), _identity(expression.right)

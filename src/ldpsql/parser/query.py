@@ -1,0 +1,190 @@
+"""Public. Sees parameters. What a parsed question looks like.
+
+A `Statement` is one SQL text. It holds one or more *base queries*, each an aggregate SELECT over
+a survey's table, and an outer SQL text that DuckDB evaluates over the relations of estimates
+which the base queries give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from ldpsql.domains import Value
+from ldpsql.errors import Place
+
+ROW = "ldpsql_row"
+"""The column of every relation of estimates that numbers its rows."""
+
+# -- predicates ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """column <op> literal; op is one of = <> < <= > >=. A None literal is SQL's NULL."""
+
+    column: str
+    op: str
+    literal: Value | None
+    place: Place
+
+
+@dataclass(frozen=True)
+class Membership:
+    """column IN (literals); a None literal is SQL's NULL."""
+
+    column: str
+    literals: tuple[Value | None, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class NullTest:
+    """column IS NULL."""
+
+    column: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Constant:
+    """TRUE, FALSE, or NULL (None)."""
+
+    value: bool | None
+
+
+@dataclass(frozen=True)
+class Not:
+    """Negation."""
+
+    operand: Predicate
+
+
+@dataclass(frozen=True)
+class And:
+    """Conjunction of two or more."""
+
+    operands: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """Disjunction of two or more."""
+
+    operands: tuple[Predicate, ...]
+
+
+Atom = Comparison | Membership | NullTest
+Predicate = Atom | Constant | Not | And | Or
+
+# -- aggregates and arithmetic over them -----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """COUNT, SUM or AVG. `column` is None for COUNT(*)."""
+
+    function: OneOf["COUNT", "SUM", "AVG"]
+    column: str | None
+    place: Place
+
+
+@dataclass(frozen=True)
+class Number:
+    """A numeric constant."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """left <op> right with op one of + - * /; unary minus is 0 - x."""
+
+    op: OneOf["+", "-", "*", "/"]
+    left: Expression
+    right: Expression
+
+
+Expression = Aggregate | Number | Arithmetic
+
+
+def aggregates(expression: Expression) -> Iterator[Aggregate]:
+    """The aggregates of an expression, left to right."""
+    if isinstance(expression, Aggregate):
+        yield expression
+    elif isinstance(expression, Arithmetic):
+        yield from aggregates(expression.left)
+        yield from aggregates(expression.right)
+
+
+# -- queries -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GroupKey:
+    """A GROUP BY key: a column, or bin(column, width). `name` is its column in the relation."""
+
+    column: str
+    width: float | None
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One column of a relation of estimates: a number computed from aggregates.
+
+    what: "value", "stderr", "low" or "high"; level is the confidence level of low and high.
+    """
+
+    expression: Expression
+    what: OneOf["value", "stderr", "low", "high"]
+    level: float | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """A base query: aggregates over one survey's table.
+
+    relation: the name under which the outer SQL reads its relation of estimates.
+    table: the survey's name.  predicate: its WHERE, or None.  keys: its GROUP BY.
+    columns: what its relation holds after the keys.
+    """
+
+    relation: str
+    table: str
+    predicate: Predicate | None
+    keys: tuple[GroupKey, ...]
+    columns: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column of the final result.
+
+    name: as the user asked.  estimate: (relation, index into its `columns`) where the column is
+    an estimate taken over unchanged, so that its error bar can stand beside it; else None.
+    """
+
+    name: str
+    estimate: tuple[str, int] | None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One parsed SQL text.
+
+    sql: as written.  mode: what to do with it.  bases: the base queries.  outer: DuckDB SQL over
+    the relations of the bases. It selects the outputs, in order. Where some of them are estimates,
+    there follow for each of these three columns `<name>_stderr`, `<name>_low` and `<name>_high`,
+    read from the columns of that ending beside the measurement in its relation, and last the
+    relation's row number `ROW`.
+    """
+
+    sql: str
+    mode: OneOf["answer", "explain", "explain verbose"]
+    bases: tuple[Query, ...]
+    outer: str
+    outputs: tuple[Output, ...]

@@ -1,0 +1,289 @@
+"""Public. Sees parameters. One SQL text: its limits, its tokens, and the places in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Literal
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects import DuckDB
+from sqlglot.errors import TokenError
+
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
+
+MAX_LENGTH = 100_000
+MAX_DEPTH = 100
+
+Mode = Literal["answer", "explain", "explain verbose"]
+
+_GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
+_EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.I | re.S)
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
+_ITEMS_END = {
+    TokenType.FROM,
+    TokenType.WHERE,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.ORDER_BY,
+    TokenType.LIMIT,
+    TokenType.UNION,
+    TokenType.EXCEPT,
+    TokenType.INTERSECT,
+    TokenType.QUALIFY,
+    TokenType.WINDOW,
+    TokenType.OFFSET,
+    TokenType.INTO,
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """An SQL text and its tokens; makes the errors that point into it.
+
+    sql: as written.  tokens: of the statement without EXPLAIN and outer semicolons, each with
+    its offsets into `sql`.
+    """
+
+    sql: str
+    tokens: tuple[Token, ...]
+
+    def wrong(self, reason: str, node: exp.Expr | None = None, *, hint: str = "") -> QueryError:
+        """An error for SQL that is wrong, at a node."""
+        return QueryError(reason, sql=self.sql, place=self._place(node), hint=hint)
+
+    def unsupported(
+        self, reason: str, node: exp.Expr | None = None, *, hint: str = ""
+    ) -> UnsupportedSQL:
+        """An error for SQL outside the subset, at a node."""
+        return UnsupportedSQL(reason, sql=self.sql, place=self._place(node), hint=hint)
+
+    def place(self, node: exp.Expr) -> Place:
+        """Where a node stands; the start of the text for a node without any trace in it."""
+        return self._place(node) or Place(1, 1)
+
+    def at(self, start: int, end: int) -> Place:
+        """The place of the characters start..end (inclusive offsets)."""
+        line = bisect_right(self._line_starts, start) - 1
+        return Place(line + 1, start - self._line_starts[line] + 1, end - start + 1)
+
+    def item_texts(self, select: exp.Select) -> list[str] | None:
+        """The select list as written, item by item; None where it cannot be told apart."""
+        spans = [span for item in select.expressions if (span := self._tokens_of(item))]
+        if not spans:
+            return None
+        first = self._select_before(min(spans)[0])
+        texts = self._split_items(first) if first is not None else []
+        return texts if len(texts) == len(select.expressions) else None
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        lines = self.sql.splitlines(keepends=True)
+        return list(accumulate((len(line) for line in lines), initial=0))
+
+    @cached_property
+    def _by_start(self) -> dict[int, int]:
+        return {token.start: index for index, token in enumerate(self.tokens)}
+
+    def _place(self, node: exp.Expr | None) -> Place | None:
+        while node is not None:
+            span = self._tokens_of(node)
+            if span is not None:
+                return self.at(self.tokens[span[0]].start, self.tokens[span[1]].end)
+            node = node.parent
+        return None
+
+    def _tokens_of(self, node: exp.Expr) -> tuple[int, int] | None:
+        """Indices of a node's first and last token, from the parts of it that know their place."""
+        found = [
+            index
+            for part in node.walk()
+            if (index := self._by_start.get(part.meta.get("start", -1))) is not None
+        ]
+        if not found:
+            return None
+        first = self._function_name(node, min(found))
+        last = max(found)
+        depth = 0
+        for token in self.tokens[first : last + 1]:
+            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        while depth > 0 and last + 1 < len(self.tokens):
+            if self.tokens[last + 1].token_type not in _CLOSING:
+                break
+            last, depth = last + 1, depth - 1
+        return first, last
+
+    def _function_name(self, node: exp.Expr, first: int) -> int:
+        """The token of a function's name, where only its arguments know their place."""
+        if not isinstance(node, exp.Func):
+            return first
+        before = first
+        while before and self.tokens[before - 1].token_type in (
+            TokenType.L_PAREN,
+            TokenType.DISTINCT,
+        ):
+            before -= 1
+            name = self.tokens[before - 1].text.upper() if before else ""
+            if name in type(node).sql_names():
+                return before - 1
+        return first
+
+    def _select_before(self, index: int) -> int | None:
+        depth = 0
+        for position in range(index - 1, -1, -1):
+            kind = self.tokens[position].token_type
+            if kind == TokenType.R_PAREN:
+                depth += 1
+            elif kind == TokenType.L_PAREN:
+                depth = max(depth - 1, 0)
+            elif kind == TokenType.SELECT and depth == 0:
+                after = self.tokens[position + 1].token_type
+                return position + 1 + (after in (TokenType.DISTINCT, TokenType.ALL))
+        return None
+
+    def _split_items(self, first: int) -> list[str]:
+        texts: list[str] = []
+        depth, start = 0, first
+        for position in range(first, len(self.tokens) + 1):
+            token = self.tokens[position] if position < len(self.tokens) else None
+            kind = token.token_type if token else None
+            ends = kind is None or (
+                depth == 0 and (kind in _ITEMS_END or kind == TokenType.R_PAREN)
+            )
+            if ends or (depth == 0 and kind == TokenType.COMMA):
+                if position > start:
+                    texts.append(
+                        self.sql[self.tokens[start].start : self.tokens[position - 1].end + 1]
+                    )
+                start = position + 1
+            if ends:
+                break
+            depth += (kind in _OPENING) - (kind in _CLOSING)
+        return texts
+
+
+def read(sql: str) -> tuple[Mode, Source]:
+    """Check an SQL text's limits, take EXPLAIN off, and split it into tokens.
+
+    QueryError for a text that is empty, too long, nested too deeply, or leaves a quote open;
+    UnsupportedSQL for several statements and for a statement that is not a query.
+    """
+    if len(sql) > MAX_LENGTH:
+        raise QueryError(
+            f"the SQL has {len(sql)} characters, the limit is {MAX_LENGTH}",
+            hint="use ranges and IN instead of long chains",
+        )
+    mode, text = _without_explain(sql)
+    try:
+        tokens = DuckDB().tokenize(text)
+    except TokenError:
+        raise _unreadable(sql, text) from None
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    while tokens and tokens[0].token_type == TokenType.SEMICOLON:
+        tokens.pop(0)
+    source = Source(sql, tuple(tokens))
+    _check_one_query(source)
+    return mode, source
+
+
+def nesting(tokens: Sequence[Token]) -> int:
+    """How deep brackets, CASE and runs of prefix operators are nested."""
+    deepest = depth = run = 0
+    for token in tokens:
+        kind = token.token_type
+        run = run + 1 if kind in _PREFIXES else 0
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        deepest = max(deepest, depth + run)
+    return deepest
+
+
+def _without_explain(sql: str) -> tuple[Mode, str]:
+    match = _EXPLAIN.match(sql)
+    if match is None:
+        return "answer", sql
+    start, end = match.span(1)
+    option = (match.group(2) or "").lower()
+    if option == "analyze":
+        place = Source(sql, ()).at(start, end - 1)
+        raise UnsupportedSQL(
+            "EXPLAIN ANALYZE is not offered",
+            sql=sql,
+            place=place,
+            hint="write EXPLAIN or EXPLAIN VERBOSE",
+        )
+    # Blanks keep every place in the rest of the text as it is in the user's.
+    blanks = re.sub(r"[^\r\n]", " ", match.group(1))
+    mode: Mode = "explain verbose" if option else "explain"
+    return mode, sql[:start] + blanks + sql[end:]
+
+
+def _check_one_query(source: Source) -> None:
+    tokens = source.tokens
+    if not tokens:
+        raise QueryError("the query is empty", hint="write SELECT COUNT(*) FROM <survey>")
+    first = tokens[0]
+    if first.token_type not in (
+        TokenType.SELECT,
+        TokenType.WITH,
+        TokenType.FROM,
+        TokenType.L_PAREN,
+    ):
+        raise _no_query(source, first)
+    for token, following in pairwise(tokens):
+        if token.token_type == TokenType.SEMICOLON:
+            raise UnsupportedSQL(
+                "more than one statement",
+                sql=source.sql,
+                place=source.at(following.start, following.end),
+                hint="send one query at a time",
+            )
+    if nesting(tokens) > MAX_DEPTH:
+        raise QueryError(
+            f"the SQL is nested more than {MAX_DEPTH} levels deep",
+            sql=source.sql,
+            place=source.at(first.start, first.end),
+            hint="use fewer parentheses",
+        )
+
+
+def _no_query(source: Source, first: Token) -> QueryError | UnsupportedSQL:
+    place = source.at(first.start, first.end)
+    word = first.text.upper()
+    if first.token_type == TokenType.VAR and word not in _STATEMENTS:
+        return QueryError(
+            f"no query starts with {first.text[:40]!r}",
+            sql=source.sql,
+            place=place,
+            hint="write SELECT ... FROM <survey>",
+        )
+    return UnsupportedSQL(
+        f"{word[:40]} is not answered: only SELECT is",
+        sql=source.sql,
+        place=place,
+        hint="write SELECT ... FROM <survey>",
+    )
+
+
+_STATEMENTS = {"CALL", "CHECKPOINT", "EXPORT", "IMPORT", "INSTALL", "LOAD", "VACUUM", "RESET"}
+
+
+def _unreadable(sql: str, text: str) -> QueryError:
+    """The error for a text that does not split into tokens, at the quote that is left open."""
+    pattern = re.compile(
+        r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>'|"|/\*)|.""", re.S
+    )
+    for match in pattern.finditer(text):
+        if match.group("open"):
+            what = "comment" if match.group("open") == "/*" else "quote"
+            place = Source(sql, ()).at(match.start(), match.end() - 1)
+            return QueryError(
+                f"a {what} is not closed", sql=sql, place=place, hint="close it, or double it"
+            )
+    return QueryError("the SQL cannot be split into words", sql=sql)

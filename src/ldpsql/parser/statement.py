@@ -1,0 +1,34 @@
+"""Public. Sees parameters. SQL text to Statement."""
+
+from __future__ import annotations
+
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from ldpsql.parser.outer import Outer, SurveyOf
+from ldpsql.parser.parameters import Parameters, bind
+from ldpsql.parser.query import Statement
+from ldpsql.parser.source import read
+from ldpsql.parser.tree import deep_stack, syntax_tree
+
+
+def parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
+    """Read one SQL text.
+
+    parameters: values for `?` and `$1` (a sequence) or `:name` and `$name` (a mapping).
+    survey_of: gives the survey of a table name, or raises QueryError that lists those there are.
+
+    Raises QueryError for what is wrong (unknown names, types, syntax, parameters) and
+    UnsupportedSQL for what cannot be answered from randomized reports; both carry the place.
+    """
+    mode, source = read(sql)
+    with deep_stack(source):
+        binding = bind(source, parameters)
+        tree = syntax_tree(source, binding.tokens)
+        binding.substitute(tree)
+        reader = Outer(source, survey_of)
+        query, outputs = reader.root(tree)
+        try:
+            outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
+        except SqlglotError as error:
+            raise source.unsupported(f"this query cannot be handed to DuckDB: {error}") from None
+    return Statement(sql, mode, tuple(reader.bases), outer, outputs)

@@ -1,0 +1,97 @@
+"""Public. Sees parameters. Epsilon as an exact decimal, guarantees, composition.
+
+Privacy arithmetic is exact or rounded to the safe side. The only transcendental number
+a mechanism needs is e^epsilon; `Epsilon.odds` is a rational number just below it, and every
+integer threshold in this library is derived from that fraction by integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Context, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+
+from ldpsql.errors import SurveyError
+
+SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
+_DIGITS = Context(prec=60)
+
+
+@dataclass(frozen=True)
+class Epsilon:
+    """A privacy budget, kept as the exact decimal that was written down.
+
+    >>> Epsilon.parse("0.1").value + Epsilon.parse("0.2").value == Decimal("0.3")
+    True
+
+    Raises SurveyError outside 0.001 .. 20: above, a report hides nothing; below, it says nothing,
+    and the rounding of 64-bit thresholds would no longer be small against it.
+    """
+
+    value: Decimal
+
+    def __post_init__(self) -> None:
+        if not self.value.is_finite() or not SMALLEST_EPSILON <= self.value <= LARGEST_EPSILON:
+            raise SurveyError(
+                f"epsilon must lie between {SMALLEST_EPSILON} and {LARGEST_EPSILON}, "
+                f"not {self.value}"
+            )
+
+    @classmethod
+    def parse(cls, text: str | int | float | Decimal) -> Epsilon:
+        """Read an epsilon; a float is taken by its shortest decimal form, so 0.1 means 0.1."""
+        try:
+            return cls(Decimal(str(text)))
+        except InvalidOperation:
+            raise SurveyError(f"epsilon must be a number, not {text!r}") from None
+
+    @cached_property
+    def odds(self) -> Fraction:
+        """A rational lower bound of e^epsilon, less than 1e-50 (relatively) below it.
+
+        `Decimal.exp` is correctly rounded, so one unit in the last place below it is a
+        lower bound.
+        """
+        return Fraction(_DIGITS.next_minus(_DIGITS.exp(self.value)))
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        return format(self.value.normalize(), "f")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a design promises to the person behind one report.
+
+    kind: "local" (epsilon-LDP for the whole private record) or "none".
+    epsilon: the nominal budget; None where nothing is promised.
+    delta: the probability with which the promise may fail; 0 for every local mechanism here.
+    protects: in words, what is covered.  not_protected: in words, what is not.
+    """
+
+    kind: str
+    epsilon: Epsilon | None
+    protects: str
+    not_protected: tuple[str, ...] = ()
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("local", "none"):
+            raise SurveyError(f"unknown kind of guarantee: {self.kind}")
+        if (self.epsilon is None) != (self.kind == "none"):
+            raise SurveyError("a guarantee has an epsilon exactly when it promises something")
+
+    def __str__(self) -> str:
+        if self.epsilon is None:
+            return "not differentially private"
+        delta = f", delta {float(self.delta):g}" if self.delta else ""
+        return f"{self.epsilon}-LDP{delta}"
+
+
+def compose(budgets: Iterable[Epsilon]) -> Decimal:
+    """Total loss of one person who answered several surveys (sequential composition), exactly."""
+    return sum((budget.value for budget in budgets), Decimal(0))

@@ -1,0 +1,162 @@
+"""Public. Sees parameters. The report table: its columns, its limits, and the histogram of it.
+
+A report is one row of a few small integers. Its first column, the *selector*, says which part
+of the design it belongs to (a group of a hierarchy, a family of a Fourier design); the limits
+of the other columns depend on it. A *histogram* counts equal reports; it is all that any
+estimator needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.boxes import Weight
+from ldpsql.errors import ReportError
+
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReportFormat:
+    """Which rows are reports of a design.
+
+    columns: names, the selector first.
+    limits: shape (selectors, len(columns) - 1): column j + 1 of a report with selector s holds
+    an integer in 0 .. limits[s, j] - 1.
+    unary: the columns after the selector are 32-bit words of independently perturbed bits, of
+    which a histogram keeps one count per bit instead of one per row; bits[s] says how many
+    belong to selector s.
+    """
+
+    columns: tuple[str, ...]
+    limits: Integers
+    unary: bool = False
+    bits: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.limits.ndim != 2 or self.limits.shape[1] != len(self.columns) - 1:
+            raise ValueError("limits must have one column per report column after the selector")
+        if (self.limits < 1).any() or (self.limits > 1 << 62).any():
+            raise ValueError("limits must lie between 1 and 2^62")
+        if self.unary and len(self.bits) != len(self.limits):
+            raise ValueError("a unary format needs the number of bits of every selector")
+
+    @property
+    def selectors(self) -> int:
+        """Number of values of the selector."""
+        return len(self.limits)
+
+    @property
+    def bits_per_report(self) -> float:
+        """log2 of the number of different reports."""
+        logs = np.log2(self.limits.astype(np.float64)).sum(axis=1)
+        peak = float(logs.max())
+        return peak + math.log2(float(np.exp2(logs - peak).sum()))
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Bits of the unsigned storage type of each column: 8, 16, 32 or 64."""
+        largest = (self.selectors - 1, *(int(limit) - 1 for limit in self.limits.max(axis=0)))
+        return tuple(next(w for w in (8, 16, 32, 64) if value < 1 << w) for value in largest)
+
+    @property
+    def histogram_columns(self) -> tuple[str, ...]:
+        """Columns of the histogram: those of the report, or (selector, bit) for unary formats.
+
+        In a unary histogram the row with bit = -1 counts the reports of a selector.
+        """
+        return (self.columns[0], "bit") if self.unary else self.columns
+
+    def refuse(self, reports: Mapping[str, NDArray[np.unsignedinteger]]) -> Integers:
+        """Row numbers that are no reports of this design, ascending."""
+        selector = reports[self.columns[0]]
+        bad = selector >= self.selectors
+        safe = np.where(bad, 0, selector).astype(np.int64)
+        for position, name in enumerate(self.columns[1:]):
+            bad |= reports[name] >= self.limits[safe, position].astype(np.uint64)
+        return np.flatnonzero(bad)
+
+
+@dataclass(frozen=True)
+class Reports:
+    """n reports, column by column, each of the storage type of its width."""
+
+    format: ReportFormat
+    columns: Mapping[str, NDArray[np.unsignedinteger]]
+
+    def __post_init__(self) -> None:
+        if tuple(self.columns) != self.format.columns:
+            raise ReportError(f"a report has the columns {', '.join(self.format.columns)}")
+
+    def __len__(self) -> int:
+        return len(self.columns[self.format.columns[0]])
+
+    @classmethod
+    def pack(cls, format: ReportFormat, columns: Sequence[NDArray[np.generic]]) -> Reports:
+        """Reports from integer arrays in the order of the format's columns."""
+        return cls(
+            format,
+            {
+                name: np.asarray(column).astype(f"u{width // 8}")
+                for name, column, width in zip(format.columns, columns, format.widths, strict=True)
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The histogram rows of one selector: r distinct reports.
+
+    columns: the histogram's columns after the selector, each of shape (r,).
+    counts: people per row, shape (r,).
+    moments: for a pair of weights the sum of their product per row, shape (r,); the pair
+    (w, None) holds the sum of w alone.
+    """
+
+    columns: tuple[Integers, ...]
+    counts: Integers
+    moments: Mapping[tuple[Weight, Weight | None], Reals] = field(default_factory=dict)
+
+    def moment(self, left: Weight | None, right: Weight | None) -> Reals:
+        """Sum over people of left * right per row; None stands for 1."""
+        if left is None and right is None:
+            return self.counts.astype(np.float64)
+        if left is None:
+            left, right = right, None
+        assert left is not None
+        found = self.moments.get((left, right))
+        if found is None and right is not None:
+            found = self.moments.get((right, left))
+        if found is None:
+            raise KeyError(f"the histogram does not hold the moment ({left}, {right})")
+        return found
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of equal reports, read one selector at a time.
+
+    sizes: reports per selector, shape (selectors,).
+    totals: sum over all people of each moment (see `Rows.moments`).
+    load: the rows of one selector; called at most once per selector by an estimator.
+    """
+
+    sizes: Integers
+    load: Callable[[int], Rows]
+    totals: Mapping[tuple[Weight, Weight | None], float] = field(default_factory=dict)
+
+    @property
+    def people(self) -> int:
+        """Number of reports."""
+        return int(self.sizes.sum())
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a public weight over all people; their number for None."""
+        return float(self.people) if weight is None else self.totals[(weight, None)]

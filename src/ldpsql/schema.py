@@ -1,0 +1,403 @@
+"""Public. Sees parameters. Attributes and their roles, read from and written to a survey file.
+
+A *dimension* is private and appears in predicates and GROUP BY; a *measure* is private, numeric
+and bounded, and is aggregated; a *public* column travels in clear. One attribute may be a
+dimension and a measure at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.boxes import CodeSet, complement
+from ldpsql.domains import (
+    BOOL,
+    Domain,
+    Listed,
+    Value,
+    float_bins,
+    float_edges,
+    int_domain,
+    int_edges,
+    time_range,
+)
+from ldpsql.domains.base import plain
+from ldpsql.errors import RecordError, SurveyError
+
+PUBLIC_TYPES = ("int", "float", "text", "bool", "date", "timestamp")
+RESERVED_PREFIX = "ldpsql_"
+
+Keys = Mapping[str, Any]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A private attribute for predicates and GROUP BY.
+
+    nulls: "reject" (a missing value is refused on the device) or "value" (NULL is one more
+    code, the last, and IS NULL works).
+    """
+
+    name: str
+    domain: Domain
+    nulls: str = "reject"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        if self.nulls not in ("reject", "value"):
+            raise SurveyError(f'dimension {self.name}: nulls must be "reject" or "value"')
+
+    @property
+    def size(self) -> int:
+        """Number of codes, the one for NULL included."""
+        return self.domain.size + (self.nulls == "value")
+
+    @property
+    def null_codes(self) -> CodeSet:
+        """The codes that stand for NULL: one or none."""
+        return ((self.domain.size, self.size),) if self.nulls == "value" else ()
+
+    @property
+    def present_codes(self) -> CodeSet:
+        """The codes that stand for a value."""
+        return complement(self.null_codes, self.size)
+
+    def code(self, value: Value | None) -> int:
+        """Code of one value or None. Device side; RecordError names the column, not the value."""
+        if value is None:
+            if self.nulls == "reject":
+                raise RecordError(f'{self.name} is missing (the survey says nulls = "reject")')
+            return self.domain.size
+        try:
+            return self.domain.code(value)
+        except RecordError as error:
+            raise RecordError(f"{self.name} {error}") from None
+
+    def labels(self) -> list[Value | None]:
+        """One value per code; None for the code of NULL."""
+        return [*self.domain.labels(), *([None] if self.nulls == "value" else [])]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A private, bounded number that is summed or averaged.
+
+    bounds: (low, high), public. A value outside is clamped or refused on the device.
+    """
+
+    name: str
+    bounds: tuple[float, float]
+    on_out_of_range: str = "clamp"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        low, high = self.bounds
+        if not 0 < high - low < math.inf:
+            raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
+        if self.on_out_of_range not in ("clamp", "reject"):
+            raise SurveyError(f'measure {self.name}: on_out_of_range must be "clamp" or "reject"')
+
+    def fraction(self, value: Value | None) -> float:
+        """Where a value lies between the bounds, in [0, 1]. Device side.
+
+        RecordError, which names the column and not the value, for a missing or non-numeric
+        value, and for one outside the bounds where the survey says "reject".
+        """
+        number = plain(value)
+        if number is None:
+            raise RecordError(f"{self.name} is missing")
+        if isinstance(number, bool) or not isinstance(number, int | float) or number - number:
+            raise RecordError(f"{self.name} is not a finite number")
+        low, high = self.bounds
+        if self.on_out_of_range == "reject" and not low <= number <= high:
+            raise RecordError(f"{self.name} {self.complaint}")
+        return float(self.fractions(np.array([min(max(number, low), high)], np.float64))[0])
+
+    def fractions(self, values: Reals) -> Reals:
+        """`fraction` of many finite numbers, clamped, shape (n,)."""
+        low, high = self.bounds
+        return (np.clip(values, low, high) - low) / (high - low)
+
+    def outside(self, values: Reals) -> NDArray[np.bool_]:
+        """Which of many finite numbers lie outside the bounds, shape (n,)."""
+        low, high = self.bounds
+        return (values < low) | (values > high)
+
+    @property
+    def complaint(self) -> str:
+        """What is said of a value outside the bounds."""
+        low, high = self.bounds
+        return f"lies outside its bounds [{low:g}, {high:g}]"
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """A column that travels in clear: no privacy is promised for it."""
+
+    name: str
+    type: str
+    nulls: str = "reject"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        if self.type not in PUBLIC_TYPES:
+            raise SurveyError(f"public {self.name}: type must be one of {', '.join(PUBLIC_TYPES)}")
+        if self.nulls not in ("reject", "value"):
+            raise SurveyError(f'public {self.name}: nulls must be "reject" or "value"')
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column can be summed."""
+        return self.type in ("int", "float")
+
+
+Attribute = Dimension | Measure | PublicColumn
+
+
+@dataclass(frozen=True)
+class RecordDomain:
+    """What a mechanism needs to know of a schema: sizes and bounds, no meanings.
+
+    sizes: codes per dimension, shape (d,).  measures: bounds per measure, shape (k, 2).
+    measured: for each measure the index of the dimension on the same attribute, or None.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    measure_names: tuple[str, ...]
+    bounds: tuple[tuple[float, float], ...]
+    measured: tuple[int | None, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, for a survey's JSON."""
+        return {
+            "names": list(self.names),
+            "sizes": list(self.sizes),
+            "measure_names": list(self.measure_names),
+            "bounds": [list(pair) for pair in self.bounds],
+            "measured": list(self.measured),
+        }
+
+    @classmethod
+    def from_json(cls, data: Keys) -> RecordDomain:
+        """The inverse of `to_json`."""
+        return cls(
+            tuple(data["names"]),
+            tuple(data["sizes"]),
+            tuple(data["measure_names"]),
+            tuple((float(low), float(high)) for low, high in data["bounds"]),
+            tuple(data["measured"]),
+        )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes of one survey, by role, in the order of the file."""
+
+    dimensions: tuple[Dimension, ...]
+    measures: tuple[Measure, ...] = ()
+    public: tuple[PublicColumn, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.dimensions and not self.measures:
+            raise SurveyError("a survey needs at least one dimension or measure")
+        roles: tuple[tuple[Attribute, ...], ...] = (self.dimensions, self.measures, self.public)
+        for role in roles:
+            names = [attribute.name.lower() for attribute in role]
+            if len(set(names)) != len(names):
+                raise SurveyError("two columns of one role differ at most in upper and lower case")
+        private = {name.lower() for name in self.private_columns}
+        for column in self.public:
+            if column.name.lower() in private:
+                raise SurveyError(f"{column.name} cannot be both private and public")
+        for measure, index in zip(self.measures, self.record_domain.measured, strict=True):
+            if index is not None and self.dimensions[index].domain.type not in ("int", "float"):
+                raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
+
+    @cached_property
+    def record_domain(self) -> RecordDomain:
+        """The sizes and bounds that a mechanism is designed for."""
+        position = {dimension.name.lower(): i for i, dimension in enumerate(self.dimensions)}
+        return RecordDomain(
+            tuple(dimension.name for dimension in self.dimensions),
+            tuple(dimension.size for dimension in self.dimensions),
+            tuple(measure.name for measure in self.measures),
+            tuple(measure.bounds for measure in self.measures),
+            tuple(position.get(measure.name.lower()) for measure in self.measures),
+        )
+
+    @property
+    def private_columns(self) -> tuple[str, ...]:
+        """Names of the private attributes, each once."""
+        names: dict[str, str] = {}
+        private: tuple[Attribute, ...] = (*self.dimensions, *self.measures)
+        for attribute in private:
+            names.setdefault(attribute.name.lower(), attribute.name)
+        return tuple(names.values())
+
+    def dimension(self, name: str) -> int | None:
+        """Index of a dimension by its name (SQL names ignore case), or None."""
+        return _position(self.dimensions, name)
+
+    def measure(self, name: str) -> int | None:
+        """Index of a measure by its name, or None."""
+        return _position(self.measures, name)
+
+    def public_column(self, name: str) -> PublicColumn | None:
+        """A public column by its name, or None."""
+        index = _position(self.public, name)
+        return None if index is None else self.public[index]
+
+    def to_keys(self) -> dict[str, Any]:
+        """The tables [dimension], [measure] and [public] of a survey file."""
+        return {
+            "dimension": {
+                d.name: {**d.domain.spec(), **_unless("nulls", d.nulls, "reject")}
+                for d in self.dimensions
+            },
+            "measure": {
+                m.name: {
+                    "bounds": list(m.bounds),
+                    **_unless("on_out_of_range", m.on_out_of_range, "clamp"),
+                }
+                for m in self.measures
+            },
+            "public": {
+                p.name: {"type": p.type, **_unless("nulls", p.nulls, "reject")} for p in self.public
+            },
+        }
+
+    @classmethod
+    def from_keys(cls, data: Keys) -> Schema:
+        """Read the tables [dimension], [measure] and [public]; SurveyError names what is wrong."""
+        return cls(
+            tuple(_read("dimension", data, _dimension)),
+            tuple(_read("measure", data, _measure)),
+            tuple(_read("public", data, _public)),
+        )
+
+
+def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -> list[Any]:
+    tables = data.get(role, {})
+    if not isinstance(tables, Mapping):
+        raise SurveyError(f"[{role}.NAME] must be a table")
+    found = []
+    for name, table in tables.items():
+        _check_name(name)
+        if not isinstance(table, Mapping):
+            raise SurveyError(f"[{role}.{name}] must be a table")
+        keys = dict(table)
+        try:
+            found.append(reader(name, keys))
+        except SurveyError as error:
+            prefix = f"{role} {name}: "
+            text = str(error)
+            raise SurveyError(text if text.startswith(prefix) else prefix + text) from None
+        if keys:
+            raise SurveyError(f"{role} {name}: unknown key {min(keys)!r}")
+    return found
+
+
+def _dimension(name: str, keys: dict[str, Any]) -> Dimension:
+    kind = _need(keys, "type")
+    readers: Mapping[str, Callable[[dict[str, Any]], Domain]] = {
+        "int": _int_domain,
+        "float": _float_domain,
+        "category": _category,
+        "bool": lambda _: BOOL,
+        "date": lambda keys: _time_domain("date", keys),
+        "timestamp": lambda keys: _time_domain("timestamp", keys),
+    }
+    if not isinstance(kind, str) or kind not in readers:
+        raise SurveyError(f"type must be one of {', '.join(readers)}, not {kind!r}")
+    return Dimension(name, readers[kind](keys), keys.pop("nulls", "reject"))
+
+
+def _int_domain(keys: dict[str, Any]) -> Domain:
+    if "edges" in keys:
+        return int_edges(_list(keys, "edges"))
+    low, high = _pair(keys, "domain")
+    return int_domain(low, high, bin_width=keys.pop("bin_width", 1))
+
+
+def _float_domain(keys: dict[str, Any]) -> Domain:
+    if "edges" in keys:
+        return float_edges(_list(keys, "edges"))
+    if "bins" not in keys:
+        raise SurveyError("a float dimension needs edges = [...], or domain and bins")
+    low, high = _pair(keys, "domain")
+    return float_bins(low, high, keys.pop("bins"))
+
+
+def _category(keys: dict[str, Any]) -> Domain:
+    values = _list(keys, "values")
+    if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
+        raise SurveyError("the values of a category must be all strings or all ints")
+    return Listed("category", tuple(values))
+
+
+def _time_domain(kind: str, keys: dict[str, Any]) -> Domain:
+    first, last = _pair(keys, "range")
+    return time_range(kind, first, last, keys.pop("unit", "day"))
+
+
+def _measure(name: str, keys: dict[str, Any]) -> Measure:
+    low, high = _pair(keys, "bounds")
+    for bound in (low, high):
+        number = isinstance(bound, int | float) and not isinstance(bound, bool)
+        if not number or not abs(bound) < 1e300:
+            raise SurveyError("bounds must be two finite numbers below 1e300")
+    return Measure(name, (float(low), float(high)), keys.pop("on_out_of_range", "clamp"))
+
+
+def _public(name: str, keys: dict[str, Any]) -> PublicColumn:
+    return PublicColumn(name, _need(keys, "type"), keys.pop("nulls", "reject"))
+
+
+def _need(keys: dict[str, Any], key: str) -> Any:
+    if key not in keys:
+        raise SurveyError(f"{key} is missing")
+    return keys.pop(key)
+
+
+def _list(keys: dict[str, Any], key: str) -> list[Any]:
+    value = _need(keys, key)
+    if not isinstance(value, list):
+        raise SurveyError(f"{key} must be a list")
+    return value
+
+
+def _pair(keys: dict[str, Any], key: str) -> tuple[Any, Any]:
+    pair = keys.pop(key, None)
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise SurveyError(
+            f"{key} must be [low, high]: public limits, chosen by a person, "
+            "never read from private data"
+        )
+    return pair[0], pair[1]
+
+
+def _unless(key: str, value: str, default: str) -> dict[str, str]:
+    return {} if value == default else {key: value}
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name) > 128 or any(ord(character) < 32 for character in name):
+        raise SurveyError(f"{name!r} is not a column name")
+    if name.lower().startswith(RESERVED_PREFIX):
+        raise SurveyError(f"{name}: names that start with {RESERVED_PREFIX} are reserved")
+
+
+def _position(attributes: Sequence[Attribute], name: str) -> int | None:
+    for index, attribute in enumerate(attributes):
+        if attribute.name.lower() == name.lower():
+            return index
+    return None

@@ -1,0 +1,176 @@
+"""Public. Sees parameters. A survey: what is asked of whom, at which epsilon, by which mechanism.
+
+A survey is written as TOML by a person, designed once (`Survey.from_toml`), and published as
+JSON with a fingerprint. Devices and the collector read the same JSON; whatever carries another
+fingerprint is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ldpsql.errors import FingerprintError, SurveyError
+from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import Schema
+
+FORMAT = 1
+_ROLES = ("dimension", "measure", "public")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A public, immutable survey.
+
+    table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
+    ready for them.  options: what the survey file asked of the mechanism.
+    """
+
+    table: str
+    schema: Schema
+    design: Design
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.table.isidentifier() or len(self.table) > 100:
+            raise SurveyError(f"table must be a plain name, not {self.table!r}")
+        if self.design.domain != self.schema.record_domain:
+            raise SurveyError("the design was made for another schema")
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """Total budget of one person's report."""
+        return self.design.epsilon
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (64 hexadecimal digits) of the survey's canonical JSON."""
+        return hashlib.sha256(_canonical(self._content()).encode()).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "table": self.table,
+            "epsilon": str(self.epsilon),
+            "mechanism": self.design.name,
+            "options": dict(self.options),
+            **self.schema.to_keys(),
+            "order": {
+                "dimension": [d.name for d in self.schema.dimensions],
+                "measure": [m.name for m in self.schema.measures],
+                "public": [p.name for p in self.schema.public],
+            },
+            "design": dict(self.design.to_json()),
+        }
+
+    def to_json(self) -> str:
+        """The survey as published, with its fingerprint."""
+        content = {**self._content(), "fingerprint": self.fingerprint}
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Survey:
+        """Read a published survey: JSON text, or the path of a file that holds it.
+
+        Raises SurveyError for anything that is not a survey, FingerprintError for one that was
+        changed after it was published.
+        """
+        try:
+            data = json.loads(_text(source))
+        except json.JSONDecodeError as error:
+            raise SurveyError(f"not a survey: no valid JSON ({error})") from None
+        if not isinstance(data, dict) or "fingerprint" not in data:
+            raise SurveyError("not a survey: no fingerprint (make one with `ldpsql design`)")
+        claimed = data.pop("fingerprint")
+        if data.get("format") != FORMAT:
+            raise SurveyError(f"survey format {data.get('format')!r} is not supported")
+        try:
+            survey = cls._restored(data)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SurveyError(f"not a survey: {type(error).__name__}: {error}") from None
+        if survey.fingerprint != claimed:
+            raise FingerprintError(
+                "the survey was changed after it was published: its fingerprint is "
+                f"{survey.fingerprint[:12]}, it says {str(claimed)[:12]}"
+            )
+        return survey
+
+    @classmethod
+    def _restored(cls, data: Mapping[str, Any]) -> Survey:
+        keys = {role: {name: data[role][name] for name in data["order"][role]} for role in _ROLES}
+        schema = Schema.from_keys(keys)
+        design = mechanism(data["mechanism"]).restore(
+            schema.record_domain, Epsilon.parse(data["epsilon"]), data["design"]
+        )
+        return cls(data["table"], schema, design, data["options"])
+
+    @classmethod
+    def from_toml(
+        cls, source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
+    ) -> Survey:
+        """Design a survey from a survey file: TOML text, or the path of a file that holds it.
+
+        epsilon and mechanism override the file. Raises SurveyError, which names the key, for a
+        missing bound, an unknown key, or anything else that is not as it should be.
+        """
+        try:
+            data = tomllib.loads(_text(source))
+        except tomllib.TOMLDecodeError as error:
+            raise SurveyError(f"the survey file is not valid TOML: {error}") from None
+        head = data.pop("survey", None)
+        if not isinstance(head, dict):
+            raise SurveyError("the survey file has no [survey] table")
+        unknown = set(data) - set(_ROLES)
+        if unknown:
+            raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
+        table, options = head.pop("table", None), head.pop("options", {})
+        budget = epsilon if epsilon is not None else head.pop("epsilon", None)
+        name = mechanism if mechanism is not None else head.pop("mechanism", None)
+        for key in set(head) - {"epsilon", "mechanism"}:
+            raise SurveyError(f"[survey]: unknown key {key!r}")
+        for key, value in (("table", table), ("epsilon", budget), ("mechanism", name)):
+            if value is None:
+                raise SurveyError(f"[survey]: {key} is missing")
+        if not isinstance(table, str) or not isinstance(options, dict):
+            raise SurveyError("[survey]: table must be a string, options a table")
+        return cls.of(table, Schema.from_keys(data), budget, str(name), options)
+
+    @classmethod
+    def of(
+        cls,
+        table: str,
+        schema: Schema,
+        epsilon: str | Epsilon,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+    ) -> Survey:
+        """Design a survey from a schema."""
+        budget = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
+        chosen = dict(options or {})
+        design = mechanism(name).design(schema.record_domain, budget, chosen)
+        return cls(table, schema, design, chosen)
+
+
+def _text(source: str | Path) -> str:
+    """File content for a Path, or for a string that is one line and no document."""
+    if isinstance(source, Path) or ("\n" not in source and not source.lstrip().startswith("{")):
+        path = Path(source)
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SurveyError(f"cannot read the survey {path}: {error}") from None
+    return source
+
+
+def _canonical(content: Mapping[str, Any]) -> str:
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )

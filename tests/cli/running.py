@@ -1,0 +1,44 @@
+"""Running commands in this process, and a database to ask."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from click.testing import CliRunner, Result
+from client.surveys import TOML, Seeded, people
+
+from ldpsql.cli.main import cli
+from ldpsql.client.table import randomize_batch
+from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.survey import Survey
+
+
+def run(*arguments: object, text: str | None = None) -> Result:
+    """Run `ldpsql` with arguments, and text on stdin."""
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments], input=text)
+    assert "Traceback" not in result.output
+    assert "this is a bug" not in result.stderr
+    return result
+
+
+def refusal(result: Result, code: int) -> str:
+    """The one line that a failed command said; the exit code must be `code`."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    first, *rest = result.stderr.splitlines()
+    assert first.startswith("ldpsql: error: ")
+    assert len(rest) in (0, 2)
+    return first.removeprefix("ldpsql: error: ")
+
+
+def store_reports(path, n: int = 20_000, toml: str = TOML) -> Survey:
+    """A database at `path` with the seeded reports of n generated people."""
+    survey = Survey.from_toml(toml)
+    reports, _ = randomize_batch(survey, people(n), Seeded(1))
+    store = DuckDBStore.open(path, read_only=False)
+    store.ingest_table(reports, survey)
+    store.close()
+    return survey
+
+
+def public_only(table: pa.Table) -> list[str]:
+    return [name for name in table.column_names if not name.startswith("ldpsql_")]

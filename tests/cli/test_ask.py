@@ -1,0 +1,253 @@
+"""Questions on the command line: the default command, parameters, errors and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cli.running import refusal, run, store_reports
+from click.testing import CliRunner
+
+from ldpsql.cli import ask
+from ldpsql.cli.main import cli
+from ldpsql.cli.options import read_parameters
+
+COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "app.duckdb"
+    store_reports(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch, database):
+    monkeypatch.setenv("LDPSQL_DB", str(database))
+
+
+def rows(result):
+    assert result.exit_code == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_sql_alone_is_a_query():
+    shown = run(COUNT)
+    assert shown.exit_code == 0
+    header, rule, row = shown.stdout.splitlines()
+    assert header.strip() == "n"
+    assert set(rule) == {"-"}
+    assert " ± " in row
+
+
+def test_every_way_to_say_it_gives_the_same_answer(database):
+    expected = rows(run("query", COUNT, "--format", "jsonl"))
+    assert 0 < expected[0]["n"] < 20_000
+    for way in (
+        run(COUNT, "--format", "jsonl"),
+        run("--format", "jsonl", COUNT),
+        run("--db", database, "--format=jsonl", COUNT),
+        run("--format", "jsonl", "--db", database, "query", COUNT),
+        run("--format", "jsonl", text=COUNT),
+        run("--format", "jsonl", "-", text=COUNT),
+        run("query", "--format", "jsonl", "-", text=COUNT),
+    ):
+        assert rows(way) == expected
+
+
+def test_the_interval_widens_with_the_confidence():
+    def width(level):
+        asked = run(COUNT, "--format", "jsonl", "--intervals", "--confidence", level)
+        found = rows(asked)[0]
+        return found["n_high"] - found["n_low"]
+
+    assert width(0.5) < width(0.95) < width(0.999)
+
+
+def test_parameters_fill_the_placeholders():
+    expected = rows(run(COUNT, "--format", "jsonl"))
+    question = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN ? AND ?"
+    asked = run(question, "--param", "30", "--param", "45", "--format", "jsonl")
+    assert rows(asked) == expected
+    question = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN :low AND :high"
+    asked = run(question, "--param", "high=45", "--param", "low=30", "--format", "jsonl")
+    assert rows(asked) == expected
+
+
+def test_parameters_read_as_what_they_look_like():
+    assert read_parameters(["1", "1.5", "true", "'7'", "2026-01-31", "x=1", ""][:5]) == [
+        1,
+        1.5,
+        True,
+        "7",
+        "2026-01-31",
+    ]
+    assert read_parameters(["a=1", "b='x=y'"]) == {"a": 1, "b": "x=y"}
+    assert read_parameters([]) is None
+
+
+def test_parameters_are_of_one_kind():
+    asked = run(COUNT, "--param", "1", "--param", "a=2")
+    assert "not both" in refusal(asked, 2)
+
+
+def test_the_answer_can_go_to_a_file(tmp_path):
+    target = tmp_path / "answer.csv"
+    asked = run(COUNT, "-o", target)
+    assert (asked.exit_code, asked.stdout) == (0, "")
+    assert target.read_text().startswith("n\n")
+    assert "No such file" in refusal(run(COUNT, "-o", tmp_path / "no" / "where.csv"), 1)
+
+
+def test_explain_prints_the_plan(tmp_path):
+    plan = run("explain", COUNT)
+    assert plan.exit_code == 0
+    assert "2" in plan.stdout
+    verbose = run("explain", "--verbose", COUNT)
+    assert len(verbose.stdout) > len(plan.stdout)
+    assert run("EXPLAIN " + COUNT).stdout == plan.stdout
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT COUNT(*) FROM app WHERE height > 3", "height"),
+        ("SELECT COUNT(*) FROM people", "people"),
+        ("SELECT MEDIAN(age) FROM app", "MEDIAN"),
+        ("SELECT COUNT(*) FROM app; SELECT COUNT(*) FROM app", "one"),
+        ("SELECT COUNT(* FROM app", "syntax"),
+        ("DROP TABLE app", ""),
+        ("SELECT COUNT(*) FROM app WHERE " + "(" * 10_000 + "age > 3" + ")" * 10_000, ""),
+        ("SELECT COUNT(*) FROM app WHERE age = 'old'", "int"),
+        ("  ", ""),
+    ],
+)
+def test_a_bad_question_is_one_line_and_exit_code_1(sql, words):
+    assert words.lower() in refusal(run(sql), 1).lower()
+
+
+def test_the_place_in_the_sql_is_shown():
+    asked = run("SELECT COUNT(*) FROM app WHERE height > 3")
+    line, source, caret = asked.stderr.splitlines()
+    assert "1:32" in line
+    assert source[caret.index("^") :].startswith("height")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("desing", "survey.toml"), "did you mean 'design'"),
+        (("--nonsense", COUNT), "No such option"),
+        ((COUNT, "--format", "xml"), "xml"),
+        ((COUNT, "--confidence", "1"), "confidence"),
+        ((COUNT, "and more"), "unexpected extra argument"),
+        (("ingest",), "Missing argument"),
+        (("design", "nothing.toml"), "does not exist"),
+        (("--format", "csv", "schema", "x.csv"), "No such option"),
+    ],
+)
+def test_bad_usage_is_exit_code_2(arguments, words):
+    assert words in refusal(run(*arguments), 2)
+
+
+def test_an_error_of_a_real_process_is_one_line(tmp_path):
+    asked = [*PROGRAM, COUNT, "--db", str(tmp_path / "nothing.duckdb")]
+    done = ended(asked, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_missing_database_is_exit_code_3(tmp_path):
+    asked = run(COUNT, "--db", tmp_path / "nothing.duckdb")
+    assert "nothing.duckdb" in refusal(asked, 3)
+
+
+def test_a_damaged_database_is_exit_code_3(tmp_path):
+    (tmp_path / "bad.duckdb").write_bytes(b"not a database" * 1000)
+    refusal(run(COUNT, "--db", tmp_path / "bad.duckdb"), 3)
+
+
+def test_a_bug_is_said_to_be_one_and_quotes_nothing(monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("secret 42")
+
+    monkeypatch.setattr(ask, "answer", broken)
+    shown = CliRunner().invoke(cli, [COUNT])
+    assert shown.exit_code == 1
+    assert shown.stderr.startswith("ldpsql: error: this is a bug in ldpsql (ValueError in test_ask")
+    assert len(shown.stderr.splitlines()) == 1
+    assert "secret" not in shown.stderr
+    monkeypatch.setenv("LDPSQL_DEBUG", "1")
+    assert "Traceback" in CliRunner().invoke(cli, [COUNT]).stderr
+
+
+def test_help_and_version_are_not_queries():
+    for words in (("--help",), ("-h",), ("query", "--help")):
+        shown = run(*words)
+        assert shown.exit_code == 0
+        assert shown.stdout.startswith("Usage: ldpsql")
+
+
+PROGRAM = [sys.executable, "-m", "ldpsql.cli.main"]
+
+
+def ended(command, **settings):
+    return subprocess.run(command, check=False, **settings)
+
+
+def test_a_real_process_answers():
+    done = ended([*PROGRAM, COUNT, "--format", "csv"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith("n\n")
+    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
+
+
+def test_an_ascii_terminal_gets_ascii():
+    settings = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = ended([*PROGRAM, COUNT], capture_output=True, env=settings)
+    assert done.returncode == 0
+    assert b" +/- " in done.stdout
+
+
+def test_a_reader_that_stops_reading_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = ended([*PROGRAM, "--help"], stdout=writing, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    done = ended([*PROGRAM, COUNT], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert done.returncode == 0
+    assert b"error" not in done.stderr
+
+
+def test_an_interruption_is_exit_code_130():
+    waiting = subprocess.Popen([*PROGRAM, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1.0)
+    waiting.send_signal(signal.SIGINT)
+    _, err = waiting.communicate(timeout=20)
+    assert waiting.returncode == 130
+    assert b"Traceback" not in err
+
+
+def test_a_question_leaves_rich_and_pandas_alone():
+    program = (
+        "import sys; from ldpsql.cli import main\n"
+        "def leave(code): print(code, sorted({'rich', 'pandas', 'scipy'} & set(sys.modules)))\n"
+        "main.leave = leave; main.main()\n"
+    )
+    done = ended([sys.executable, "-c", program, COUNT], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_a_full_disk_is_an_error():
+    with Path("/dev/full").open("w") as full:
+        done = ended([*PROGRAM, COUNT], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"ldpsql: error: the output: No space left on device")

@@ -1,0 +1,137 @@
+"""Randomizing and ingesting on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cli.running import refusal, run
+from client.surveys import RECORD, TOML, people
+
+from ldpsql.cli import collect
+from ldpsql.client import respond
+from ldpsql.survey import Survey
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.json").write_text(Survey.from_toml(TOML).to_json())
+    pq.write_table(people(500), "people.parquet")
+    return tmp_path
+
+
+def replaced(column: str, values: pa.Array) -> pa.Table:
+    table = people(len(values))
+    return table.set_column(table.column_names.index(column), column, values)
+
+
+def randomized(home, name="reports.parquet", data="people.parquet", *extra):
+    done = run("randomize", data, "--survey", "app.json", "-o", name, *extra)
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+def counted():
+    asked = run("SELECT COUNT(*) AS n FROM app", "--format", "jsonl")
+    return json.loads(asked.stdout)["n"]
+
+
+def test_a_survey_end_to_end(home):
+    done = randomized(home)
+    assert (done.stdout, done.stderr) == ("", "reports.parquet: 500 reports\n")
+    taken = run("ingest", "reports.parquet")
+    assert (taken.exit_code, taken.stdout) == (0, "")
+    assert "500 reports" in taken.stderr
+    assert counted() == 500
+
+
+def test_the_same_file_twice_counts_once(home):
+    randomized(home)
+    run("ingest", "reports.parquet")
+    assert "already there" in run("ingest", "reports.parquet").stderr
+    assert counted() == 500
+
+
+def test_many_files_and_counts_only(home):
+    for name in ("a.parquet", "b.parquet"):
+        randomized(home, name)
+    taken = run("ingest", "a.parquet", "b.parquet", "--keep", "counts")
+    assert taken.exit_code == 0, taken.stderr
+    assert counted() == 1000
+
+
+def test_reports_of_devices_need_the_survey(home):
+    survey = Survey.from_json(home / "app.json")
+    lines = [respond(survey, RECORD).to_json() + "\n" for _ in range(20)]
+    (home / "phones.jsonl").write_text("".join(lines))
+    taken = run("ingest", "phones.jsonl", "--survey", "app.json")
+    assert taken.exit_code == 0, taken.stderr
+    assert counted() == 20
+
+
+def test_clamped_values_are_reported(home):
+    pq.write_table(replaced("spent", pa.array([900.0, -1.0, 3.0])), "people.parquet")
+    done = randomized(home)
+    assert "note: 2 values of spent were moved to its bounds" in done.stderr
+
+
+def test_a_value_outside_its_domain_is_exit_code_1(home):
+    pq.write_table(replaced("age", pa.array([30, 123, 30])), "people.parquet")
+    line = refusal(run("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet"), 1)
+    assert line == "age lies outside its domain [18, 90] in row 2"
+    assert not (home / "r.parquet").exists()
+    done = randomized(home, "r.parquet", "people.parquet", "--skip-invalid")
+    assert "2 reports" in done.stderr
+    assert "note: 1 records did not fit and were skipped" in done.stderr
+
+
+def test_a_truncated_file_of_people_is_exit_code_1(home):
+    content = (home / "people.parquet").read_bytes()
+    (home / "people.parquet").write_bytes(content[:-100])
+    asked = run("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet")
+    assert "damaged or cut short" in refusal(asked, 1)
+
+
+def test_a_truncated_file_of_reports_is_exit_code_1(home):
+    randomized(home)
+    content = (home / "reports.parquet").read_bytes()
+    (home / "reports.parquet").write_bytes(content[:-100])
+    assert "reports.parquet" in refusal(run("ingest", "reports.parquet"), 1)
+
+
+def test_a_report_of_another_survey_is_exit_code_1(home):
+    randomized(home)
+    assert run("ingest", "reports.parquet").exit_code == 0
+    (home / "app.json").write_text(Survey.from_toml(TOML, epsilon="1").to_json())
+    randomized(home, "other.parquet")
+    refusal(run("ingest", "other.parquet"), 1)
+    assert counted() == 500
+
+
+def test_a_changed_survey_is_refused(home):
+    text = (home / "app.json").read_text().replace('"epsilon": "2"', '"epsilon": "8"')
+    (home / "app.json").write_text(text)
+    asked = run("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet")
+    assert "changed after it was published" in refusal(asked, 1)
+
+
+def test_what_is_missing_is_said(home):
+    asked = run("randomize", "nobody.parquet", "--survey", "app.json", "-o", "r.parquet")
+    assert "there is no file nobody.parquet" in refusal(asked, 1)
+    refusal(run("randomize", "people.parquet", "-o", "r.parquet"), 2)
+    refusal(run("ingest", "nothing.parquet"), 1)
+
+
+def test_progress_is_drawn_on_a_terminal_only(home, monkeypatch, capfd):
+    with collect._progress() as draw:
+        assert draw is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with collect._progress() as draw:
+        draw(250, 500)
+        draw(500, 500)
+        draw(7, None)
+    bars = f"\r[{'#' * 20}{'-' * 20}] 250 people\r[{'#' * 40}] 500 people"
+    assert capfd.readouterr().err == f"{bars}\r7 people\n"

@@ -1,0 +1,175 @@
+"""Results in every format, from a result made by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from datetime import date
+
+import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from client.surveys import app
+
+from ldpsql.cli.output import distinct, machine_table, weak_notes, write
+from ldpsql.engine.arithmetic import Interval
+from ldpsql.engine.result import Result, ResultColumn
+
+NAN = math.nan
+
+
+def result(notes=()):
+    """Two groups: a strong and a weak count, an average that is lopsided or unknown."""
+    columns = [
+        ("state", pa.array(["CA", None]), False),
+        ("n", pa.array([1234.5, 10.0]), True),
+        ("avg", pa.array([41.3, None], pa.float64()), True),
+        ("day", pa.array([date(2026, 1, 31), date(2026, 2, 1)]), False),
+    ]
+    return Result(
+        tuple(ResultColumn(name, column.type, estimated) for name, column, estimated in columns),
+        pa.table({name: column for name, column, _ in columns}),
+        {
+            1: Interval(
+                np.array([5.0, 50.0]), np.array([1224.5, -90.0]), np.array([1244.5, 110.0])
+            ),
+            2: Interval(np.array([1.0, NAN]), np.array([39.8, NAN]), np.array([44.9, NAN])),
+        },
+        notes=notes,
+        surveys=(app(),),
+        reports=1000,
+    )
+
+
+def written(capsysbinary, form, *, intervals=False, shown=None):
+    write(shown or result(), form, None, intervals=intervals)
+    captured = capsysbinary.readouterr()
+    return captured.out, captured.err.decode()
+
+
+def test_a_table_shows_error_bars_and_marks_weak_numbers(capsysbinary):
+    out, err = written(capsysbinary, None)
+    assert out.decode().splitlines() == [
+        "state            n                avg  day",
+        "-----  -----------  -----------------  ----------",
+        "CA     1234 ± 10    41.3 [39.8, 44.9]  2026-01-31",
+        "NULL    10 ± 100 ~               NULL  2026-02-01",
+    ]
+    assert err == (
+        "note: 1 of 3 numbers weak (~): standard error above a fifth of the value; about 630000 "
+        "reports would make it strong (there are 1000)\n"
+    )
+
+
+def test_markdown_is_a_table_too(capsysbinary):
+    out, _ = written(capsysbinary, "markdown")
+    assert out.decode().splitlines() == [
+        "| state | n | avg | day |",
+        "| :--- | ---: | ---: | :--- |",
+        "| CA | 1234 ± 10 | 41.3 [39.8, 44.9] | 2026-01-31 |",
+        "| NULL | 10 ± 100 ~ | NULL | 2026-02-01 |",
+    ]
+
+
+@pytest.mark.parametrize(("form", "mark"), [("csv", ","), ("tsv", "\t")])
+def test_separated_values_keep_all_digits(capsysbinary, form, mark):
+    out, _ = written(capsysbinary, form, intervals=True)
+    lines = [line.split(mark) for line in out.decode().splitlines()]
+    assert lines[0][:6] == ["state", "n", "n_stderr", "n_low", "n_high", "avg"]
+    assert lines[1][:5] == ["CA", "1234.5", "5.0", "1224.5", "1244.5"]
+    assert lines[2] == ["", "10.0", "50.0", "-90.0", "110.0", "", "", "", "", "2026-02-01"]
+
+
+def test_json_says_what_was_promised(capsysbinary):
+    out, _ = written(capsysbinary, "json")
+    document = json.loads(out)
+    assert document["columns"] == ["state", "n", "avg", "day"]
+    assert document["rows"][1] == {"state": None, "n": 10.0, "avg": None, "day": "2026-02-01"}
+    facts = {key: document[key] for key in ("mechanism", "epsilon", "guarantee", "n_reports")}
+    assert facts == {"mechanism": "hgrr", "epsilon": 2.0, "guarantee": "2-LDP", "n_reports": 1000}
+
+
+def test_json_lines_are_rows(capsysbinary):
+    out, _ = written(capsysbinary, "jsonl", intervals=True)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (rows[0]["n_low"], rows[1]["avg_stderr"]) == (1224.5, None)
+
+
+def test_arrow_and_parquet_carry_the_table(capsysbinary):
+    expected = machine_table(result(), intervals=True)
+    out, _ = written(capsysbinary, "arrow", intervals=True)
+    assert pa.ipc.open_stream(out).read_all().equals(expected)
+    out, _ = written(capsysbinary, "parquet", intervals=True)
+    assert pq.read_table(io.BytesIO(out)).equals(expected)
+    assert expected.column("avg_low").to_pylist() == [39.8, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("a.csv", b"state,"), ("a.json", b"{\n"), ("a.md", b"| s"), ("a", b"state ")],
+)
+def test_the_suffix_of_the_file_gives_the_format(tmp_path, capsysbinary, name, start):
+    write(result(), None, tmp_path / name, intervals=False)
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert capsysbinary.readouterr().out == b""
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_binary_formats_are_not_for_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with pytest.raises(click.UsageError, match="name a file with -o"):
+        write(result(), "parquet", None, intervals=False)
+
+
+def test_notes_go_to_stderr(capsysbinary):
+    out, err = written(capsysbinary, "csv", shown=result(notes=("mind the gap",)))
+    assert b"mind" not in out
+    assert err.startswith("note: mind the gap\nnote: 1 of 3")
+
+
+def test_an_explanation_is_printed_as_it_is(capsysbinary):
+    shown = Result((), pa.table({}), explain="box: all\n  group 1")
+    assert written(capsysbinary, "json", shown=shown) == (b"box: all\n  group 1\n", "")
+
+
+def test_a_strong_result_needs_no_note():
+    strong = result()
+    only = Result(
+        strong.columns[:2],
+        strong.table.select([0, 1]).slice(0, 1),
+        {1: Interval(np.array([5.0]), np.array([1224.5]), np.array([1244.5]))},
+        reports=1000,
+    )
+    assert weak_notes(only) == []
+
+
+def test_repeated_names_are_told_apart():
+    assert distinct(["n", "n", "x", "n_2", "n"]) == ["n", "n_3", "x", "n_2", "n_4"]
+    assert distinct(["a", "b"]) == ["a", "b"]
+
+
+def test_a_table_with_repeated_names_can_be_written(capsysbinary):
+    columns = (ResultColumn("n", pa.int64(), False), ResultColumn("n", pa.int64(), False))
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["n", "n"])
+    out, _ = written(capsysbinary, "jsonl", shown=Result(columns, table))
+    assert json.loads(out) == {"n": 1, "n_2": 2}
+
+
+def test_an_empty_result_is_a_header(capsysbinary):
+    columns = (ResultColumn("n", pa.int64(), False),)
+    shown = Result(columns, pa.table({"n": pa.array([], pa.int64())}))
+    assert written(capsysbinary, "table", shown=shown)[0] == b"n\n-\n"
+    assert written(capsysbinary, "csv", shown=shown)[0] == b"n\n"
+
+
+def test_cells_never_break_the_table(capsysbinary):
+    columns = (ResultColumn("a\nb", pa.string(), False),)
+    table = pa.Table.from_arrays([pa.array(["x\x1b[31m\ny|z"])], names=["a\nb"])
+    out, _ = written(capsysbinary, "table", shown=Result(columns, table))
+    assert out.decode().splitlines()[0] == "a b"
+    assert b"\x1b" not in out
+    out, _ = written(capsysbinary, "markdown", shown=Result(columns, table))
+    assert out.decode().splitlines()[2] == "| x [31m y\\|z |"

@@ -1,0 +1,74 @@
+"""The shell: statements until the input ends, whatever goes wrong in between."""
+
+from __future__ import annotations
+
+import pytest
+from cli.running import run, store_reports
+
+from ldpsql.cli.shell import split_statements
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "app.duckdb"
+    store_reports(path, 1000)
+    return path
+
+
+def shell(database, text, *arguments):
+    return run("shell", "--db", database, *arguments, text=text)
+
+
+def test_statements_are_answered_in_turn(database):
+    first = "SELECT COUNT(*) AS a\nFROM app; SELECT COUNT(*) AS b FROM app;\n\n"
+    text = first + "SELECT COUNT(*) AS c FROM app"
+    done = shell(database, text, "--format", "csv")
+    assert (done.exit_code, done.stdout) == (0, "a\n1000.0\nb\n1000.0\nc\n1000.0\n")
+
+
+def test_an_error_does_not_end_it(database):
+    text = "SELECT nonsense FROM app;\nSELECT COUNT(*) AS n FROM app;\n"
+    done = shell(database, text, "--format", "csv")
+    assert done.exit_code == 1
+    assert done.stdout == "n\n1000.0\n"
+    assert done.stderr.startswith("ldpsql: error: ")
+
+
+def test_dot_commands(database):
+    done = shell(database, ".tables\n.schema\n.survey app\n.help\n.bogus\n.quit\nSELECT 1;\n")
+    assert done.exit_code == 0
+    for words in (
+        "app\n",
+        "[18, 90]",
+        "measure",
+        "day",
+        "2-LDP",
+        "fingerprint",
+        ".quit",
+        "no command",
+    ):
+        assert words in done.stdout
+    assert done.stderr == ""
+
+
+def test_an_unknown_table_is_an_error(database):
+    assert shell(database, ".schema nothing\n").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a; b", ["a", " b"]),
+        ("a;", ["a", ""]),
+        ("a ';' b; c", ["a ';' b", " c"]),
+        ("a '' ; b", ["a '' ", " b"]),
+        ("a 'it''s;' ; b", ["a 'it''s;' ", " b"]),
+        ('a "x;y" ; b', ['a "x;y" ', " b"]),
+        ("a -- b;\nc; d", ["a -- b;\nc", " d"]),
+        ("a -- b;", ["a -- b;"]),
+        ("a '", ["a '"]),
+        ("", [""]),
+    ],
+)
+def test_statements_end_at_semicolons_outside_of_quotes_and_comments(text, parts):
+    assert split_statements(text) == parts

@@ -1,0 +1,146 @@
+"""One record to codes and signs."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+
+import numpy as np
+import pytest
+from client.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
+
+from ldpsql.client.encode import encode, public_value, public_values, round_signs
+from ldpsql.errors import RecordError
+from ldpsql.schema import PublicColumn
+
+ALPHA = 1e-6
+
+
+def test_a_record_becomes_codes_then_signs():
+    codes = encode(app().schema, RECORD, Seeded())
+    assert codes.shape == (1, 3)
+    assert codes.dtype == np.int64
+    assert codes[0, :2].tolist() == [12, 1]
+    assert codes[0, 2] in (0, 1)
+
+
+def test_every_type_of_dimension_is_encoded():
+    assert encode(mix().schema, MIXED_RECORD, Seeded()).tolist() == [[1, 1, 1, 1, 1, 23]]
+
+
+def test_null_has_a_code_where_the_survey_says_so():
+    codes = encode(app().schema, {**RECORD, "state": None}, Seeded())
+    assert codes[0, 1] == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ({"age": 17}, "age"),
+        ({"age": None}, "age"),
+        ({"state": "Atlantis"}, "state"),
+        ({"spent": None}, "spent"),
+        ({"spent": "much"}, "spent"),
+        ({"spent": float("nan")}, "spent"),
+        ({"spent": float("inf")}, "spent"),
+    ],
+)
+def test_what_does_not_fit_is_named_but_not_shown(change, column):
+    with pytest.raises(RecordError, match=f"^{column} ") as refusal:
+        encode(app().schema, {**RECORD, **change}, Seeded())
+    assert not any(str(value) in str(refusal.value) for value in ("Atlantis", "much", "17"))
+
+
+@pytest.mark.parametrize("name", ["age", "spent"])
+def test_a_column_that_is_not_there_is_not_null(name):
+    record = {key: value for key, value in RECORD.items() if key != name}
+    with pytest.raises(RecordError, match=f"no column {name}"):
+        encode(app().schema, record, Seeded())
+
+
+def test_clamping_is_the_default_and_rejection_an_option():
+    high = encode(app().schema, {**RECORD, "spent": 10**9}, Seeded())
+    assert high[0, 2] == 1
+    low = encode(app().schema, {**RECORD, "spent": -5}, Seeded())
+    assert low[0, 2] == 0
+
+
+def test_the_bounds_themselves_are_never_rounded_away():
+    class Extreme:
+        def __init__(self, word):
+            self.word = word
+
+        def words(self, count):
+            return np.full(count, self.word, dtype=np.uint64)
+
+    for word in (0, 1, 2**63, 2**64 - 1):
+        assert round_signs(np.array([0.0, 1.0]), Extreme(word)).tolist() == [0, 1]
+
+
+def test_the_words_drawn_do_not_depend_on_the_values():
+    drawn = []
+    for fractions in (np.zeros((5, 2)), np.ones((5, 2)), np.full((5, 2), 0.3)):
+        entropy = Seeded()
+        round_signs(fractions, entropy)
+        drawn.append(entropy.given)
+    assert drawn == [10, 10, 10]
+
+
+def binomial_tail(successes: int, n: int, p: float) -> float:
+    """Exact two-sided p-value: total probability of outcomes no likelier than the observed."""
+    logs = [
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(p)
+        + (n - k) * math.log1p(-p)
+        for k in range(n + 1)
+    ]
+    return math.fsum(math.exp(value) for value in logs if value <= logs[successes] + 1e-9)
+
+
+@pytest.mark.parametrize("fraction", [0.001, 0.25, 0.5, 0.9, 1 - 1e-3])
+def test_rounding_is_unbiased(fraction):
+    n = 20_000
+    ones = int(round_signs(np.full(n, fraction), Seeded(7)).sum())
+    assert binomial_tail(ones, n, fraction) > ALPHA
+
+
+def test_the_test_of_unbiasedness_finds_a_bias():
+    """Negative control: rounding to the nearest bound, and a threshold that is 10 % off."""
+    n, fraction = 20_000, 0.25
+    assert binomial_tail(0, n, fraction) < ALPHA
+    ones = int(round_signs(np.full(n, fraction * 1.1), Seeded(7)).sum())
+    assert binomial_tail(ones, n, fraction) < ALPHA
+
+
+def test_public_values_keep_their_names():
+    assert public_values(app().schema, RECORD) == {"day": date(2026, 1, 31), "version": "1.2"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("int", 1.5),
+        ("int", True),
+        ("int", 2**63),
+        ("float", float("nan")),
+        ("float", "1"),
+        ("text", 1),
+        ("bool", 1),
+        ("date", datetime(2026, 1, 1)),
+        ("date", "2026-01-01"),
+        ("timestamp", date(2026, 1, 1)),
+        ("timestamp", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("int", None),
+    ],
+)
+def test_public_values_of_another_type_are_refused(kind, value):
+    with pytest.raises(RecordError, match=r"^x "):
+        public_value(PublicColumn("x", kind), value)
+
+
+def test_public_numbers_come_out_as_declared():
+    assert public_value(PublicColumn("x", "int"), np.int8(3)) == 3
+    assert isinstance(public_value(PublicColumn("x", "float"), 3), float)
+    assert public_value(PublicColumn("x", "text", "value"), None) is None

@@ -1,0 +1,194 @@
+"""Files in, files out: CSV as Parquet, in batches, whole or not at all."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+from client.surveys import Seeded, app, mix, people
+
+from ldpsql.client import files, randomize_file
+from ldpsql.client.table import Tally, randomize_batch
+from ldpsql.errors import RecordError
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    monkeypatch.setattr(files, "BATCH_ROWS", 100)
+    monkeypatch.setattr(files, "BLOCK_BYTES", 4096)
+
+
+def write(path, table):
+    if path.suffix == ".csv":
+        pacsv.write_csv(table, path)
+    else:
+        pq.write_table(table, path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
+def test_every_person_gets_a_report_in_order(tmp_path, name):
+    table = people(1234)
+    source = write(tmp_path / name, table)
+    tally = randomize_file(app(), source, tmp_path / "out.parquet")
+    reports = pq.read_table(tmp_path / "out.parquet")
+    assert tally == Tally(1234, {"spent": 0}, 0)
+    assert reports.column("day").to_pylist() == table.column("day").to_pylist()
+    assert reports.column("version").to_pylist() == table.column("version").to_pylist()
+    assert reports.schema.metadata[b"ldpsql.survey"] == app().to_json().encode()
+    assert "diary" not in reports.column_names
+
+
+def read_chunks(survey, source):
+    chunks, _ = files._reader(survey.schema, source, skip_invalid=False)
+    return list(chunks)
+
+
+def test_csv_and_parquet_give_the_same_reports(tmp_path):
+    """Same entropy, same reports, whichever file the people came from."""
+    table = people(500)
+    encoded = []
+    for name in ("people.parquet", "people.csv"):
+        chunks = read_chunks(app(), write(tmp_path / name, table))
+        assert len(chunks) > 3
+        whole = pa.concat_tables([chunk.table for chunk in chunks], promote_options="permissive")
+        encoded.append(randomize_batch(app(), whole, Seeded(9))[0])
+    assert encoded[0].equals(encoded[1])
+
+
+def test_every_type_is_read_from_csv(tmp_path):
+    source = tmp_path / "mix.csv"
+    source.write_text(
+        "t,d,b,c,f,i,other\n"
+        "2026-01-01 23:59:00,2026-01-02,true,5,1.0,7,x\n"
+        "2026-01-01T00:00:00,2026-01-01,false,3,0,0,\n"
+    )
+    assert randomize_file(mix(), source, tmp_path / "out.parquet").people == 2
+
+
+def test_progress_is_told(tmp_path):
+    source = write(tmp_path / "people.parquet", people(250))
+    told = []
+    target = tmp_path / "out.parquet"
+    randomize_file(app(), source, target, progress=lambda done, total: told.append((done, total)))
+    assert told == [(100, 250), (200, 250), (250, 250)]
+
+
+CSV = "age,state,spent,day,version\n"
+GOOD = "30,NY,12.5,2026-01-31,1.2\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("xyzzy,NY,1,2026-01-31,1\n", "age is not of type int64 in row 251"),
+        ("30.5,NY,1,2026-01-31,1\n", "age is not of type int64 in row 251"),
+        ("99999,NY,1,2026-01-31,1\n", r"age lies outside its domain \[18, 90\] in row 251"),
+        (",NY,1,2026-01-31,1\n", "age is missing .* in row 251"),
+        ("30,xyzzy,1,2026-01-31,1\n", "state does not hold one of the 3 declared values in row"),
+        ('30,"",1,2026-01-31,1\n', "state does not hold one of the 3 declared values in row 251"),
+        ("30,NY,xyzzy,2026-01-31,1\n", "spent is not of type double in row 251"),
+        ("30,NY,nan,2026-01-31,1\n", "spent is not a finite number in row 251"),
+        ("30,NY,1,31.1.2026,1\n", r"day is not of type date32\[day\] in row 251"),
+        ("30,NY,xyzzy\n", "row 251 has more or fewer fields"),
+        ("30,NY,1,2026-01-31,1,xyzzy\n", "row 251 has more or fewer fields"),
+    ],
+)
+def test_a_bad_csv_row_is_named_by_its_number_and_not_quoted(tmp_path, row, message):
+    source = tmp_path / "people.csv"
+    source.write_text(CSV + GOOD * 250 + row + GOOD * 250)
+    with pytest.raises(RecordError, match=message) as refusal:
+        randomize_file(app(), source, tmp_path / "out.parquet")
+    assert "xyzzy" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+    tally = randomize_file(app(), source, tmp_path / "out.parquet", skip_invalid=True)
+    assert (tally.people, tally.skipped) == (500, 1)
+    assert pq.read_metadata(tmp_path / "out.parquet").num_rows == 500
+
+
+def test_an_unquoted_empty_field_is_null(tmp_path):
+    source = tmp_path / "people.csv"
+    source.write_text(CSV + "30,,1,2026-01-31,\n")
+    randomize_file(app(), source, tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").column("version").to_pylist() == [None]
+
+
+def test_a_bad_row_at_the_very_end_is_seen(tmp_path):
+    source = tmp_path / "people.csv"
+    source.write_text(CSV + GOOD + "30\n")
+    with pytest.raises(RecordError, match="row 2 has"):
+        randomize_file(app(), source, tmp_path / "out.parquet")
+    tally = randomize_file(app(), source, tmp_path / "out.parquet", skip_invalid=True)
+    assert tally == Tally(1, {"spent": 0}, 1)
+
+
+def truncated(path):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[50:400] = bytes(350)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped])
+def test_a_damaged_parquet_file_is_refused_and_leaves_nothing(tmp_path, damage):
+    source = write(tmp_path / "people.parquet", people(2000))
+    damage(source)
+    with pytest.raises(RecordError, match="as Parquet: it is damaged or cut short"):
+        randomize_file(app(), source, tmp_path / "out.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
+
+
+def test_a_csv_file_that_is_no_text_is_refused(tmp_path):
+    source = tmp_path / "people.csv"
+    source.write_bytes(b"\xff\xfe,age\n\xff,1\n")
+    with pytest.raises(RecordError):
+        randomize_file(app(), source, tmp_path / "out.parquet")
+    source.write_bytes(b"")
+    with pytest.raises(RecordError, match="as CSV"):
+        randomize_file(app(), source, tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
+def test_a_column_that_is_not_there_is_named(tmp_path, name):
+    source = write(tmp_path / name, people(5).drop_columns(["state"]))
+    with pytest.raises(RecordError, match="no column state"):
+        randomize_file(app(), source, tmp_path / "out.parquet")
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(RecordError, match="there is no file"):
+        randomize_file(app(), tmp_path / "nothing.csv", tmp_path / "out.parquet")
+    (tmp_path / "data.xlsx").write_text("")
+    with pytest.raises(RecordError, match=r"neither \.parquet nor \.csv"):
+        randomize_file(app(), tmp_path / "data.xlsx", tmp_path / "out.parquet")
+
+
+def test_the_data_are_never_overwritten(tmp_path):
+    source = write(tmp_path / "people.parquet", people(5))
+    with pytest.raises(RecordError, match="would replace the data"):
+        randomize_file(app(), source, source)
+    with pytest.raises(RecordError, match="cannot write"):
+        randomize_file(app(), source, tmp_path / "nowhere" / "out.parquet")
+
+
+def test_an_old_target_survives_a_failure(tmp_path):
+    source = tmp_path / "people.csv"
+    source.write_text(CSV + "12,NY,1,2026-01-31,1\n")
+    target = tmp_path / "out.parquet"
+    target.write_text("old")
+    with pytest.raises(RecordError):
+        randomize_file(app(), source, target)
+    assert target.read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
+def test_no_people_give_an_empty_file_of_reports(tmp_path, name):
+    source = write(tmp_path / name, people(3).slice(0, 0))
+    assert randomize_file(app(), source, tmp_path / "out.parquet").people == 0
+    assert pq.read_table(tmp_path / "out.parquet").num_rows == 0

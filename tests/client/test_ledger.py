@@ -1,0 +1,115 @@
+"""What a device has answered: remembered, bounded, and never read wrongly."""
+
+from __future__ import annotations
+
+import json
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+
+import pytest
+from client.surveys import RECORD, TOML, app
+
+from ldpsql.client import Ledger, respond
+from ldpsql.errors import OperationalError, RecordError, StoreError
+from ldpsql.privacy import Epsilon
+from ldpsql.survey import Survey
+
+
+def survey(epsilon: str, table: str = "app") -> Survey:
+    text = TOML.replace('table = "app"', f'table = "{table}"')
+    return Survey.from_toml(text, epsilon=epsilon)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.json"
+
+
+def test_a_second_answer_is_the_first_one_again(path):
+    ledger, asked = Ledger(path), app()
+    first = respond(asked, RECORD, ledger=ledger)
+    other = {**RECORD, "age": 80, "version": "9"}
+    assert all(respond(asked, other, ledger=Ledger(path)) == first for _ in range(20))
+    assert ledger.spent() == Decimal(2)
+
+
+def test_the_budget_is_exact(path):
+    """0.1 + 0.2 is 0.3, no more, and 0.001 above is too much."""
+    ledger = Ledger(path, Epsilon.parse("0.3"))
+    respond(survey("0.1", "a"), RECORD, ledger=ledger)
+    respond(survey("0.2", "b"), RECORD, ledger=ledger)
+    assert ledger.spent() == Decimal("0.3")
+    with pytest.raises(OperationalError, match=r"0\.3 of the budget of 0\.3 is spent"):
+        respond(survey("0.001", "c"), RECORD, ledger=ledger)
+    respond(survey("0.1", "a"), RECORD, ledger=ledger)
+
+
+def test_a_refused_survey_costs_nothing(path):
+    ledger = Ledger(path, Epsilon.parse("1"))
+    with pytest.raises(OperationalError):
+        respond(survey("1.5"), RECORD, ledger=ledger)
+    with pytest.raises(RecordError):
+        respond(survey("1"), {**RECORD, "age": 3}, ledger=ledger)
+    assert ledger.spent() == 0
+
+
+def test_only_the_owner_can_read_it_and_no_record_is_in_it(path):
+    respond(app(), {**RECORD, "spent": 123.4567}, ledger=Ledger(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "123.4567" not in path.read_text()
+    assert sorted(p.name for p in path.parent.iterdir()) == [".ledger.json.lock", "ledger.json"]
+
+
+def damaged(text: str) -> list[str]:
+    entries = json.loads(text)
+    entries["entries"] = {}
+    cheaper = text.replace('"epsilon": "2"', '"epsilon": "1"')
+    assert cheaper != text
+    return ["", text[:-20], "[]", "{}", "null", json.dumps(entries), cheaper, "\udcff"]
+
+
+@pytest.mark.parametrize("case", range(8))
+def test_a_damaged_ledger_answers_nothing(path, case):
+    respond(app(), RECORD, ledger=Ledger(path))
+    content = damaged(path.read_text())[case]
+    path.write_text(content, errors="surrogateescape")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="cannot be read"):
+        respond(app(), RECORD, ledger=Ledger(path))
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_that_cannot_be_written_lets_nothing_leave(tmp_path):
+    with pytest.raises(StoreError):
+        respond(app(), RECORD, ledger=Ledger(tmp_path / "nowhere" / "ledger.json"))
+
+
+def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch):
+    respond(survey("1", "a"), RECORD, ledger=Ledger(path))
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ldpsql.client.atomic.os.fsync", full)
+    with pytest.raises(StoreError, match="No space left"):
+        respond(survey("1", "b"), RECORD, ledger=Ledger(path))
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob("*.tmp*")) + list(path.parent.glob(".*.tmp"))
+
+
+def test_answers_given_at_the_same_time_do_not_overspend(path):
+    budget = Epsilon.parse("1")
+    surveys = [survey("0.3", f"t{i}") for i in range(8)]
+
+    def attempt(asked):
+        try:
+            respond(asked, RECORD, ledger=Ledger(path, budget))
+        except OperationalError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(attempt, surveys)) == 3
+    assert Ledger(path).spent() == Decimal("0.9")

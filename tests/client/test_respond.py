@@ -1,0 +1,91 @@
+"""One person's answer: what it holds, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from client.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
+
+from ldpsql.client import Report, respond
+from ldpsql.errors import InterfaceError, RecordError, ReportError
+
+
+def test_importing_the_device_package_loads_numpy_and_nothing_heavier():
+    program = (
+        "import sys, ldpsql.client as client; client.respond; client.Ledger\n"
+        "heavy = {'duckdb', 'sqlglot', 'click', 'pyarrow', 'rich', 'pandas', 'scipy'}\n"
+        "assert 'numpy' in sys.modules\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_the_report_is_one_of_the_designs():
+    survey = app()
+    for _ in range(50):
+        report = respond(survey, RECORD)
+        columns = {name: [value] for name, value in report.values.items()}
+        arrays = {name: np.array(v, "u8") for name, v in columns.items()}
+        assert survey.design.report_format.refuse(arrays).size == 0
+
+
+def test_json_is_the_row_that_ingest_reads():
+    survey = app()
+    report = respond(survey, RECORD)
+    row = json.loads(report.to_json())
+    assert "\n" not in report.to_json()
+    assert list(row) == ["ldpsql_survey", "ldpsql_group", "ldpsql_y", "day", "version"]
+    assert row["ldpsql_survey"] == survey.fingerprint
+    assert (row["day"], row["version"]) == ("2026-01-31", "1.2")
+    assert Report.from_json(report.to_json(), survey) == report
+
+
+def test_nothing_undeclared_leaves():
+    assert "diary" not in respond(app(), RECORD).to_json()
+    assert "nobody reads this" not in respond(app(), RECORD).to_json()
+
+
+def test_every_type_can_be_answered():
+    assert set(respond(mix(), MIXED_RECORD).values) == set(mix().design.report_format.columns)
+
+
+def test_a_seed_is_refused():
+    with pytest.raises(InterfaceError, match="a seed is for tests and benchmarks"):
+        respond(app(), RECORD, entropy=Seeded())
+
+
+def test_a_record_that_does_not_fit_gives_no_report():
+    with pytest.raises(RecordError, match="age"):
+        respond(app(), {**RECORD, "age": 12})
+
+
+def test_a_report_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        respond(app(), RECORD).fingerprint = "x"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ldpsql_survey": "0" * 64},
+        {"ldpsql_y": -1},
+        {"ldpsql_y": "1"},
+        {"ldpsql_y": True},
+        {"day": "yesterday"},
+    ],
+)
+def test_reading_back_something_else_is_refused(change):
+    survey = app()
+    row = {**json.loads(respond(survey, RECORD).to_json()), **change}
+    with pytest.raises(ReportError):
+        Report.from_json(json.dumps(row), survey)
+    with pytest.raises(ReportError):
+        Report.from_json("{", survey)

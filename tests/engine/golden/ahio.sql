@@ -1,0 +1,18 @@
+SELECT COUNT(*), SUM(pay), 100 * AVG(pay) - 3 FROM app WHERE age >= 38
+----------------------------------------
+2466.81 +/- 371.5 | 192536 +/- 3.918e+04 | 7802.04 +/- 1976
+
+EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age >= 38
+----------------------------------------
+survey app: ahio, epsilon 2
+guarantee: 2-LDP
+reports: all reports (5000)
+  box: age in {38..57}
+  COUNT(*)
+    predicted standard error: 363.2
+    group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
+    group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11
+  SUM(pay)
+    predicted standard error: 3.761e+04
+    group 7 (age level 1, state level 0, sign of pay; 10 nodes, olh): nodes 3..4, 8..9
+    group 9 (age level 2, state level 0, sign of pay; 40 nodes, olh): nodes 10..11, 30..31

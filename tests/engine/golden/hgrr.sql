@@ -1,0 +1,18 @@
+SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38
+----------------------------------------
+2840.79 +/- 365.3 | 92305.8 +/- 4.148e+04 | 32.493 +/- 15.19
+
+EXPLAIN SELECT AVG(pay) FROM app WHERE state = 'NY' GROUP BY age
+----------------------------------------
+survey app: hgrr, epsilon 2
+guarantee: 2-LDP
+private groups: 20 rows; the first is shown
+reports: all reports (5000)
+  box: state in {NY}
+  group: 18
+  SUM(pay)
+    predicted standard error: 4.813e+04
+    group 10 (age level 2, state level 1, sign of pay; 160 nodes, grr): nodes 1, 81
+  COUNT(*)
+    predicted standard error: 352.3
+    group 9 (age level 2, state level 1; 80 nodes, grr): nodes 1

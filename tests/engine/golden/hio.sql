@@ -1,0 +1,23 @@
+SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38 AND pay > 20
+----------------------------------------
+2214.65 +/- 221.1 | 132717 +/- 1.448e+04 | 59.9269 +/- 2.426
+
+WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT COUNT(*), SUM(n) FROM t
+----------------------------------------
+4 | 5148.27
+
+EXPLAIN SELECT SUM(pay) FROM app WHERE age >= 38 OR day = DATE '2026-03-02'
+----------------------------------------
+survey app: hio, epsilon 2
+guarantee: 2-LDP
+reports: ("day" = DATE '2026-03-02') (1716)
+  box: everything
+  SUM(pay), public
+    predicted standard error: 0 per unit of the public column
+    known exactly: 1 x all reports
+reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
+  box: age in {38..57}
+  SUM(pay), public
+    predicted standard error: 198.4 per unit of the public column
+    group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
+    group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11

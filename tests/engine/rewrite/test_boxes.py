@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import time
+from importlib import import_module
+
+import pytest
+from rewrite_plans import compiled, pairs, shown
+from sql_surveys import APP, base_of, marked
+
+from ldpsql.boxes import Box
+from ldpsql.engine.plan import Slice
+from ldpsql.engine.rewrite.boxes import MAX_CONDITIONS, boxes
+from ldpsql.engine.rewrite.disjoin import disjoin
+from ldpsql.errors import QueryError, UnsupportedSQL
+
+
+@pytest.mark.parametrize(("sql", "plan"), pairs("boxes"))
+def test_golden_plans(sql: str, plan: str) -> None:
+    assert shown(compiled(sql)) == plan
+
+
+def test_a_predicate_that_nobody_satisfies_leaves_one_slice_without_boxes() -> None:
+    for where in ("FALSE", "age = 5 AND beta", "age = NULL", "state IN (NULL)"):
+        plan = compiled(f"SELECT COUNT(*) FROM app WHERE {where}")
+        assert plan.slices == (Slice(None, ()),)
+
+
+@pytest.mark.parametrize(
+    ("where", "marks", "reason"),
+    [
+        ("age = 'x'", "age = 'x'", "type int"),
+        ("state > 3", "state > 3", "type category"),
+        ("active = 1", "active = 1", "type bool"),
+        ("joined = 'soon'", "joined = 'soon'", "not a date"),
+        ("joined > '2026-03-15'", "joined > '2026-03-15'", "no exact answer"),
+        ("score = 0.5", "score = 0.5", "bins"),
+        ("score < 0.7", "score < 0.7", "no exact answer"),
+        ("state IN ('CA', 3)", "state IN ('CA', 3)", "type category"),
+        ("day = 3", "day = 3", "type date"),
+        ("day = '2026-01-01 12:00'", "day = '2026-01-01 12:00'", "not a date"),
+        ("day = 'soon'", "day = 'soon'", "not a date"),
+        ("seen = '2026-01-01 12:00+02'", "seen = '2026-01-01 12:00+02'", "time zone"),
+        ("version = 3", "version = 3", "type text"),
+        ("amount = 'x'", "amount = 'x'", "type float"),
+        ("build IN (1, TRUE)", "build IN (1", "type int"),
+        ("beta = 'yes'", "beta = 'yes'", "type bool"),
+    ],
+)
+def test_literals_of_another_type_are_refused_at_their_place(
+    where: str, marks: str, reason: str
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        compiled(f"SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT ({where})")
+    assert reason in caught.value.reason
+    assert marked(caught.value) == marks
+
+
+def test_bins_that_cut_a_code_are_refused_at_the_key() -> None:
+    with pytest.raises(QueryError) as caught:
+        compiled("SELECT COUNT(*) FROM app GROUP BY bin(score, 0.3)")
+    assert marked(caught.value) == "bin(score, 0.3)"
+    with pytest.raises(QueryError):
+        compiled("SELECT COUNT(*) FROM app GROUP BY bin(state, 2)")
+
+
+def test_too_many_public_conditions_are_refused() -> None:
+    def where(count: int) -> str:
+        return " OR ".join(f"(build = {i} AND age = {i + 20})" for i in range(count))
+
+    assert len(compiled(f"SELECT COUNT(*) FROM app WHERE {where(MAX_CONDITIONS)}").slices) > 8
+    with pytest.raises(UnsupportedSQL) as caught:
+        compiled(f"SELECT COUNT(*) FROM app WHERE {where(MAX_CONDITIONS + 1)}")
+    assert caught.value.place is not None
+
+
+def test_public_conditions_in_one_place_count_as_one() -> None:
+    where = " OR ".join(f"build = {i}" for i in range(5_000))
+    plan = compiled(f"SELECT COUNT(*) FROM app WHERE ({where}) AND age = 20")
+    assert len(plan.slices) == 1
+
+
+def test_too_many_rows_are_refused() -> None:
+    with pytest.raises(UnsupportedSQL) as caught:
+        compiled("SELECT COUNT(*) FROM app GROUP BY age, hours, joined, state")
+    assert "350400 rows" in caught.value.reason
+    assert marked(caught.value) == "age"
+
+
+def test_rows_hold_every_declared_value_and_null() -> None:
+    plan = compiled("SELECT COUNT(*) FROM app GROUP BY day, state, active, version")
+    assert plan.public_keys == ("day", "version")
+    assert [values for values, _ in plan.private_rows] == [
+        (state, active) for state in ("CA", "NY", "WA", None) for active in (False, True)
+    ]
+    assert plan.private_rows[-1][1] == Box((None, ((3, 4),), ((1, 2),), None, None, None))
+
+
+def test_without_private_keys_there_is_one_row() -> None:
+    plan = compiled("SELECT COUNT(*) FROM app GROUP BY day")
+    assert plan.private_rows == (((), Box.whole(6)),)
+
+
+def test_targets_are_listed_once() -> None:
+    plan = compiled("SELECT COUNT(*), AVG(hours), SUM(hours) / COUNT(*), COUNT(age) FROM app")
+    assert len(plan.targets) == 2
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        " OR ".join(f"age = {i}" for i in range(5_000)),
+        " AND ".join(f"age <> {i}" for i in range(5_000)),
+        f"age IN ({', '.join(map(str, range(5_000)))})",
+        f"age NOT IN ({', '.join(map(str, range(5_000)))})",
+        " OR ".join(f"(age = {i % 70 + 18} AND hours = {i % 99})" for i in range(1_500)),
+        " AND ".join(f"(age <> {i % 70 + 18} OR hours <> {i % 99})" for i in range(1_500)),
+        " AND ".join(f"(age = {i % 70 + 18} OR hours = {i % 99} OR active)" for i in range(1_500)),
+    ],
+)
+def test_long_conditions_compile_in_little_time(where: str) -> None:
+    sql = f"SELECT COUNT(*) FROM app WHERE {where}"
+    query = base_of(sql)
+    start = time.perf_counter()
+    disjoin(boxes(query, APP, sql))
+    assert time.perf_counter() - start < 3.0
+
+
+def test_a_condition_that_falls_apart_into_too_many_boxes_is_refused_at_its_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(import_module("ldpsql.engine.rewrite.disjoin"), "MAX_BOXES", 69)
+    where = " OR ".join(f"(age = {i + 18} AND hours = {i})" for i in range(70))
+    with pytest.raises(UnsupportedSQL) as caught:
+        compiled(f"SELECT COUNT(*) FROM app WHERE active OR {where}")
+    assert "more than 69 boxes" in caught.value.reason
+    assert marked(caught.value) == "active"

@@ -1,0 +1,229 @@
+"""A mechanism with the noise switched off, to judge everything but the noise.
+
+A report is the number of a person, and the estimator looks that person's codes up, so an answer
+is exact if, and only if, parsing, rewriting, covering, counting and arithmetic are right. Two
+doubles serve the two kinds of mechanism: `ExactNodes` answers from tree nodes through the real
+`LevelDesign` plans, `ExactBoxes` from boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.estimate import Estimates
+from ldpsql.mechanisms.cell_query import CellQuery
+from ldpsql.mechanisms.levels import LevelDesign
+from ldpsql.mechanisms.levels_estimator import LevelEstimator
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon, Guarantee
+from ldpsql.report import Histogram, ReportFormat, Reports, Rows
+from ldpsql.schema import RecordDomain, Schema
+from ldpsql.survey import Survey
+
+
+@dataclass(frozen=True)
+class People:
+    """The raw table behind a double: codes (n, d) and measure fractions (n, k)."""
+
+    codes: np.ndarray
+    fractions: np.ndarray
+
+    @classmethod
+    def of(cls, schema: Schema, table: pa.Table) -> People:
+        """Encode a raw table, value by value."""
+        rows = table.to_pylist()
+        codes = [[d.code(row[d.name]) for d in schema.dimensions] for row in rows]
+        fractions = [[m.fraction(row[m.name]) for m in schema.measures] for row in rows]
+        n = len(rows)
+        return cls(
+            np.array(codes, dtype=np.int64).reshape(n, len(schema.dimensions)),
+            np.array(fractions, dtype=float).reshape(n, len(schema.measures)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ExactDesign:
+    """What the two doubles share: reports that name their person."""
+
+    domain: RecordDomain
+    epsilon: Epsilon
+    people: People = field(repr=False)
+    name: str = "exact"
+
+    @property
+    def report_format(self) -> ReportFormat:
+        return ReportFormat(("zero", "person"), np.array([[max(len(self.people.codes), 1)]]))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee("none", None, "nothing: a test double")
+
+    def randomize(self, codes: np.ndarray, entropy: object) -> Reports:
+        """The reports of all people, in order."""
+        numbers = np.arange(len(codes))
+        return Reports.pack(self.report_format, [np.zeros_like(numbers), numbers])
+
+    def law(self) -> Any:
+        raise ValueError("a test double has no law")
+
+    def describe(self, planned: Any) -> list[str]:
+        return ["exact"]
+
+    def variance(self, queries: Sequence[Any], people: int) -> np.ndarray:
+        return np.zeros(len(queries))
+
+    def to_json(self) -> Mapping[str, Any]:
+        return {"people": len(self.people.codes)}
+
+
+@dataclass(frozen=True, eq=False)
+class ExactNodes(ExactDesign):
+    """Answers cell queries of the AHIO design, exactly."""
+
+    answers: str = "nodes"
+
+    @cached_property
+    def _inner(self) -> LevelDesign:
+        return mechanism("ahio").design(self.domain, self.epsilon, {"fanout": 3})  # type: ignore[return-value]
+
+    def plan(self, query: LinearQuery) -> CellQuery:
+        return self._inner.plan(query)
+
+    def estimator(self, histogram: Histogram) -> Noiseless:
+        inner = self._inner
+        frequencies = ExactFrequencies(inner, self.people, histogram)
+        return Noiseless(LevelEstimator(inner.oracles, frequencies))
+
+
+@dataclass(frozen=True)
+class Noiseless:
+    """An estimator's values without its covariance."""
+
+    inner: LevelEstimator
+
+    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
+        values = self.inner.answer(queries).values
+        return Estimates.exact(list(np.nan_to_num(values)))
+
+
+@dataclass(frozen=True)
+class ExactFrequencies:
+    """True node frequencies of the people whose reports a histogram holds."""
+
+    design: LevelDesign
+    raw: People
+    histogram: Histogram
+
+    @property
+    def people(self) -> float:
+        return float(self.histogram.people)
+
+    def total(self, weight: Weight | None) -> float:
+        return self.histogram.total(weight)
+
+    def size(self, group: int) -> float:
+        return self.people
+
+    def mean(self, group: int, pair: Any) -> float:
+        return float(self._rows.moment(*pair).sum()) / max(self.people, 1.0)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return self.histogram.load(0)
+
+    def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
+        rows = self._rows
+        persons = rows.columns[0]
+        moment = rows.moment(*pair)
+        sign = self.design.table.groups[group].sign
+        size = self.design.table.sizes[group]
+        counted = np.zeros(size)
+        for bit in (0, 1) if sign is not None else (0,):
+            signs = np.full_like(self.raw.fractions[persons], bit, dtype=np.int64)
+            codes = np.hstack([self.raw.codes[persons], signs]).astype(np.int64)
+            node = self.design.table.node(np.full(len(persons), group), codes)
+            share = np.ones(len(persons))
+            if sign is not None:
+                fraction = self.raw.fractions[persons, sign]
+                share = fraction if bit else 1.0 - fraction
+            counted += np.bincount(node, moment * share, minlength=size)
+        return counted[nodes] / max(self.people, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactBoxes(ExactDesign):
+    """Answers linear queries by looking at every person."""
+
+    answers: str = "boxes"
+
+    def plan(self, query: LinearQuery) -> LinearQuery:
+        return query
+
+    def estimator(self, histogram: Histogram) -> BoxCounter:
+        return BoxCounter(self, histogram.load(0))
+
+
+@dataclass(frozen=True)
+class BoxCounter:
+    """Sums over the people in a box."""
+
+    design: ExactBoxes
+    rows: Rows
+
+    def answer(self, queries: Sequence[LinearQuery]) -> Estimates:
+        return Estimates.exact([self._sum(query) for query in queries])
+
+    def _sum(self, query: LinearQuery) -> float:
+        persons = self.rows.columns[0]
+        codes = self.design.people.codes[persons]
+        amount = (
+            self.rows.moment(query.weight, None) if query.weight else self.rows.moment(None, None)
+        )
+        if query.measure is not None:
+            low, high = self.design.domain.bounds[query.measure]
+            amount = amount * (
+                low + (high - low) * self.design.people.fractions[persons, query.measure]
+            )
+        total = 0.0
+        for share, box in query.terms:
+            inside = np.ones(len(persons), dtype=bool)
+            for column, side in enumerate(box.sides):
+                if side is not None:
+                    inside &= np.logical_or.reduce(
+                        [(codes[:, column] >= a) & (codes[:, column] < b) for a, b in side]
+                        or [np.zeros(len(persons), dtype=bool)]
+                    )
+            total += share * float(amount[inside].sum())
+        return total
+
+
+class ExactMechanism:
+    """A registry entry that hands out one prepared design."""
+
+    name = "exact"
+
+    def __init__(self, design: ExactDesign) -> None:
+        self._design = design
+
+    def design(
+        self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
+    ) -> ExactDesign:
+        return self._design
+
+    def restore(
+        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
+    ) -> ExactDesign:
+        return self._design
+
+
+def exact_survey(table: str, schema: Schema, raw: pa.Table, kind: type[ExactDesign]) -> Survey:
+    """A survey over a raw table, answered without noise."""
+    design = kind(schema.record_domain, Epsilon.parse("1"), People.of(schema, raw))
+    return Survey(table, schema, design)

@@ -1,0 +1,109 @@
+"""A survey of a made-up mechanism, whose reports can be any rows within given limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ldpsql.domains import int_domain
+from ldpsql.privacy import Epsilon, Guarantee
+from ldpsql.report import ReportFormat
+from ldpsql.schema import Dimension, PublicColumn, RecordDomain, Schema
+from ldpsql.survey import Survey
+
+PLAIN = {"columns": ["group", "a", "y"], "limits": [[5, 3], [1, 2], [300, 8]]}
+UNARY = {
+    "columns": ["group", "w0", "w1"],
+    "limits": [[1 << 32, 1 << 8], [1 << 20, 1], [1 << 32, 1 << 32]],
+    "unary": True,
+    "bits": [40, 20, 64],
+}
+PUBLIC = (
+    PublicColumn("day", "date", "value"),
+    PublicColumn("amount", "float"),
+    PublicColumn("group", "int", "value"),
+)
+
+
+@dataclass(frozen=True)
+class FakeDesign:
+    """As much of a design as a store looks at."""
+
+    domain: RecordDomain
+    epsilon: Epsilon
+    options: Mapping[str, Any]
+
+    name = "fake"
+    answers = "nodes"
+
+    @property
+    def report_format(self) -> ReportFormat:
+        return ReportFormat(
+            tuple(self.options["columns"]),
+            np.array(self.options["limits"]),
+            self.options.get("unary", False),
+            tuple(self.options.get("bits", ())),
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee("local", self.epsilon, "everything")
+
+    def to_json(self) -> Mapping[str, Any]:
+        return dict(self.options)
+
+
+@dataclass(frozen=True)
+class FakeMechanism:
+    """The registry line of `FakeDesign`."""
+
+    name: str = "fake"
+
+    def design(self, domain, epsilon, options):
+        return FakeDesign(domain, epsilon, options)
+
+    def restore(self, domain, epsilon, data):
+        return FakeDesign(domain, epsilon, data)
+
+
+def fake_survey(
+    table: str = "app",
+    options: Mapping[str, Any] = PLAIN,
+    public: Sequence[PublicColumn] = (),
+    epsilon: str = "1",
+) -> Survey:
+    """Needs the fixture `fake` (see conftest.py)."""
+    schema = Schema((Dimension("age", int_domain(0, 9)),), public=tuple(public))
+    return Survey.of(table, schema, epsilon, "fake", options)
+
+
+def reports_of(survey: Survey, count: int, seed: int = 0, *, signed: bool = True) -> pa.Table:
+    """Random reports with random public columns; the survey is signed into the metadata."""
+    rng = np.random.default_rng(seed)
+    form = survey.design.report_format
+    selector = rng.integers(0, form.selectors, count)
+    columns = {f"ldpsql_{form.columns[0]}": pa.array(selector.astype(f"u{form.widths[0] // 8}"))}
+    for j, (name, width) in enumerate(zip(form.columns[1:], form.widths[1:], strict=True)):
+        values = rng.integers(0, form.limits[selector, j]).astype(f"u{width // 8}")
+        columns[f"ldpsql_{name}"] = pa.array(values)
+    for column in survey.schema.public:
+        columns[column.name] = _public(column, rng, count)
+    metadata = {b"ldpsql.survey": survey.to_json().encode()} if signed else None
+    return pa.table(columns).replace_schema_metadata(metadata)
+
+
+def _public(column: PublicColumn, rng: np.random.Generator, count: int) -> pa.Array:
+    mask = rng.random(count) < 0.2 if column.nulls == "value" else None
+    if column.type == "float":
+        return pa.array(rng.integers(0, 4, count) / 2, mask=mask)
+    if column.type == "int":
+        return pa.array(rng.integers(-2, 3, count), mask=mask)
+    if column.type == "text":
+        return pa.array([f"v{i}" for i in rng.integers(0, 3, count)], mask=mask)
+    days = [date(2026, 1, 1) + timedelta(days=int(i)) for i in rng.integers(0, 3, count)]
+    return pa.array(days, type=pa.date32(), mask=mask)

@@ -1,0 +1,45 @@
+"""Histograms of reports without a database, and their contents as plain counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from ldpsql.report import Histogram, Reports, Rows
+
+
+def histogram_of(reports: Reports) -> Histogram:
+    """Counts of equal reports, or counts per bit for unary formats."""
+    form = reports.format
+    columns = [np.asarray(reports.columns[name]).astype(np.int64) for name in form.columns]
+    selector = columns[0]
+
+    def load(wanted: int) -> Rows:
+        chosen = selector == wanted
+        if form.unary:
+            return _bits([column[chosen] for column in columns[1:]], int(chosen.sum()))
+        rows = np.stack([column[chosen] for column in columns[1:]])
+        distinct, counts = np.unique(rows, axis=1, return_counts=True)
+        return Rows(tuple(distinct), counts.astype(np.int64))
+
+    return Histogram(np.bincount(selector, minlength=form.selectors), load)
+
+
+def _bits(words: list[np.ndarray], people: int) -> Rows:
+    bits, counts = [-1], [people]
+    for number, word in enumerate(words):
+        for bit in range(32):
+            bits.append(32 * number + bit)
+            counts.append(int((word >> bit & 1).sum()))
+    return Rows((np.array(bits),), np.array(counts))
+
+
+def counts_of(histogram: Histogram, selectors: int) -> Counter:
+    """(selector, rest of the row) -> people."""
+    found: Counter = Counter()
+    for selector in range(selectors):
+        rows = histogram.load(selector)
+        for *values, count in zip(*(c.tolist() for c in rows.columns), rows.counts, strict=True):
+            found[(selector, *values)] += int(count)
+    return found

@@ -1,0 +1,184 @@
+"""The contract that every registered mechanism passes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from histograms import histogram_of
+from statistics_tools import chi_square, chi_square_bound
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.mechanisms.base import Design, Law
+from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+
+PLAIN_1D = RecordDomain(("x",), (5,), (), (), ())
+PLAIN_2D = RecordDomain(("x", "y"), (3, 3), (), (), ())
+SIGNED_1D = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
+SIGNED_2D = RecordDomain(("x", "y"), (2, 3), ("y", "pay"), ((0.0, 2.0), (-1.0, 5.0)), (1, None))
+SMALL = [PLAIN_1D, PLAIN_2D, SIGNED_1D, SIGNED_2D]
+EPSILONS = [Epsilon.parse("0.5"), Epsilon.parse("2")]
+
+
+def options_for(name: str) -> list[dict[str, object]]:
+    """Option sets worth checking: every oracle where there is a choice."""
+    if name in ("hio", "ahio", "ehio"):
+        return [
+            {"fanout": 2, "oracle": oracle, "root": oracle == "olh"}
+            for oracle in ("grr", "olh", "oue", "auto")
+        ]
+    return [{"fanout": 2}] if name == "hgrr" else [{}]
+
+
+def designs() -> list[Design]:
+    """Every mechanism on every small domain it takes."""
+    return [
+        mechanism(name).design(domain, epsilon, options)
+        for name in MECHANISMS
+        for domain in SMALL
+        for epsilon in EPSILONS
+        for options in options_for(name)
+        if not (domain.bounds and name == "hio")
+        and not (domain == SIGNED_2D and "oue" in (name, options.get("oracle")))
+    ]
+
+
+def label(design: Design) -> str:
+    """A readable test id."""
+    sizes = "x".join(map(str, design.domain.sizes))
+    oracle = getattr(design, "oracle", "")
+    return f"{design.name}-{oracle}-{sizes}-{len(design.domain.bounds)}m-eps{design.epsilon}"
+
+
+DESIGNS = designs()
+
+
+def is_private(law: Law, epsilon: Epsilon) -> bool:
+    """Whether no report is more than e^epsilon times likelier under one record than another."""
+    worst = law.worst_odds()
+    return worst is not None and worst <= epsilon.odds
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=label)
+def test_channel_is_exactly_private_and_spends_its_budget(design: Design) -> None:
+    """In Fractions, from the thresholds that the sampler compares with."""
+    law = design.law()
+    assert all(sum(row) == 1 for row in law.probabilities)
+    assert is_private(law, design.epsilon)
+    assert law.worst_odds() > design.epsilon.odds * (1 - Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("name", ["hgrr", "grr"])
+def test_a_threshold_five_percent_off_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control of the test above."""
+    monkeypatch.setattr(
+        Grr,
+        "thresholds",
+        property(lambda self: tuple(round(0.5 * 2**64 * 1.05) for _ in self.sizes)),
+    )
+    design = mechanism(name).design(PLAIN_1D, Epsilon.parse("0.5"), {})
+    assert not is_private(design.law(), design.epsilon)
+
+
+@pytest.mark.parametrize("design", [d for d in DESIGNS if d.epsilon == EPSILONS[1]], ids=label)
+def test_sampler_follows_the_law_for_every_input(design: Design) -> None:
+    """Chi-square of 20,000 reports against the exact channel, record by record."""
+    law, runs = design.law(), 20_000
+    number = {row: place for place, row in enumerate(law.outputs)}
+    for seed, (record, chances) in enumerate(zip(law.inputs, law.probabilities, strict=True)):
+        codes = np.tile(np.array(record, dtype=np.int64), (runs, 1))
+        reports = design.randomize(codes, SeededEntropy(seed))
+        rows = np.stack([np.asarray(c).astype(np.int64) for c in reports.columns.values()], axis=1)
+        distinct, counts = np.unique(rows, axis=0, return_counts=True)
+        observed = np.zeros(len(law.outputs))
+        for row, count in zip(distinct, counts, strict=True):
+            observed[number[tuple(map(int, row))]] = count
+        expected = np.array([float(chance) for chance in chances]) * runs
+        assert not observed[expected == 0].any()
+        statistic, degrees = chi_square(observed[expected > 0], expected[expected > 0])
+        assert statistic < chi_square_bound(degrees), f"record {record}"
+
+
+def test_a_sampler_that_lies_too_little_is_caught() -> None:
+    """The negative control of the test above: truth told 5 % too often."""
+    oracle = Grr(Epsilon.parse("2"), (4,))
+    expected = np.array([float(chance) for _, chance in oracle.law(0, 1)]) * 20_000
+    observed = expected.copy()
+    observed[1] *= 1.05
+    observed[[0, 2, 3]] *= (20_000 - observed[1]) / (20_000 - expected[1])
+    statistic, degrees = chi_square(observed, expected)
+    assert statistic > chi_square_bound(degrees)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=label)
+def test_a_design_survives_its_json(design: Design) -> None:
+    """Device and collector read the same JSON and derive the same thresholds."""
+    data = json.loads(json.dumps(design.to_json()))
+    restored = mechanism(design.name).restore(design.domain, design.epsilon, data)
+    assert restored == design
+    assert restored.report_format.columns == design.report_format.columns
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=label)
+def test_reports_fit_their_format(design: Design) -> None:
+    """Own reports are accepted, one beyond the limits is not."""
+    sizes = [*design.domain.sizes, *([2] * len(design.domain.bounds))]
+    random = np.random.default_rng(1)
+    codes = np.stack([random.integers(0, size, 500) for size in sizes], axis=1)
+    reports = design.randomize(codes, SeededEntropy(1))
+    assert not len(design.report_format.refuse(reports.columns))
+    last = design.report_format.columns[-1]
+    selector = np.asarray(reports.columns[design.report_format.columns[0]]).astype(np.int64)
+    broken = {name: np.asarray(c).astype(np.uint64) for name, c in reports.columns.items()}
+    broken[last][7] = design.report_format.limits[selector[7], -1]
+    assert list(design.report_format.refuse(broken)) == [7]
+
+
+class CountingEntropy:
+    """Counts the words that are drawn."""
+
+    def __init__(self) -> None:
+        self.drawn: list[int] = []
+        self._source = SeededEntropy(3)
+
+    def words(self, count: int) -> np.ndarray:
+        """Words, counted."""
+        self.drawn.append(count)
+        return self._source.words(count)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=label)
+def test_the_entropy_drawn_does_not_depend_on_the_record(design: Design) -> None:
+    """Otherwise its amount, or the time it takes, would tell something."""
+    first, last = CountingEntropy(), CountingEntropy()
+    width = len(design.domain.sizes) + len(design.domain.bounds)
+    top = np.array([[*(s - 1 for s in design.domain.sizes), *([1] * len(design.domain.bounds))]])
+    design.randomize(np.zeros((1, width), dtype=np.int64), first)
+    design.randomize(top.astype(np.int64), last)
+    assert first.drawn == last.drawn
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=label)
+def test_what_needs_no_question_is_exact(design: Design) -> None:
+    """Everybody is counted exactly, nobody is an exact 0."""
+    codes = np.zeros((50, len(design.domain.sizes) + len(design.domain.bounds)), dtype=np.int64)
+    estimator = design.estimator(histogram_of(design.randomize(codes, SeededEntropy(0))))
+    dimensions = len(design.domain.sizes)
+    everybody = design.plan(LinearQuery.count(Box.whole(dimensions)))
+    nobody = design.plan(LinearQuery.count())
+    answer = estimator.answer([everybody, nobody])
+    assert answer.values.tolist() == [50.0, 0.0]
+    assert not answer.covariance.any()
+
+
+def test_a_changed_guarantee_is_not_equal() -> None:
+    """Designs compare by content, so a survey of another epsilon is another survey."""
+    one = mechanism("hgrr").design(PLAIN_1D, EPSILONS[0], {})
+    assert one != replace(one, epsilon=EPSILONS[1])

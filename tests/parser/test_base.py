@@ -1,0 +1,297 @@
+"""SELECT over a survey's table: keys, measurements, and the SELECT that is left for DuckDB."""
+
+from __future__ import annotations
+
+import pytest
+from sql_surveys import base_of, marked, parsed, refusal
+
+from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Number, aggregates
+
+
+def shown(expression: Expression) -> str:
+    match expression:
+        case Aggregate(function, column):
+            return f"{function}({column or '*'})"
+        case Number(value):
+            return f"{value:g}"
+        case Arithmetic(op, left, right):
+            return f"({shown(left)} {op} {shown(right)})"
+    raise AssertionError(expression)
+
+
+def columns(select: str) -> list[str]:
+    query = base_of(f"SELECT {select} FROM app")
+    return [
+        f"{c.name} {c.what}{'' if c.level is None else f' {c.level:g}'}: {shown(c.expression)}"
+        for c in query.columns
+    ]
+
+
+def outer(sql: str) -> str:
+    """The outer SQL without the qualification of columns and the error bars."""
+    text = parsed(sql).outer.replace("ldpsql_base_0.", "")
+    start, end = text.find(', e0_stderr AS "'), text.find(" FROM ldpsql_base_0")
+    return text if start < 0 else text[:start] + text[end:]
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("COUNT(*)", ["e0 value: COUNT(*)"]),
+        ("count()", ["e0 value: COUNT(*)"]),
+        ("COUNT(1)", ["e0 value: COUNT(*)"]),
+        ("COUNT(State)", ["e0 value: COUNT(state)"]),
+        ("COUNT(day), COUNT(purchase)", ["e0 value: COUNT(day)", "e1 value: COUNT(purchase)"]),
+        ("SUM(purchase), AVG(hours)", ["e0 value: SUM(purchase)", "e1 value: AVG(hours)"]),
+        ("SUM(amount)", ["e0 value: SUM(amount)"]),
+        ("SUM(purchase) / COUNT(*)", ["e0 value: (SUM(purchase) / COUNT(*))"]),
+        ("-AVG(hours)", ["e0 value: (0 - AVG(hours))"]),
+        ("100 * COUNT(*) - 2 * 3", ["e0 value: ((100 * COUNT(*)) - 6)"]),
+        ("COUNT(*), COUNT(*) AS n, (COUNT(*))", ["e0 value: COUNT(*)"]),
+        ("ROUND(AVG(hours), 1), AVG(hours)", ["e0 value: AVG(hours)"]),
+        ("COUNT(*) AS n, n / 2", ["e0 value: COUNT(*)", "e1 value: (COUNT(*) / 2)"]),
+        (
+            "STDERR(AVG(hours)), CI_LOW(COUNT(*)), ci_high(COUNT(*), 0.9)",
+            ["e0 stderr: AVG(hours)", "e1 low: COUNT(*)", "e2 high 0.9: COUNT(*)"],
+        ),
+        ("COUNT(*) AS n, STDERR(n)", ["e0 value: COUNT(*)", "e1 stderr: COUNT(*)"]),
+        (
+            "COUNT(*) + STDERR(COUNT(*)), COUNT(*) % 2",
+            ["e0 value: COUNT(*)", "e1 stderr: COUNT(*)"],
+        ),
+    ],
+)
+def test_maximal_arithmetic_over_aggregates_is_one_measurement(
+    select: str, expected: list[str]
+) -> None:
+    assert columns(select) == expected
+
+
+def test_aggregates_know_their_places() -> None:
+    query = base_of("SELECT SUM(purchase) / COUNT(*) FROM app")
+    first, second = aggregates(query.columns[0].expression)
+    assert (first.place.column, first.place.length) == (8, len("SUM(purchase)"))
+    assert (second.place.column, second.place.length) == (24, len("COUNT(*)"))
+
+
+@pytest.mark.parametrize(
+    ("tail", "expected"),
+    [
+        ("GROUP BY state", ["k0=state"]),
+        ("GROUP BY 1", ["k0=state"]),
+        ("GROUP BY s", ["k0=state"]),
+        ("GROUP BY app.STATE, state, 1", ["k0=state"]),
+        ("GROUP BY state, day, bin(age, 10)", ["k0=state", "k1=day", "k2=age/10"]),
+        ("GROUP BY ALL", ["k0=state"]),
+    ],
+)
+def test_keys_by_name_alias_and_position(tail: str, expected: list[str]) -> None:
+    query = base_of(f"SELECT state AS s, COUNT(*) FROM app {tail}")
+    assert [
+        f"{key.name}={key.column}" + (f"/{key.width:g}" if key.width else "") for key in query.keys
+    ] == expected
+
+
+def test_a_column_comes_before_an_alias_of_the_same_name_in_group_by() -> None:
+    query = base_of("SELECT AVG(hours) AS age, COUNT(*) FROM app GROUP BY age")
+    assert [key.column for key in query.keys] == ["age"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (
+            "SELECT state, COUNT(*) AS n FROM app WHERE age > 30 GROUP BY state "
+            "HAVING n > 5 ORDER BY n DESC, state LIMIT 3 OFFSET 1",
+            'SELECT k0 AS "state", e0 AS "n" FROM ldpsql_base_0 WHERE e0 > 5 '
+            "ORDER BY e0 DESC, k0 LIMIT 3 OFFSET 1",
+        ),
+        (
+            "SELECT COUNT(*) FROM app GROUP BY bin(age, 10) HAVING COUNT(*) / 2 > 3 ORDER BY 1",
+            'SELECT e0 AS "COUNT(*)" FROM ldpsql_base_0 WHERE e1 > 3 ORDER BY 1',
+        ),
+        (
+            "SELECT bin(age, 10), COUNT(*) FROM app GROUP BY 1 ORDER BY bin(age, 10), ALL",
+            'SELECT k0 AS "bin(age, 10)", e0 AS "COUNT(*)" FROM ldpsql_base_0 ORDER BY k0, 1, 2',
+        ),
+        (
+            "SELECT ROUND(AVG(hours), 1) r, CASE WHEN COUNT(*) > 3 THEN 'a' ELSE state END "
+            "FROM app GROUP BY state ORDER BY r + 1",
+            "SELECT ROUND(e0, 1) AS \"r\", CASE WHEN e1 > 3 THEN 'a' ELSE k0 END AS "
+            "\"CASE WHEN COUNT(*) > 3 THEN 'a' ELSE state END\" FROM ldpsql_base_0 "
+            "ORDER BY (ROUND(e0, 1)) + 1",
+        ),
+        (
+            "SELECT DISTINCT COUNT(*) FROM app GROUP BY state",
+            'SELECT DISTINCT e0 AS "COUNT(*)" FROM ldpsql_base_0',
+        ),
+        (
+            "SELECT 7 AS seven, COUNT(*) AS n FROM app GROUP BY state ORDER BY seven, n",
+            'SELECT 7 AS "seven", e0 AS "n" FROM ldpsql_base_0 ORDER BY e0',
+        ),
+        (
+            "FROM app SELECT COUNT(*)",
+            'SELECT e0 AS "COUNT(*)" FROM ldpsql_base_0',
+        ),
+    ],
+)
+def test_what_is_left_for_duckdb(sql: str, expected: str) -> None:
+    assert outer(sql) == expected
+
+
+def test_an_alias_that_looks_like_a_column_of_the_relation_does_not_take_its_place() -> None:
+    sql = parsed("SELECT COUNT(*) AS e1, AVG(hours) AS e0 FROM app ORDER BY AVG(hours)").outer
+    assert sql.endswith("ORDER BY ldpsql_base_0.e1")
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        ("COUNT(*)", "COUNT(*)"),
+        ("count( * )", "count( * )"),
+        ("COUNT(*) AS n", "n"),
+        ("COUNT(*) n", "n"),
+        ('COUNT(*) AS "a ""b"" c"', 'a "b" c'),
+        ("STATE", "state"),
+        ("app.state", "state"),
+        ("(state)", "state"),
+        ("1", "1"),
+        ("SUM(purchase)\n / COUNT(*)", "SUM(purchase)\n / COUNT(*)"),
+        ("COALESCE(COUNT(*), (1 + 2))", "COALESCE(COUNT(*), (1 + 2))"),
+    ],
+)
+def test_outputs_are_named_as_written(item: str, name: str) -> None:
+    sql = f"SELECT {item}, COUNT(*) + 1 AS last FROM app GROUP BY state"
+    assert [output.name for output in parsed(sql).outputs] == [name, "last"]
+
+
+def test_plain_measurements_carry_error_bars_at_the_end() -> None:
+    statement = parsed(
+        "SELECT state, COUNT(*) n, ROUND(AVG(hours), 1), SUM(purchase) FROM app GROUP BY state"
+    )
+    assert [output.estimate for output in statement.outputs] == [
+        None,
+        ("ldpsql_base_0", 0),
+        None,
+        ("ldpsql_base_0", 2),
+    ]
+    assert statement.outer == (
+        'SELECT ldpsql_base_0.k0 AS "state", ldpsql_base_0.e0 AS "n", '
+        'ROUND(ldpsql_base_0.e1, 1) AS "ROUND(AVG(hours), 1)", '
+        'ldpsql_base_0.e2 AS "SUM(purchase)", '
+        'ldpsql_base_0.e0_stderr AS "n_stderr", ldpsql_base_0.e0_low AS "n_low", '
+        'ldpsql_base_0.e0_high AS "n_high", '
+        'ldpsql_base_0.e2_stderr AS "SUM(purchase)_stderr", '
+        'ldpsql_base_0.e2_low AS "SUM(purchase)_low", '
+        'ldpsql_base_0.e2_high AS "SUM(purchase)_high", '
+        'ldpsql_base_0.ldpsql_row AS "ldpsql_row" FROM ldpsql_base_0'
+    )
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT DISTINCT COUNT(*) FROM app", "SELECT STDERR(COUNT(*)), ABS(COUNT(*)) FROM app"],
+)
+def test_other_columns_carry_none(sql: str) -> None:
+    statement = parsed(sql)
+    assert all(output.estimate is None for output in statement.outputs)
+    assert "_stderr" not in statement.outer.replace("STDERR", "")
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "marks", "reason"),
+    [
+        ("SELECT * FROM app", UnsupportedSQL, "*", "single people"),
+        ("FROM app", UnsupportedSQL, None, "single people"),
+        ("SELECT app.* FROM app", UnsupportedSQL, "app.*", "single people"),
+        ("SELECT COUNT(*), * EXCLUDE (age) FROM app", UnsupportedSQL, None, "single people"),
+        ("SELECT age FROM app", UnsupportedSQL, "age", "no GROUP BY key"),
+        ("SELECT state, COUNT(*) FROM app", UnsupportedSQL, "state", "no GROUP BY key"),
+        ("SELECT day, COUNT(*) FROM app", UnsupportedSQL, "day", "no GROUP BY key"),
+        ("SELECT age, COUNT(*) FROM app GROUP BY state", UnsupportedSQL, "age", "no GROUP BY"),
+        ("SELECT bin(age, 5), COUNT(*) FROM app GROUP BY age", UnsupportedSQL, None, "no GROUP"),
+        ("SELECT state FROM app GROUP BY state", UnsupportedSQL, "state", "without an aggregate"),
+        ("SELECT 1 FROM app", UnsupportedSQL, "1", "without an aggregate"),
+        ("SELECT MIN(age) FROM app", UnsupportedSQL, "MIN(age)", "MIN is not answered"),
+        ("SELECT MAX(age), COUNT(*) FROM app", UnsupportedSQL, "MAX(age)", "MAX is not"),
+        ("SELECT MEDIAN(age) FROM app", UnsupportedSQL, "MEDIAN(age)", "MEDIAN is not"),
+        ("SELECT STDDEV(hours) FROM app", UnsupportedSQL, "STDDEV(hours)", "STDDEV is not"),
+        ("SELECT STRING_AGG(state) FROM app", UnsupportedSQL, None, "is not answ"),
+        ("SELECT LIST(age) FROM app", UnsupportedSQL, "LIST(age)", "is not answered"),
+        ("SELECT FIRST(age) FROM app", UnsupportedSQL, "FIRST(age)", "is not answered"),
+        ("SELECT ANY_VALUE(age) FROM app", UnsupportedSQL, "ANY_VALUE(age)", "is not answered"),
+        ("SELECT COUNT(DISTINCT age) FROM app", UnsupportedSQL, "COUNT(DISTINCT age)", "DISTINCT"),
+        ("SELECT SUM(DISTINCT hours) FROM app", UnsupportedSQL, "SUM(DISTINCT hours)", "DISTINCT"),
+        ("SELECT SUM(hours + 1) FROM app", UnsupportedSQL, "SUM(hours + 1)", "one column"),
+        ("SELECT COUNT(NULL) FROM app", UnsupportedSQL, "COUNT", "one column"),
+        ("SELECT SUM(1) FROM app", UnsupportedSQL, "SUM(1)", "one column"),
+        ("SELECT SUM(COUNT(*)) FROM app", UnsupportedSQL, "SUM(COUNT(*))", "one column"),
+        ("SELECT AVG(app.*) FROM app", UnsupportedSQL, None, "one column"),
+        ("SELECT SUM(state) FROM app", QueryError, "state", "dimension, not a measure"),
+        ("SELECT AVG(version) FROM app", QueryError, "version", "has no sum"),
+        ("SELECT SUM(nope) FROM app", QueryError, "nope", "no column"),
+        ("SELECT COUNT(nope) FROM app", QueryError, "nope", "no column"),
+        ("SELECT COUNT(*) OVER () FROM app", UnsupportedSQL, "COUNT(*)", "window"),
+        ("SELECT RANK() OVER (ORDER BY COUNT(*)) FROM app", UnsupportedSQL, None, "window"),
+        ("SELECT COUNT(*) FILTER (WHERE active) FROM app", UnsupportedSQL, None, "FILTER"),
+        ("SELECT LOWER(state), COUNT(*) FROM app", UnsupportedSQL, "state", "no GROUP BY key"),
+        ("SELECT getenv('X'), COUNT(*) FROM app", UnsupportedSQL, "getenv('X')", "GETENV"),
+        ("SELECT [COUNT(*)] FROM app", UnsupportedSQL, None, "not answered here"),
+        ("SELECT {'a': COUNT(*)} FROM app", UnsupportedSQL, None, "not answered here"),
+        ("SELECT COUNT(*)::BLOB FROM app", UnsupportedSQL, None, "not answered here"),
+        ("SELECT COUNT(*) FROM app JOIN b USING (x)", UnsupportedSQL, None, "JOIN"),
+        ("SELECT COUNT(*) FROM app, app AS b", UnsupportedSQL, "app AS b", "JOIN"),
+        ("SELECT COUNT(*) FROM app TABLESAMPLE 10%", UnsupportedSQL, None, "SAMPLE"),
+        ("SELECT COUNT(*) FROM app USING SAMPLE 10%", UnsupportedSQL, None, "sampling"),
+        ("SELECT COUNT(*) FROM app QUALIFY TRUE", UnsupportedSQL, None, "QUALIFY"),
+        ("SELECT COUNT(*) FROM app WINDOW w AS ()", UnsupportedSQL, None, "window"),
+        ("SELECT DISTINCT ON (state) COUNT(*) FROM app", UnsupportedSQL, None, "DISTINCT ON"),
+        ("SELECT COUNT(*) FROM app AS a(x)", UnsupportedSQL, "app AS a(x)", "renamed"),
+        ("SELECT COUNT(*) FROM main.app", QueryError, "main.app", "schema"),
+        ("SELECT COUNT(*) FROM nope", QueryError, "nope", "no survey"),
+        ("SELECT COUNT(*) FROM 'file.parquet'", QueryError, "'file.parquet'", "no survey"),
+        ("SELECT COUNT(*) FROM read_csv('x')", UnsupportedSQL, "read_csv('x')", "table function"),
+        ("SELECT COUNT(*) FROM read_parquet('x')", UnsupportedSQL, None, "table function"),
+        ("SELECT COUNT(*) FROM range(5)", UnsupportedSQL, None, "table function"),
+        ("SELECT COUNT(*) FROM app GROUP BY age + 1", UnsupportedSQL, "age + 1", "GROUP BY takes"),
+        ("SELECT COUNT(*) FROM app GROUP BY 1", QueryError, "COUNT(*)", "cannot be a GROUP BY"),
+        ("SELECT COUNT(*) FROM app GROUP BY 2", QueryError, "2", "no column 2"),
+        ("SELECT COUNT(*) FROM app GROUP BY purchase", QueryError, "purchase", "measure"),
+        ("SELECT COUNT(*) FROM app GROUP BY nope", QueryError, "nope", "no column"),
+        ("SELECT COUNT(*) FROM app GROUP BY ROLLUP (state)", UnsupportedSQL, None, "GROUP BY"),
+        ("SELECT COUNT(*) FROM app GROUP BY GROUPING SETS (())", UnsupportedSQL, None, "GROUP BY"),
+        ("SELECT COUNT(*) FROM app GROUP BY bin(age)", QueryError, "bin(age)", "a column and"),
+        ("SELECT COUNT(*) FROM app GROUP BY bin(age, 0)", QueryError, "0", "positive"),
+        ("SELECT COUNT(*) FROM app GROUP BY bin(age, hours)", QueryError, "hours", "positive"),
+        ("SELECT COUNT(*) FROM app GROUP BY bin(build, 5)", UnsupportedSQL, None, "public"),
+        ("SELECT COUNT(*) FROM app HAVING age > 3", UnsupportedSQL, "age", "no GROUP BY key"),
+        ("SELECT COUNT(*) FROM app ORDER BY nope", QueryError, "nope", "no column"),
+        ("SELECT COUNT(*) FROM app ORDER BY 2", QueryError, "2", "no column 2"),
+        ("SELECT COUNT(*) FROM app LIMIT age", UnsupportedSQL, None, "constant"),
+        ("SELECT COUNT(*) FROM app LIMIT 10%", UnsupportedSQL, None, "constant"),
+        ("SELECT STDERR(age) FROM app", UnsupportedSQL, "STDERR(age)", "STDERR takes"),
+        ("SELECT STDERR() FROM app", QueryError, "STDERR", "STDERR takes"),
+        ("SELECT STDERR(COUNT(*), 0.9) FROM app", QueryError, None, "STDERR takes"),
+        ("SELECT STDERR(STDERR(COUNT(*))) FROM app", UnsupportedSQL, None, "STDERR takes"),
+        ("SELECT STDERR(ROUND(COUNT(*))) FROM app", UnsupportedSQL, None, "STDERR takes"),
+        ("SELECT CI_LOW(COUNT(*), 1) FROM app", QueryError, "1", "between 0 and 1"),
+        ("SELECT CI_HIGH(COUNT(*), 'x') FROM app", QueryError, "'x'", "between 0 and 1"),
+        ("SELECT CI_HIGH(COUNT(*), COUNT(*)) FROM app", QueryError, "COUNT(*)", "between 0 and"),
+        ("SELECT COUNT(*) / 0 / (1 / 0) FROM app", QueryError, "1 / 0", "division by zero"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_at_its_place(
+    sql: str, kind: type[Exception], marks: str | None, reason: str
+) -> None:
+    error = refusal(sql)
+    assert reason in error.reason
+    assert type(error) is kind
+    assert error.place is not None
+    if marks is not None:
+        assert marked(error) == marks
+
+
+def test_aliases_that_double_at_every_step_are_refused() -> None:
+    items = ", ".join(f"a{i} + a{i} AS a{i + 1}" for i in range(60))
+    assert "unfold" in refusal(f"SELECT COUNT(*) AS a0, {items} FROM app").reason

@@ -1,0 +1,195 @@
+"""Queries over results: what is taken out as base queries, and what DuckDB makes of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+from sql_surveys import APP, marked, parsed, refusal
+
+from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.parser.query import ROW, Query, Statement
+
+_BY_STATE = "WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) "
+
+
+def relation(query: Query) -> str:
+    """SQL for a made-up relation of estimates of three rows."""
+    columns = []
+    for key in query.keys:
+        text = APP.schema.dimension(key.column) == 1 or key.column == "version"
+        columns.append(
+            f"(CASE i WHEN 0 THEN 'CA' WHEN 1 THEN 'NY' END) AS {key.name}"
+            if text
+            else f"i * 10 AS {key.name}"
+        )
+    for index, column in enumerate(query.columns):
+        columns.append(f"i * {index + 1} + 0.5 AS {column.name}")
+        if column.what == "value":
+            columns += [f"0.1 AS {column.name}_{end}" for end in ("stderr", "low", "high")]
+    return f"SELECT {', '.join(columns)}, i AS {ROW} FROM range({3 if query.keys else 1}) r(i)"
+
+
+def evaluated(statement: Statement) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Names and rows that DuckDB gives for the outer SQL over made-up relations."""
+    with duckdb.connect() as connection:
+        for query in statement.bases:
+            connection.execute(f"CREATE TABLE {query.relation} AS {relation(query)}")
+        result = connection.execute(statement.outer)
+        return [column[0] for column in result.description], result.fetchall()
+
+
+@pytest.mark.parametrize(
+    ("sql", "bases"),
+    [
+        ("SELECT COUNT(*), COUNT(*) FROM app", 1),
+        ("SELECT state, day, COUNT(*) FROM app GROUP BY ALL HAVING COUNT(*) > 0 ORDER BY ALL", 1),
+        ("SELECT state, AVG(hours) FROM app GROUP BY 1 ORDER BY 2 DESC NULLS LAST LIMIT 2", 1),
+        ("SELECT DISTINCT COUNT(*) n FROM app GROUP BY state ORDER BY n", 1),
+        ("(SELECT COUNT(*) FROM app)", 1),
+        ("SELECT 1", 0),
+        ("SELECT COUNT(*) n, (SELECT AVG(hours) FROM app) AS mean FROM app", 2),
+        (_BY_STATE + "SELECT (SELECT MAX(n) FROM t) most, n FROM t", 1),
+        (_BY_STATE + "SELECT * FROM t", 1),
+        (_BY_STATE + "SELECT t.*, x.n FROM t JOIN t AS x USING (state)", 1),
+        (_BY_STATE + "SELECT * FROM t JOIN t AS x USING (state)", 1),
+        (_BY_STATE + "SELECT * FROM t LEFT JOIN t AS x ON t.n = x.n CROSS JOIN t y", 1),
+        (_BY_STATE + "SELECT state, n, RANK() OVER (ORDER BY n DESC) AS r FROM t QUALIFY r < 3", 1),
+        (_BY_STATE + "SELECT SUM(n) OVER w FROM t WINDOW w AS (PARTITION BY state)", 1),
+        (_BY_STATE + "SELECT MAX(n), MIN(state), MEDIAN(n), STDDEV_SAMP(n), COUNT(*) FROM t", 1),
+        (_BY_STATE + "SELECT state, n / (SELECT SUM(n) FROM t) AS share FROM t WHERE n > 0", 1),
+        (_BY_STATE + "SELECT n FROM t UNION ALL SELECT SUM(n) FROM t ORDER BY n LIMIT 1", 1),
+        (_BY_STATE + "SELECT n FROM t WHERE state LIKE 'C%' OR state IN (SELECT state FROM t)", 1),
+        (_BY_STATE + "SELECT n FROM t WHERE EXISTS (SELECT 1 FROM t x WHERE x.n > t.n)", 1),
+        (_BY_STATE + "SELECT UPPER(state) || '!', ROUND(n, 1)::INT, n % 2, n // 2 FROM t", 1),
+        (
+            _BY_STATE + "SELECT COALESCE(state, 'none') s, SUM(n) FROM t GROUP BY s HAVING s <> ''",
+            1,
+        ),
+        (_BY_STATE + "SELECT COUNT(DISTINCT state), SUM(n) FILTER (WHERE n > 1) FROM t", 1),
+        (_BY_STATE + "SELECT s FROM (SELECT state AS s FROM t) AS q WHERE q.s = 'CA'", 1),
+        ("WITH t(a, b) AS (SELECT state, COUNT(*) FROM app GROUP BY 1) SELECT a, b FROM t", 1),
+        ("WITH app AS (SELECT COUNT(*) AS n FROM app) SELECT n FROM app", 1),
+        ("WITH t AS (SELECT 1 AS x) SELECT COUNT(*) FROM app", 1),
+        ("SELECT * FROM (SELECT COUNT(*) FROM app)", 1),
+        (
+            "SELECT a.n + b.n "
+            "FROM (SELECT COUNT(*) n FROM app) a, (SELECT AVG(hours) n FROM app) b",
+            2,
+        ),
+        ("SELECT COUNT(*) FROM app UNION ALL SELECT COUNT(*) FROM app WHERE active", 2),
+        ("SELECT COUNT(*) / (SELECT COUNT(*) FROM app) FROM app WHERE active", 2),
+        (
+            "SELECT state, COUNT(*) FROM app GROUP BY 1 "
+            "HAVING COUNT(*) > (SELECT AVG(hours) FROM app)",
+            2,
+        ),
+    ],
+)
+def test_duckdb_evaluates_what_is_left_and_gives_the_promised_columns(sql: str, bases: int) -> None:
+    statement = parsed(sql)
+    assert [query.relation for query in statement.bases] == [
+        f"ldpsql_base_{i}" for i in range(bases)
+    ]
+    names, _ = evaluated(statement)
+    estimates = [output for output in statement.outputs if output.estimate]
+    extra = 3 * len(estimates) + bool(estimates)
+    assert len(names) == len(statement.outputs) + extra
+    expected = [output.name for output in statement.outputs]
+    assert names[: len(expected)] == expected
+    if estimates:
+        first = estimates[0].name
+        assert names[len(expected)] == f"{first}_stderr"
+        assert names[-1] == ROW
+
+
+def test_having_order_and_limit_are_applied_to_the_estimates() -> None:
+    statement = parsed(
+        "SELECT state, COUNT(*) FROM app GROUP BY 1 HAVING COUNT(*) > 1 ORDER BY 2 DESC LIMIT 1"
+    )
+    _, rows = evaluated(statement)
+    assert [(row[0], float(row[1])) for row in rows] == [(None, 2.5)]
+
+
+def test_a_cte_hides_a_survey_of_the_same_name() -> None:
+    statement = parsed("WITH app AS (SELECT COUNT(*) AS n FROM app) SELECT MAX(n) FROM app")
+    assert len(statement.bases) == 1
+    assert "SELECT MAX(n)" in statement.outer
+
+
+def test_error_bars_stand_only_beside_a_base_query_at_the_top() -> None:
+    for sql in ("SELECT n FROM (SELECT COUNT(*) AS n FROM app)", _BY_STATE + "SELECT n FROM t"):
+        assert all(output.estimate is None for output in parsed(sql).outputs)
+
+
+@pytest.mark.parametrize(
+    ("tail", "kind", "marks", "reason"),
+    [
+        ("SELECT nn FROM t", QueryError, "nn", "no column 'nn'"),
+        ("SELECT x.n FROM t", QueryError, "x.n", "no column 'x.n'"),
+        ("SELECT t FROM t", QueryError, "t", "no column 't'"),
+        ("SELECT n FROM t WHERE m > 3", QueryError, "m", "no column 'm'"),
+        ("SELECT n FROM t JOIN t x ON t.n = x.m", QueryError, "x.m", "no column"),
+        ("SELECT x.* FROM t", QueryError, "x.*", "no relation"),
+        ("SELECT n FROM t, t", QueryError, "t", "two relations"),
+        ("SELECT (*) FROM t", QueryError, "*", "only by itself"),
+        ("SELECT * / n FROM t", QueryError, "*", "only by itself"),
+        ("SELECT n FROM u", QueryError, "u", "no survey"),
+        ("SELECT n FROM t UNION SELECT state, n FROM t", QueryError, "state, n FROM t", "columns"),
+        ("SELECT n FROM t JOIN app USING (state)", UnsupportedSQL, "app", "JOIN with a survey"),
+        ("SELECT n FROM t, app", UnsupportedSQL, "app", "JOIN with a survey"),
+        ("SELECT * EXCLUDE (n) FROM t", UnsupportedSQL, None, "EXCLUDE"),
+        ("SELECT COLUMNS('n') FROM t", UnsupportedSQL, None, "COLUMNS"),
+        ("SELECT n FROM t NATURAL JOIN t x", UnsupportedSQL, None, "NATURAL"),
+        ("SELECT n FROM t ASOF JOIN t x ON t.n > x.n", UnsupportedSQL, None, "ASOF"),
+        ("SELECT n FROM t SEMI JOIN t x USING (n)", UnsupportedSQL, None, "SEMI"),
+        ("SELECT n FROM t TABLESAMPLE 10%", UnsupportedSQL, None, "SAMPLE"),
+        ("SELECT n FROM t, read_csv('x')", UnsupportedSQL, "read_csv('x')", "table function"),
+        ("SELECT n FROM t, unnest([1])", UnsupportedSQL, None, "table function"),
+        ("SELECT n FROM t, LATERAL (SELECT 1)", UnsupportedSQL, None, "table function"),
+        ("SELECT n FROM t, (VALUES (1)) v", UnsupportedSQL, None, "not answered"),
+        ("SELECT n FROM t, 'file.csv'", QueryError, "'file.csv'", "no survey"),
+        ("SELECT getenv('HOME') FROM t", UnsupportedSQL, "getenv('HOME')", "GETENV"),
+        ("SELECT current_setting('threads') FROM t", UnsupportedSQL, None, "CURRENT_SETTING"),
+        ("SELECT nextval('x') FROM t", UnsupportedSQL, None, "NEXTVAL"),
+        ("SELECT repeat('x', 1000000000) FROM t", UnsupportedSQL, None, "REPEAT"),
+        ("SELECT random() FROM t", UnsupportedSQL, None, "RAND"),
+        ("SELECT n FROM t ORDER BY read_text('x')", UnsupportedSQL, None, "READ_TEXT"),
+        ("SELECT STDERR(n) FROM t", UnsupportedSQL, "STDERR(n)", "only in the SELECT over"),
+        ("SELECT bin(n, 10) FROM t", UnsupportedSQL, "bin(n, 10)", "only in the SELECT over"),
+        ("SELECT n[1] FROM t", UnsupportedSQL, None, "not answered"),
+        ("SELECT x -> n FROM t", UnsupportedSQL, None, "not answered"),
+        ("SELECT (SELECT age FROM app) FROM t", UnsupportedSQL, "age", "no GROUP BY key"),
+        ("SELECT (SELECT COUNT(*) FROM app WHERE age = t.n) FROM t", QueryError, None, "no table"),
+    ],
+)
+def test_what_duckdb_must_not_see_is_refused(
+    tail: str, kind: type[Exception], marks: str | None, reason: str
+) -> None:
+    error = refusal(_BY_STATE + tail)
+    assert reason in error.reason
+    assert type(error) is kind
+    assert error.place is not None
+    if marks is not None:
+        assert marked(error) == marks
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x FROM t) SELECT x FROM t", "recurs"),
+        ("WITH ldpsql_base_0 AS (SELECT 1 AS x) SELECT x FROM ldpsql_base_0", "reserved"),
+        ("SELECT x FROM (SELECT 1 AS x) AS ldpsql_base_0", "reserved"),
+        ("WITH t(a, b) AS (SELECT COUNT(*) FROM app) SELECT a FROM t", "1 columns to name"),
+        ("WITH t AS (SELECT age FROM app) SELECT COUNT(*) FROM t", "no GROUP BY key"),
+        ("SELECT COUNT(*) FROM (SELECT * FROM app UNION ALL SELECT * FROM app)", "single people"),
+        ("WITH t AS (DELETE FROM app RETURNING *) SELECT * FROM t", "not a query"),
+        ("SELECT *", "needs a FROM"),
+        ("SELECT", "names no column"),
+        ("SELECT COUNT(*) app", "needs a FROM"),
+        ("SELECT * AS x FROM (SELECT COUNT(*) FROM app)", "no single name"),
+    ],
+)
+def test_other_ways_around_are_refused(sql: str, reason: str) -> None:
+    assert reason in refusal(sql).reason

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from sql_surveys import base_of, marked, parsed, refusal
+
+from ldpsql.errors import QueryError
+from ldpsql.parser.query import And, Membership
+
+
+def literals(sql: str, parameters: Any) -> list[Any]:
+    predicate = base_of(f"SELECT COUNT(*) FROM app WHERE {sql}", parameters).predicate
+    atoms = predicate.operands if isinstance(predicate, And) else (predicate,)
+    return [
+        atom.literals if isinstance(atom, Membership) else atom.literal  # type: ignore[union-attr]
+        for atom in atoms
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        30,
+        -30,
+        2**80,
+        1.5,
+        -1e-7,
+        "x",
+        "it's; -- 'quoted' \"",
+        True,
+        None,
+        date(2026, 1, 31),
+        datetime(2026, 1, 31, 12, 30, 15),
+    ],
+)
+def test_a_parameter_is_the_literal_of_its_value(value: Any) -> None:
+    assert literals("age = ?", [value]) == [value]
+    assert literals("age = :x", {"x": value}) == [value]
+    assert literals("age = $x", {"x": value}) == [value]
+    assert literals("age IN (?, ?)", [value, 1]) == [(value, 1)]
+
+
+def test_decimals_and_numpy_scalars_are_numbers() -> None:
+    assert literals("age = ?", [Decimal("0.10")]) == [0.1]
+    assert literals("age = ? AND age = ?", [np.int64(3), np.float64(0.5)]) == [3, 0.5]
+
+
+def test_question_marks_are_taken_in_the_order_of_the_text() -> None:
+    sql = (
+        "WITH t AS (SELECT state, COUNT(*) AS n FROM app WHERE age = ? GROUP BY state "
+        "HAVING COUNT(*) > ?) SELECT n + ? FROM t WHERE n < ? LIMIT ?"
+    )
+    statement = parsed(sql, [30, 1, 2, 3, 4])
+    assert statement.bases[0].predicate.literal == 30  # type: ignore[union-attr]
+    assert "> 1)" in statement.outer
+    assert "n + 2" in statement.outer
+    assert "n < 3" in statement.outer
+    assert statement.outer.endswith("LIMIT 4")
+
+
+def test_names_and_numbers_may_repeat() -> None:
+    assert literals("age = :a AND hours = :b AND age < :a", {"a": 1, "b": 2}) == [1, 2, 1]
+    assert literals("age = $2 AND hours = $1 AND age < $2", [1, 2]) == [2, 1, 2]
+    assert literals("age = :day AND hours = :limit", {"day": 1, "limit": 2}) == [1, 2]
+
+
+def test_a_negative_parameter_keeps_its_sign_under_an_operator() -> None:
+    statement = parsed("SELECT ROUND(COUNT(*), 0) ** ? FROM app", [-2])
+    assert "(-2)" in statement.outer
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters", "where"),
+    [
+        ("age = ?", None, "?"),
+        ("age = ?", [], "?"),
+        ("age = ?", [1, 2], "?"),
+        ("age = $2", [1, 2], "$2"),
+        ("age = $1", [1, 2], "$1"),
+        ("age = ? AND age = $1", [1, 2], "$1"),
+        ("age = ? AND age = :a", [1, 2], ":a"),
+        ("age = :a", {"b": 1}, ":a"),
+        ("age = :a", [1], ":a"),
+        ("age = ?", {"a": 1}, "?"),
+        ("age = ?", [object()], "?"),
+        ("age = ?", [float("nan")], "?"),
+        ("age = ?", [Decimal("Infinity")], "?"),
+        ("age = ?", [datetime(2026, 1, 1, tzinfo=timezone.utc)], "?"),  # noqa: UP017
+        ("age = ?", [[1, 2]], "?"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(sql: str, parameters: Any, where: str) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app WHERE {sql}", parameters)
+    assert isinstance(error, QueryError)
+    assert marked(error) == where
+
+
+@pytest.mark.parametrize("parameters", [{"a": 1, "b": 2}, {"a": 1, "": 2}])
+def test_an_unused_name_is_refused(parameters: Any) -> None:
+    assert "does not occur" in refusal("SELECT COUNT(*) FROM app WHERE age = :a", parameters).reason
+
+
+def test_parameters_without_a_placeholder_are_refused() -> None:
+    assert "takes 0 parameters" in refusal("SELECT COUNT(*) FROM app", [1]).reason
+
+
+def test_a_string_is_no_sequence_of_parameters() -> None:
+    assert "not a string" in refusal("SELECT COUNT(*) FROM app WHERE age = ?", "3").reason
+
+
+def test_a_placeholder_cannot_be_a_name_or_a_keyword() -> None:
+    refusal("SELECT COUNT(*) FROM ?", ["app"])
+    refusal("SELECT COUNT(*) AS ? FROM app", ["n"])
+    refusal("SELECT COUNT(*) FROM app WHERE age = INTERVAL ? DAY", [1])
+
+
+def test_a_question_mark_in_a_string_or_comment_is_none() -> None:
+    assert literals("version = 'a?b:c$d' -- ?\n AND age = ?", [3]) == ["a?b:c$d", 3]

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sql_surveys import base_of, marked, refusal
+
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.parser.query import (
+    And,
+    Comparison,
+    Constant,
+    Membership,
+    Not,
+    NullTest,
+    Or,
+    Predicate,
+)
+
+HERE = Place(1, 1)
+
+
+def anywhere(predicate: Predicate | None) -> Any:
+    """The predicate with every place replaced by one."""
+    match predicate:
+        case Comparison(column, op, literal):
+            return Comparison(column, op, literal, HERE)
+        case Membership(column, literals):
+            return Membership(column, literals, HERE)
+        case NullTest(column):
+            return NullTest(column, HERE)
+        case Not(operand):
+            return Not(anywhere(operand))
+        case And(operands):
+            return And(tuple(map(anywhere, operands)))
+        case Or(operands):
+            return Or(tuple(map(anywhere, operands)))
+    return predicate
+
+
+def where(condition: str) -> Any:
+    return anywhere(base_of(f"SELECT COUNT(*) FROM app WHERE {condition}").predicate)
+
+
+def compare(column: str, op: str, literal: Any) -> Comparison:
+    return Comparison(column, op, literal, HERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "op"),
+    [
+        ("age = 3", "="),
+        ("age == 3", "="),
+        ("3 = age", "="),
+        ("age <> 3", "<>"),
+        ("age != 3", "<>"),
+        ("age < 3", "<"),
+        ("3 > age", "<"),
+        ("age <= 3", "<="),
+        ("3 >= age", "<="),
+        ("age > 3", ">"),
+        ("3 < age", ">"),
+        ("age >= 3", ">="),
+        ("3 <= age", ">="),
+        ("(age) >= (3)", ">="),
+    ],
+)
+def test_comparisons_put_the_column_first(text: str, op: str) -> None:
+    assert where(text) == compare("age", op, 3)
+
+
+@pytest.mark.parametrize("text", ["AGE = 3", '"Age" = 3', "app.age = 3", "APP.Age = 3"])
+def test_names_ignore_case_and_may_be_qualified(text: str) -> None:
+    assert where(text) == compare("age", "=", 3)
+
+
+def test_an_alias_of_the_table_replaces_its_name() -> None:
+    query = base_of("SELECT COUNT(*) FROM app AS people WHERE people.age = 3")
+    assert anywhere(query.predicate) == compare("age", "=", 3)
+    error = refusal("SELECT COUNT(*) FROM app AS people WHERE app.age = 3")
+    assert marked(error) == "app.age"
+    assert "people.age" in error.hint
+
+
+def test_between_in_and_null_tests() -> None:
+    between = And((compare("age", ">=", 4), compare("age", "<=", 2)))
+    other_way = And((compare("age", ">=", 2), compare("age", "<=", 4)))
+    assert where("age BETWEEN 4 AND 2") == between
+    assert where("age NOT BETWEEN 4 AND 2") == Not(between)
+    assert where("age BETWEEN SYMMETRIC 4 AND 2") == Or((between, other_way))
+    assert where("state IN ('CA', NULL, 'X')") == Membership("state", ("CA", None, "X"), HERE)
+    assert where("state NOT IN ('CA')") == Not(Membership("state", ("CA",), HERE))
+    assert where("state IS NULL") == NullTest("state", HERE)
+    assert where("state IS NOT NULL") == Not(NullTest("state", HERE))
+    assert where("state = NULL") == compare("state", "=", None)
+
+
+def test_bool_columns_stand_alone() -> None:
+    true, null = compare("active", "=", True), NullTest("active", HERE)
+    assert where("active") == true
+    assert where("NOT active") == Not(true)
+    assert where("active IS TRUE") == And((true, Not(null)))
+    assert where("active IS NOT TRUE") == Not(And((true, Not(null))))
+    assert where("beta IS FALSE") == And((compare("beta", "=", False), Not(NullTest("beta", HERE))))
+
+
+def test_is_distinct_from_takes_null_for_a_value() -> None:
+    same = And((compare("state", "=", "CA"), Not(NullTest("state", HERE))))
+    assert where("state IS NOT DISTINCT FROM 'CA'") == same
+    assert where("state IS DISTINCT FROM 'CA'") == Not(same)
+    assert where("state IS NOT DISTINCT FROM NULL") == NullTest("state", HERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("TRUE", True),
+        ("FALSE", False),
+        ("NULL", None),
+        ("1 = 1", True),
+        ("1 = 2", False),
+        ("'a' < 'b'", True),
+        ("1 = NULL", None),
+    ],
+)
+def test_conditions_without_columns_are_constants(text: str, value: bool | None) -> None:
+    assert where(text) == Constant(value)
+
+
+def test_chains_are_flat_and_keep_their_order() -> None:
+    a, b, c = compare("age", "=", 1), compare("age", "=", 2), compare("age", "=", 3)
+    assert where("age = 1 OR age = 2 OR age = 3") == Or((a, b, c))
+    assert where("age = 1 OR age = 2 AND age = 3") == Or((a, And((b, c))))
+    assert where("(age = 1 OR age = 2) AND age = 3") == And((Or((a, b)), c))
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("agee = 3", "agee"),
+        ("purchase > 3", "purchase"),
+        ("nope.age = 3", "nope.age"),
+        ("x.y.age = 3", "x.y.age"),
+        ("age", "age"),
+        ("1 = 'x'", "1 = 'x'"),
+        ("age IN ()", "age"),
+    ],
+)
+def test_what_is_wrong_is_a_query_error_at_its_place(text: str, marks: str) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app\nWHERE active AND ({text})")
+    assert type(error) is QueryError
+    assert error.place.line == 2
+    assert marked(error) == marks
+
+
+def test_an_unknown_column_comes_with_close_names_and_all_names() -> None:
+    error = refusal("SELECT COUNT(*) FROM app WHERE Stat = 'CA'")
+    assert error.hint.startswith("did you mean state? there are age, state,")
+    assert "day" in error.hint
+
+
+def test_a_measure_is_said_to_be_one() -> None:
+    error = refusal("SELECT COUNT(*) FROM app WHERE purchase = 3")
+    assert "is a measure, not a dimension" in error.reason
+    assert "[dimension.purchase]" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "reason"),
+    [
+        ("age + 1 = 3", "age + 1", "arithmetic"),
+        ("-age = 3", "age", "arithmetic"),
+        ("2 * (age) = 3", "2 * (age)", "arithmetic"),
+        ("age % 2 = 0", "age % 2", "arithmetic"),
+        ("age = hours", "age = hours", "two columns"),
+        ("age BETWEEN hours AND 3", "age BETWEEN hours AND 3", "two columns"),
+        ("3 BETWEEN age AND 5", "3 BETWEEN age AND 5", "comparison of comparisons"),
+        ("lower(state) = 'ca'", "lower(state)", "function"),
+        ("length(state) > 3", "length(state)", "function"),
+        ("bin(age, 10) = 30", "bin(age, 10)", "function"),
+        ("age > now()", "now", "function"),
+        ("joined > current_date", "joined", "function"),
+        ("coalesce(state, 'x') = 'x'", "coalesce(state, 'x')", "function"),
+        ("state LIKE 'C%'", "state LIKE 'C%'", "patterns"),
+        ("state NOT ILIKE 'C%'", "state NOT ILIKE 'C%'", "patterns"),
+        ("regexp_matches(state, 'C')", "regexp_matches(state, 'C')", "patterns"),
+        ("age IN (SELECT 1)", "age IN (SELECT 1)", "subquery"),
+        ("age = (SELECT 1)", "1", "subquery"),
+        ("EXISTS (SELECT 1)", "1", "subquery"),
+        ("age = ANY (SELECT 1)", "1", "subquery"),
+        ("age IN hours", "age IN hours", "list of constants"),
+        ("joined > DATE '2026-01-01' + INTERVAL 1 DAY", None, "intervals"),
+        ("COUNT(*) > 3", "COUNT(*)", "aggregate"),
+        ("1 < age < 3", "1 < age", "comparison of comparisons"),
+        ("(age = 3) = TRUE", None, "comparison of comparisons"),
+        ("(age = 3) IS TRUE", None, "comparison of comparisons"),
+        ("age IS TRUE", "age", "IS takes NULL"),
+        ("CAST(age AS VARCHAR) = '3'", "CAST(age", "cast"),
+        ("age::VARCHAR = '3'", "age", "cast"),
+        ("1", "1", "constant is no condition"),
+        ("'x'", "'x'", "constant is no condition"),
+        ("(age, hours) = (1, 2)", "age, hours", "rows"),
+        ("CASE WHEN active THEN TRUE END", None, "function"),
+        ("age[1] = 3", None, "not understood"),
+    ],
+)
+def test_what_is_outside_the_subset_is_refused_at_its_place(
+    text: str, marks: str | None, reason: str
+) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app\nWHERE active AND {text}")
+    assert type(error) is UnsupportedSQL
+    assert reason in error.reason
+    assert error.place.line == 2
+    assert error.hint
+    if marks is not None:
+        assert marked(error) == marks

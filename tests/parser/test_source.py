@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from sql_surveys import base_of, marked, parsed, refusal
+
+from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("sql", "mode"),
+    [
+        ("SELECT COUNT(*) FROM app", "answer"),
+        ("  -- a comment\n/* another */ SELECT COUNT(*) FROM app -- end", "answer"),
+        (";;SELECT COUNT(*) FROM app;;", "answer"),
+        ("explain SELECT COUNT(*) FROM app;", "explain"),
+        ("-- why\nEXPLAIN\n VERBOSE\nSELECT COUNT(*) FROM app", "explain verbose"),
+        ("EXPLAIN (SELECT COUNT(*) FROM app)", "explain"),
+    ],
+)
+def test_comments_semicolons_and_explain_are_taken_off(sql: str, mode: str) -> None:
+    statement = parsed(sql)
+    assert statement.mode == mode
+    assert statement.sql == sql
+    assert len(statement.bases) == 1
+
+
+def test_places_count_from_the_start_of_the_text_with_explain() -> None:
+    error = refusal("EXPLAIN VERBOSE\nSELECT COUNT(*) FROM app\r\nWHERE 'é' = state AND agee > 3")
+    assert (error.place.line, error.place.column) == (3, 23)
+    assert marked(error) == "agee"
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "where"),
+    [
+        ("SELECT COUNT(*) FROM app; SELECT 1", UnsupportedSQL, "SELECT"),
+        ("CREATE TABLE x (a INT)", UnsupportedSQL, "CREATE"),
+        ("INSERT INTO app VALUES (1)", UnsupportedSQL, "INSERT"),
+        ("UPDATE app SET age = 3", UnsupportedSQL, "UPDATE"),
+        ("DELETE FROM app", UnsupportedSQL, "DELETE"),
+        ("DROP TABLE app", UnsupportedSQL, "DROP"),
+        ("COPY app TO 'x.csv'", UnsupportedSQL, "COPY"),
+        ("ATTACH 'x.duckdb'", UnsupportedSQL, "ATTACH"),
+        ("PRAGMA version", UnsupportedSQL, "PRAGMA"),
+        ("SET threads = 1", UnsupportedSQL, "SET"),
+        ("INSTALL httpfs", UnsupportedSQL, "INSTALL"),
+        ("LOAD httpfs", UnsupportedSQL, "LOAD"),
+        ("CALL pragma_version()", UnsupportedSQL, "CALL"),
+        ("VALUES (1)", UnsupportedSQL, "VALUES"),
+        ("DESCRIBE app", UnsupportedSQL, "DESCRIBE"),
+        ("PIVOT app ON age USING COUNT(*)", UnsupportedSQL, "PIVOT"),
+        ("EXPLAIN ANALYZE SELECT 1", UnsupportedSQL, "EXPLAIN ANALYZE"),
+        ("SELEC COUNT(*) FROM app", QueryError, "SELEC"),
+        ("SELECT COUNT(* FROM app", QueryError, "FROM"),
+        ("SELECT COUNT(*) FROM app WHERE age = 'x", QueryError, "'"),
+        ("SELECT COUNT(*) FROM app /* open", QueryError, "/*"),
+        ("SELECT COUNT(*) FROM app WHERE", QueryError, "WHERE"),
+        ("SELECT COUNT(*) FROM app WHERE age = = 3", QueryError, "="),
+        ("SELECT COUNT(*) FROM app)", QueryError, ")"),
+    ],
+)
+def test_what_is_not_one_query_is_refused_where_it_stands(
+    sql: str, kind: type[Exception], where: str
+) -> None:
+    error = refusal(sql)
+    assert type(error) is kind
+    assert marked(error) == where
+    assert error.hint
+
+
+@pytest.mark.parametrize("sql", ["", "   ", ";", "-- nothing", "EXPLAIN"])
+def test_an_empty_text_is_refused(sql: str) -> None:
+    assert "empty" in refusal(sql).reason
+
+
+def test_a_message_of_the_parser_carries_no_terminal_codes_or_python() -> None:
+    for sql in ("SELECT FROM WHERE", "SELECT COUNT(*) FROM app WHERE age IN (1", "SELECT a b c d"):
+        message = str(refusal(sql))
+        assert "\x1b" not in message
+        assert "Token" not in message
+        assert "<class" not in message
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    parsed("EXPLAIN SELECT COUNT(*) FROM app")
+    refusal("CALL f()")
+    refusal("WITH a AS (SELECT 1) INSERT INTO b SELECT 1")
+    refusal("WITH t AS (\nEXPLAIN\n VERBOSE SELECT 1 AS x) SELECT x FROM t")
+    refusal("SELECT COUNT(*) FROM app MATCH_RECOGNIZE (x)")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_text_that_is_too_long_is_refused() -> None:
+    assert "limit" in refusal("SELECT COUNT(*) FROM app" + " " * MAX_LENGTH).reason
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(" * 10_000 + "age = 20" + ")" * 10_000,
+        "NOT (" * 5_000 + "age = 20" + ")" * 5_000,
+        "NOT " * 10_000 + "active",
+        "age = " + "- " * 10_000 + "1",
+        "age = " + "f(" * 5_000 + "1" + ")" * 5_000,
+        "age = " + "[" * 5_000 + "1" + "]" * 5_000,
+        "age = " + "CASE WHEN TRUE THEN " * 1_000 + "1" + " END" * 1_000,
+        "age = 1" + " + 1" * 20_000,
+        "age = " + "INTERVAL " * 5_000 + "1",
+        "age = 1" + "::INT" * 10_000,
+    ],
+)
+def test_deep_nesting_is_refused_quickly_and_plainly(condition: str) -> None:
+    start = time.perf_counter()
+    error = refusal(f"SELECT COUNT(*) FROM app WHERE {condition}")
+    assert time.perf_counter() - start < 10.0
+    assert "deep" in error.reason or "syntax" in error.reason
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(" * (MAX_DEPTH - 1) + "age = 20" + ")" * (MAX_DEPTH - 1),
+        "NOT (" * (MAX_DEPTH - 2) + "age = 20" + ")" * (MAX_DEPTH - 2),
+        "(hours = 1 OR (age = 20 AND " * 45 + "active" + "))" * 45,
+    ],
+)
+def test_nesting_below_the_limit_works(condition: str) -> None:
+    assert base_of(f"SELECT COUNT(*) FROM app WHERE {condition}").predicate is not None
+
+
+@pytest.mark.parametrize("word", ["AND", "OR"])
+def test_chains_of_thousands_are_one_node(word: str) -> None:
+    terms = f" {word} ".join(f"age <> {i}" for i in range(5_000))
+    predicate = base_of(f"SELECT COUNT(*) FROM app WHERE {terms}").predicate
+    assert len(predicate.operands) == 5_000  # type: ignore[union-attr]

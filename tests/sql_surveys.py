@@ -1,0 +1,95 @@
+"""A survey to ask SQL of, with columns of every kind, for tests that need no reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from ldpsql.domains import BOOL, Listed, float_edges, int_domain, time_range
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.parser import parse
+from ldpsql.parser.query import Query, Statement
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import Dimension, Measure, PublicColumn, RecordDomain, Schema
+from ldpsql.survey import Survey
+
+_ONE = Epsilon.parse("1")
+
+
+@dataclass(frozen=True)
+class NoDesign:
+    """As much of a design as a survey needs to be asked."""
+
+    domain: RecordDomain
+    name: str = "none"
+    epsilon: Epsilon = _ONE
+
+
+def survey(table: str, schema: Schema) -> Survey:
+    """A survey without a mechanism."""
+    return Survey(table, schema, NoDesign(schema.record_domain))  # type: ignore[arg-type]
+
+
+APP = survey(
+    "app",
+    Schema(
+        (
+            Dimension("age", int_domain(18, 90)),
+            Dimension("state", Listed("category", ("CA", "NY", "WA")), nulls="value"),
+            Dimension("active", BOOL),
+            Dimension("hours", int_domain(0, 99)),
+            Dimension("joined", time_range("date", "2026-01-01", "2026-12-31", "month")),
+            Dimension("score", float_edges([0.0, 0.5, 1.0, 2.0])),
+        ),
+        (Measure("hours", (0, 99)), Measure("purchase", (0, 500))),
+        (
+            PublicColumn("day", "date"),
+            PublicColumn("amount", "float", nulls="value"),
+            PublicColumn("version", "text"),
+            PublicColumn("beta", "bool"),
+            PublicColumn("seen", "timestamp"),
+            PublicColumn("build", "int"),
+        ),
+    ),
+)
+
+
+def survey_of(table: str) -> Survey:
+    """APP, or the error that a store raises."""
+    if table.lower() == "app":
+        return APP
+    raise QueryError(f"there is no survey {table!r}", hint="there are app")
+
+
+def parsed(sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Statement:
+    """A statement about APP."""
+    return parse(sql, parameters, survey_of)
+
+
+def base_of(sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Query:
+    """The only base query of a statement about APP."""
+    (query,) = parsed(sql, parameters).bases
+    return query
+
+
+def refusal(sql: str, parameters: Any = None) -> QueryError | UnsupportedSQL:
+    """The error that a statement about APP raises; its place must lie inside the text."""
+    with pytest.raises((QueryError, UnsupportedSQL)) as caught:
+        parsed(sql, parameters)
+    error = caught.value
+    assert "\n" not in str(error)
+    if error.place is not None:
+        line = sql.splitlines()[error.place.line - 1]
+        assert 1 <= error.place.column <= len(line)
+    return error
+
+
+def marked(error: QueryError | UnsupportedSQL) -> str:
+    """The text over the carets."""
+    place: Place | None = error.place
+    assert place is not None
+    line = error.sql.splitlines()[place.line - 1]
+    return line[place.column - 1 : place.column - 1 + place.length]

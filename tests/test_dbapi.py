@@ -1,0 +1,341 @@
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ldpsql
+from ldpsql import dbapi, errors
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.client.table import randomize_batch
+from ldpsql.survey import Survey
+
+TOML = """
+[survey]
+table = "app"
+epsilon = "4"
+mechanism = "hio"
+[dimension.age]
+type = "int"
+domain = [0, 9]
+[dimension.state]
+type = "category"
+values = ["CA", "NY"]
+[public.day]
+type = "date"
+[public.spent]
+type = "float"
+nulls = "value"
+"""
+HEAVY = ("duckdb", "sqlglot", "click", "pyarrow")
+PEOPLE = 4000
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return Survey.from_toml(TOML)
+
+
+@pytest.fixture(scope="module")
+def reports(survey):
+    rng = np.random.default_rng(5)
+    people = pa.table(
+        {
+            "age": rng.integers(0, 10, PEOPLE),
+            "state": np.array(["CA", "NY"])[rng.integers(0, 2, PEOPLE)],
+            "day": pa.array([date(2026, 1, 1 + i % 2) for i in range(PEOPLE)], pa.date32()),
+            "spent": np.arange(PEOPLE) % 3 / 2,
+        }
+    )
+    return randomize_batch(survey, people, SeededEntropy(1))[0]
+
+
+@pytest.fixture
+def connection(reports):
+    with ldpsql.connect() as opened:
+        opened.ingest(reports)
+        yield opened
+
+
+QUESTION = "SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY state"
+
+
+def test_the_module_says_what_pep_249_asks_for():
+    assert (dbapi.apilevel, dbapi.threadsafety, dbapi.paramstyle) == ("2.0", 1, "qmark")
+    assert (ldpsql.apilevel, ldpsql.threadsafety, ldpsql.paramstyle) == ("2.0", 1, "qmark")
+
+
+def test_all_exceptions_are_in_the_module_the_package_and_the_connection():
+    for name in (
+        "Error",
+        "InterfaceError",
+        "DatabaseError",
+        "DataError",
+        "OperationalError",
+        "IntegrityError",
+        "InternalError",
+        "ProgrammingError",
+        "NotSupportedError",
+    ):
+        found = getattr(errors, name)
+        assert issubclass(found, errors.Error)
+        assert getattr(dbapi, name) is getattr(ldpsql, name) is found
+        assert getattr(dbapi.Connection, name) is found
+    assert dbapi.Warning is dbapi.Connection.Warning is builtins.Warning
+
+
+def test_rows_come_one_by_one_or_together(connection):
+    cursor = connection.cursor()
+    assert cursor.execute(QUESTION) is cursor
+    assert cursor.rowcount == 2
+    rows = cursor.fetchall()
+    assert [row[0] for row in rows] == ["CA", "NY"]
+    assert cursor.fetchall() == []
+    assert cursor.fetchone() is None
+    cursor.execute(QUESTION)
+    assert [cursor.fetchone(), cursor.fetchone(), cursor.fetchone()] == [*rows, None]
+    assert list(cursor.execute(QUESTION)) == rows
+
+
+def test_fetchmany_takes_arraysize_rows_and_loses_none(connection):
+    cursor = connection.execute("SELECT age, COUNT(*) FROM app GROUP BY age ORDER BY age")
+    assert [row[0] for row in cursor.fetchmany()] == [0]
+    cursor.arraysize = 4
+    assert [row[0] for row in cursor.fetchmany()] == [1, 2, 3, 4]
+    assert [row[0] for row in cursor.fetchmany(3)] == [5, 6, 7]
+    assert [row[0] for row in cursor.fetchmany(30)] == [8, 9]
+    assert cursor.fetchmany(5) == []
+
+
+def test_the_description_names_columns_with_comparable_types(connection):
+    cursor = connection.cursor()
+    assert cursor.description is None
+    assert cursor.rowcount == -1
+    cursor.execute("SELECT state, day, COUNT(*) AS n FROM app GROUP BY state, day")
+    names, codes = zip(*(entry[:2] for entry in cursor.description), strict=True)
+    assert names == ("state", "day", "n")
+    kinds = (dbapi.STRING, dbapi.DATETIME, dbapi.NUMBER)
+    assert codes == kinds
+    for code in codes:
+        assert sum(code == kind for kind in (*kinds, dbapi.BINARY, dbapi.ROWID)) == 1
+    assert {len(entry) for entry in cursor.description} == {7}
+    assert dbapi.STRING != dbapi.NUMBER
+    assert dbapi.STRING == dbapi.STRING
+    assert len({dbapi.STRING, dbapi.NUMBER, dbapi.DATETIME, dbapi.BINARY, dbapi.ROWID}) == 5
+
+
+def test_parameters_are_bound_by_position_and_by_name(connection):
+    by_hand = connection.execute("SELECT COUNT(*) FROM app WHERE age < 5").fetchone()
+    by_mark = connection.execute("SELECT COUNT(*) FROM app WHERE age < ?", [5]).fetchone()
+    by_name = connection.execute("SELECT COUNT(*) FROM app WHERE age < :a", {"a": 5}).fetchone()
+    assert by_hand == by_mark == by_name
+
+
+def test_estimates_have_values_and_a_covariance(connection):
+    cursor = connection.execute(QUESTION)
+    assert cursor.estimates.values.tolist() == [row[1] for row in cursor.fetchall()]
+    assert cursor.estimates.covariance.shape == (2, 2)
+    assert (cursor.estimates.stderr > 0).all()
+    assert isinstance(cursor.notes, tuple)
+
+
+def test_answers_come_as_arrow_and_pandas(connection):
+    cursor = connection.execute(QUESTION)
+    cursor.fetchone()
+    assert cursor.arrow().column_names == ["state", "n"]
+    assert cursor.arrow().num_rows == 2
+    assert cursor.df()["state"].tolist() == ["CA", "NY"]
+
+
+def test_df_without_pandas_says_what_to_install(connection, monkeypatch):
+    monkeypatch.setattr(dbapi, "find_spec", lambda name: None)
+    with pytest.raises(dbapi.NotSupportedError, match="pip install pandas"):
+        connection.execute(QUESTION).df()
+
+
+def test_explain_is_one_line_a_row(connection):
+    cursor = connection.execute("EXPLAIN " + QUESTION)
+    assert [entry[0] for entry in cursor.description] == ["plan"]
+    assert cursor.rowcount > 1
+    with pytest.raises(dbapi.NotSupportedError):
+        _ = cursor.estimates
+
+
+def test_fetching_needs_an_answer(connection):
+    cursor = connection.cursor()
+    for fetch in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, cursor.arrow):
+        with pytest.raises(dbapi.ProgrammingError, match="call execute first"):
+            fetch()
+    with pytest.raises(dbapi.ProgrammingError):
+        next(cursor)
+
+
+def test_a_failed_question_leaves_no_older_answer_behind(connection):
+    cursor = connection.execute(QUESTION)
+    with pytest.raises(dbapi.ProgrammingError):
+        cursor.execute("SELECT COUNT(*) FROM nowhere")
+    assert cursor.description is None
+    with pytest.raises(dbapi.ProgrammingError, match="call execute first"):
+        cursor.fetchall()
+
+
+def test_executemany_is_refused(connection):
+    with pytest.raises(dbapi.NotSupportedError, match="call execute"):
+        connection.cursor().executemany("SELECT COUNT(*) FROM app WHERE age < ?", [[1], [2]])
+
+
+def test_sizes_may_be_set_and_do_nothing(connection):
+    cursor = connection.cursor()
+    cursor.setinputsizes([1])
+    cursor.setoutputsize(1, 1)
+    assert cursor.execute(QUESTION).rowcount == 2
+
+
+def test_what_is_closed_refuses(connection):
+    cursor, other = connection.execute(QUESTION), connection.execute(QUESTION)
+    with cursor:
+        assert cursor.fetchone()
+    for use in (cursor.fetchone, lambda: cursor.execute(QUESTION)):
+        with pytest.raises(dbapi.InterfaceError, match="cursor is closed"):
+            use()
+    connection.close()
+    connection.close()
+    uses = (
+        other.fetchone,
+        connection.cursor,
+        connection.commit,
+        connection.rollback,
+        lambda: connection.execute(QUESTION),
+        lambda: connection.surveys,
+    )
+    for use in uses:
+        with pytest.raises(dbapi.InterfaceError, match="connection is closed"):
+            use()
+
+
+def test_ingested_reports_cannot_be_rolled_back(connection):
+    with pytest.raises(dbapi.NotSupportedError, match="cannot be rolled back"):
+        connection.rollback()
+    connection.commit()
+    connection.rollback()
+
+
+def test_the_surveys_of_a_store(connection, survey):
+    assert connection.surveys == (survey,)
+
+
+def test_types_and_constructors_of_pep_249():
+    assert dbapi.Date(2026, 1, 2) == date(2026, 1, 2)
+    assert dbapi.Timestamp(2026, 1, 2, 3).hour == 3
+    assert dbapi.Time(3, 4).minute == 4
+    assert dbapi.Binary(b"x") == b"x"
+    moment = dbapi.TimestampFromTicks(86400 * 365)
+    assert dbapi.DateFromTicks(86400 * 365) == moment.date()
+    assert dbapi.TimeFromTicks(86400 * 365) == moment.time()
+
+
+@pytest.fixture
+def files(tmp_path, reports):
+    pq.write_table(reports.slice(0, 1000), tmp_path / "1.parquet")
+    pq.write_table(reports.slice(1000), tmp_path / "2.parquet")
+    return tmp_path
+
+
+def total(connection):
+    return connection.cursor().execute("SELECT COUNT(*) FROM app").result.reports
+
+
+def test_by_default_the_file_is_made_and_held_for_writing_only_while_ingesting(files):
+    path = files / "s.duckdb"
+    with ldpsql.connect(path) as connection:
+        assert path.exists()
+        assert connection.ingest(files / "1.parquet")[0].reports == 1000
+        with ldpsql.connect(path, read_only=True) as reader:
+            assert total(reader) == 1000
+        assert [b.known for b in connection.ingest([files / "1.parquet", files / "2.parquet"])] == [
+            True,
+            False,
+        ]
+        assert total(connection) == PEOPLE
+
+
+def test_a_refused_file_leaves_the_connection_usable(files, reports):
+    (files / "3.parquet").write_bytes(b"nonsense")
+    with ldpsql.connect(files / "s.duckdb") as connection:
+        connection.ingest(files / "1.parquet")
+        with pytest.raises(dbapi.DataError, match=r"3\.parquet"):
+            connection.ingest(str(files / "*.parquet"))
+        assert total(connection) == PEOPLE
+
+
+def test_a_connection_that_cannot_write_now_can_still_be_asked(files):
+    path = files / "s.duckdb"
+    with ldpsql.connect(path) as connection:
+        connection.ingest(files / "1.parquet")
+        with (
+            ldpsql.connect(path),
+            pytest.raises(dbapi.OperationalError, match="open in this process"),
+        ):
+            connection.ingest(files / "2.parquet")
+        assert total(connection) == 1000
+        connection.ingest(files / "2.parquet")
+        assert total(connection) == PEOPLE
+
+
+def test_read_only_never_writes_and_never_makes_a_file(files):
+    path = files / "s.duckdb"
+    with pytest.raises(dbapi.OperationalError, match="no store"):
+        ldpsql.connect(path, read_only=True)
+    ldpsql.connect(path).close()
+    with (
+        ldpsql.connect(path, read_only=True) as connection,
+        pytest.raises(dbapi.OperationalError, match="read-only"),
+    ):
+        connection.ingest(files)
+
+
+def test_read_only_false_holds_the_file(files):
+    path = files / "s.duckdb"
+    with ldpsql.connect(path, read_only=False) as connection:
+        connection.ingest(files)
+        script = f"import duckdb; duckdb.connect({str(path)!r}, read_only=True)"
+        other = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        )
+        assert "Could not set lock" in other.stderr
+
+
+def test_options_of_ingest_reach_the_store(reports, survey):
+    bad = reports.set_column(0, reports.column_names[0], pa.array([99] * PEOPLE))
+    with ldpsql.connect() as connection:
+        [batch] = connection.ingest(bad, survey=survey, skip_invalid=True, keep="counts")
+        assert (batch.reports, batch.skipped) == (0, PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("imported", "allowed"),
+    [("ldpsql", set()), ("ldpsql.errors", set()), ("ldpsql.client", {"numpy"})],
+)
+def test_importing_a_part_loads_nothing_heavier(imported, allowed):
+    script = f"import sys, {imported}; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert {*HEAVY, "numpy"} & set(ran.stdout.split()) == allowed
+
+
+def test_names_of_the_package_are_listed_and_unknown_ones_refused():
+    assert {"Survey", "connect", "Error", "Connection"} <= set(dir(ldpsql))
+    assert ldpsql.Survey is Survey
+    assert ldpsql.connect is dbapi.connect
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = ldpsql.nothing
+
+
+def test_every_public_name_can_be_loaded():
+    script = "import ldpsql; print([getattr(ldpsql, name) for name in ldpsql.__all__])"
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

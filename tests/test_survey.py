@@ -1,0 +1,154 @@
+"""Surveys: written by a person, published with a fingerprint, refused when changed."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from ldpsql.errors import FingerprintError, SurveyError
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import Schema
+from ldpsql.survey import Survey
+
+TOML = """
+[survey]
+table = "app"
+epsilon = "0.7"
+mechanism = "hio"
+[survey.options]
+fanout = 3
+[dimension.zip]
+type = "int"
+domain = [0, 99]
+[dimension.age]
+type = "int"
+domain = [18, 90]
+[dimension.day]
+type = "date"
+range = [2026-01-01, 2026-01-31]
+[public.version]
+type = "text"
+"""
+
+
+def test_the_published_survey_is_the_designed_one():
+    survey = Survey.from_toml(TOML)
+    again = Survey.from_json(survey.to_json())
+    assert again == survey
+    assert again.fingerprint == survey.fingerprint
+    assert again.to_json() == survey.to_json()
+    assert [d.name for d in again.schema.dimensions] == ["zip", "age", "day"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ('"0.7"', '"0.70001"'),
+        ('"hio"', '"hgrr"'),
+        ("fanout = 3", "fanout = 4"),
+        ('"app"', '"apps"'),
+        ("[18, 90]", "[18, 91]"),
+        ("version", "edition"),
+        ("2026-01-31", "2026-01-30"),
+    ],
+)
+def test_another_survey_has_another_fingerprint(change):
+    assert Survey.from_toml(TOML.replace(*change)).fingerprint != Survey.from_toml(TOML).fingerprint
+
+
+def test_epsilon_is_kept_exactly():
+    assert Survey.from_toml(TOML).epsilon.value == Decimal("0.7")
+    assert Survey.from_toml(TOML, epsilon="0.1").epsilon.value == Decimal("0.1")
+    as_float = TOML.replace('"0.7"', "0.7")
+    assert Survey.from_toml(as_float).fingerprint == Survey.from_toml(TOML).fingerprint
+
+
+def test_the_mechanism_can_be_overridden():
+    assert Survey.from_toml(TOML, mechanism="hgrr").design.name == "hgrr"
+
+
+def test_files_are_read_and_missing_ones_named(tmp_path):
+    path = tmp_path / "app.toml"
+    path.write_text(TOML)
+    survey = Survey.from_toml(path)
+    published = tmp_path / "app.json"
+    published.write_text(survey.to_json())
+    assert Survey.from_json(published) == survey == Survey.from_json(str(published))
+    with pytest.raises(SurveyError, match=r"cannot read the survey .*nothing\.toml"):
+        Survey.from_toml(tmp_path / "nothing.toml")
+
+
+def without(text: str) -> str:
+    return "\n".join(line for line in TOML.splitlines() if not line.startswith(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[survey\n", "not valid TOML"),
+        (without("table"), r"\[survey\]: table is missing"),
+        (without("epsilon"), r"\[survey\]: epsilon is missing"),
+        (without("mechanism"), r"\[survey\]: mechanism is missing"),
+        ("\n[dimension.x]\n", r"no \[survey\] table"),
+        (TOML.replace("epsilon", "budget = 1\nepsilon"), "unknown key 'budget'"),
+        (TOML + "[dimensions.x]\n", r"unknown table \[dimensions\]"),
+        (TOML.replace('"app"', '"two words"'), "table must be a plain name"),
+        (TOML.replace('"app"', "3"), "table must be a string"),
+        (TOML.replace('"0.7"', '"much"'), "epsilon must be a number"),
+        (TOML.replace('"0.7"', '"0"'), "epsilon must lie"),
+        (TOML.replace('"0.7"', '"-1"'), "epsilon must lie"),
+        (TOML.replace('"0.7"', "nan"), "epsilon must lie"),
+        (TOML.replace('"0.7"', '"inf"'), "epsilon must lie"),
+        (TOML.replace('"hio"', '"magic"'), "unknown mechanism 'magic'"),
+        (TOML.replace("fanout", "fan"), "has no option 'fan'"),
+        (TOML.replace("domain = [18, 90]", ""), r"dimension age: domain must be \[low, high\]"),
+        (TOML.replace("[18, 90]", "[18, 90]\nbins = 3"), "dimension age: unknown key 'bins'"),
+    ],
+)
+def test_a_bad_survey_file_is_refused_in_one_line(text, message):
+    with pytest.raises(SurveyError, match=message) as refusal:
+        Survey.from_toml(text)
+    assert "\n" not in str(refusal.value)
+
+
+def changed(**changes) -> str:
+    return json.dumps({**json.loads(Survey.from_toml(TOML).to_json()), **changes})
+
+
+def test_a_changed_survey_is_refused():
+    with pytest.raises(FingerprintError, match="changed after it was published"):
+        Survey.from_json(changed(epsilon="7"))
+    with pytest.raises(FingerprintError):
+        Survey.from_json(changed(fingerprint="0" * 64))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "no valid JSON"),
+        ("{}", "no fingerprint"),
+        (changed(format=99), "format 99 is not supported"),
+        (changed(order={}), "not a survey"),
+        (changed(order=3), "not a survey"),
+        (changed(design={}), "not a survey|design"),
+        (changed(mechanism="magic"), "unknown mechanism"),
+        (changed(dimension={}), "not a survey"),
+    ],
+)
+def test_what_is_no_survey_is_refused(text, message):
+    with pytest.raises(SurveyError, match=message):
+        Survey.from_json(text)
+
+
+def test_a_design_made_for_another_schema_is_refused():
+    survey = Survey.from_toml(TOML)
+    other = Schema.from_keys({"dimension": {"x": {"type": "bool"}}})
+    with pytest.raises(SurveyError, match="made for another schema"):
+        Survey("app", other, survey.design)
+
+
+def test_a_survey_can_be_made_from_a_schema():
+    schema = Schema.from_keys({"dimension": {"x": {"type": "int", "domain": [0, 9]}}})
+    assert Survey.of("t", schema, "1", "hgrr") == Survey.of("t", schema, Epsilon.parse(1), "hgrr")
