@@ -19,7 +19,7 @@ from ldpsql.dbapi import Connection
 from ldpsql.survey import Survey
 
 PEOPLE = 400_000
-SEED = 2026
+SEED = 1
 STATES = ("CA", "FL", "IL", "NY", "PA", "TX")
 
 SURVEY = """\

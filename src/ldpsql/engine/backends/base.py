@@ -73,8 +73,15 @@ class Store(Protocol):
         """Take files of reports, each whole or not at all, each once."""
         ...
 
-    def ingest_table(self, reports: pa.Table, survey: Survey) -> Batch:
-        """Take a table of reports from memory."""
+    def ingest_table(
+        self,
+        reports: pa.Table,
+        survey: Survey | None = None,
+        *,
+        skip_invalid: bool = False,
+        keep: str = "reports",
+    ) -> Batch:
+        """Take a table of reports from memory, also one that equals an earlier one."""
         ...
 
     def version(self, table: str) -> int:

@@ -155,10 +155,12 @@ KILLED = """
     from fake_survey import FakeMechanism
     from ldpsql.mechanisms import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
-    from ldpsql.engine.backends.duckdb import DuckDBStore, fold, store
-    def die(*_):
+    from ldpsql.engine.backends.duckdb import DuckDBStore, fold, ingest
+    def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
     if {place!r} == "before the commit":
+        ingest.Batch = die
+    if {place!r} == "before merging":
         fold.settle = die
     opened = DuckDBStore.open({path!r}, read_only=False)
     opened.ingest([{file!r}])
@@ -166,7 +168,10 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize(("place", "expected"), [("before the commit", 100), ("after it", 300_100)])
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [("before the commit", 100), ("before merging", 300_100), ("after it", 300_100)],
+)
 def test_a_killed_ingest_leaves_the_store_whole(tmp_path, place, expected):
     survey, path = fake_survey(public=PUBLIC), tmp_path / "s.duckdb"
     with DuckDBStore.open(path, read_only=False) as store:
@@ -179,7 +184,7 @@ def test_a_killed_ingest_leaves_the_store_whole(tmp_path, place, expected):
     with DuckDBStore.open(path, read_only=True) as store:
         assert people(store) == expected
     with DuckDBStore.open(path, read_only=False) as store:
-        assert store.ingest([big])[0].known == (place == "after it")
+        assert store.ingest([big])[0].known == (expected > 100)
         assert people(store) == 300_100
 
 
@@ -187,10 +192,10 @@ def test_an_interrupt_rolls_back(store, tmp_path, monkeypatch):
     survey = fake_survey()
     store.ingest_table(reports_of(survey, 10), survey)
 
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ldpsql.engine.backends.duckdb.fold.settle", interrupt)
+    monkeypatch.setattr("ldpsql.engine.backends.duckdb.ingest.Batch", interrupt)
     with pytest.raises(KeyboardInterrupt):
         store.ingest_table(reports_of(survey, 10), survey)
     monkeypatch.undo()

@@ -23,7 +23,7 @@ from ldpsql.engine.backends.duckdb.layout import METADATA_KEY, SURVEY_COLUMN, qu
 from ldpsql.engine.backends.duckdb.opening import Connection
 from ldpsql.errors import ReportError
 
-_STAGED = "ldpsql_incoming"
+_STAGED, _LINES = "ldpsql_incoming", "ldpsql_lines"
 _MOST_COLUMNS = 1000
 _MOST_CLAIMS = 100
 _SHOWN = 5
@@ -113,7 +113,7 @@ def read_table(cursor: Connection, table: pa.Table) -> Incoming:
 
 def is_readable(incoming: Incoming) -> bool:
     """Whether a file read in place can be read to its end, judged without the store."""
-    if _STAGED in incoming.relation:
+    if incoming.relation == _STAGED:
         return True
     columns = ", ".join(map(quoted, incoming.types))
     try:
@@ -148,7 +148,7 @@ def _csv(cursor: Connection, path: Path) -> Incoming:
     cursor.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
     _stage(cursor, f"SELECT * FROM read_csv({_literal(path)}, {_DIALECT}, columns={{{columns}}})")
     broken = cursor.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
-    return _textual(cursor, path, _STAGED, header, [row[0] for row in broken])
+    return _textual(cursor, path, header, [row[0] for row in broken])
 
 
 def _header(path: Path) -> list[str]:
@@ -160,24 +160,22 @@ def _header(path: Path) -> list[str]:
 
 
 def _lines(cursor: Connection, path: Path) -> Incoming:
-    _stage(
-        cursor,
-        "SELECT json, row_number() OVER () AS line FROM read_ndjson_objects("
-        f"{_literal(path)}, ignore_errors=true, hive_partitioning=false)",
+    cursor.execute(
+        f"CREATE OR REPLACE TEMP TABLE {_LINES} AS SELECT json, json_keys(json) AS keys, "
+        "coalesce(json_type(json), '') = 'OBJECT' AS whole, row_number() OVER () AS line "
+        f"FROM read_ndjson_objects({_literal(path)}, ignore_errors=true, hive_partitioning=false)"
     )
-    is_object = "coalesce(json_type(json), '') = 'OBJECT'"
-    broken = cursor.execute(
-        f"SELECT line FROM {_STAGED} WHERE NOT {is_object} ORDER BY line"
-    ).fetchall()
+    broken = cursor.execute(f"SELECT line FROM {_LINES} WHERE NOT whole ORDER BY line").fetchall()
     keys = cursor.execute(
-        f"SELECT DISTINCT unnest(json_keys(json)) AS key FROM {_STAGED} WHERE {is_object} "
-        f"ORDER BY key LIMIT {_MOST_COLUMNS}"
+        f"SELECT DISTINCT unnest(keys) AS key FROM (SELECT DISTINCT keys FROM {_LINES} "
+        f"WHERE whole) ORDER BY key LIMIT {_MOST_COLUMNS}"
     ).fetchall()
     names = [row[0] for row in keys]
     _require_distinct(str(path), names)
     values = ", ".join(f"json ->> {text(_pointer(name))} AS {quoted(name)}" for name in names)
-    relation = f"(SELECT {values or 'NULL'} FROM {_STAGED} WHERE {is_object})"
-    return _textual(cursor, path, relation, names, [row[0] for row in broken])
+    _stage(cursor, f"SELECT {values or 'NULL'} FROM {_LINES} WHERE whole")
+    cursor.execute(f"DROP TABLE {_LINES}")
+    return _textual(cursor, path, names, [row[0] for row in broken])
 
 
 def _pointer(key: str) -> str:
@@ -190,15 +188,15 @@ def _stage(cursor: Connection, query: str) -> None:
 
 
 def _textual(
-    cursor: Connection, path: Path, relation: str, names: Sequence[str], broken: Sequence[int]
+    cursor: Connection, path: Path, names: Sequence[str], broken: Sequence[int]
 ) -> Incoming:
     types = dict.fromkeys(names, "VARCHAR")
     return Incoming(
         str(path),
-        relation,
+        _STAGED,
         types,
         is_text=True,
-        claims=_claims(cursor, relation, types),
+        claims=_claims(cursor, _STAGED, types),
         broken=len(broken),
         first_broken=tuple(itertools.islice(broken, _SHOWN)),
     )

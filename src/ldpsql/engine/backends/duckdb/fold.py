@@ -120,9 +120,9 @@ def loose(cursor: Connection, layout: Layout) -> int:
 
 
 def settle(cursor: Connection, layout: Layout, before: int) -> None:
-    """After a batch: merge what is loose into the table if that pays.
+    """After some batches: merge what is loose into the table if that pays.
 
-    before: what was loose before the batch. What is loose is looked at when it has doubled and is
+    before: what was loose before them. What is loose is looked at when it has doubled and is
     no less than the table, so that all merges together cost no more than a few passes over the
     reports.
     """

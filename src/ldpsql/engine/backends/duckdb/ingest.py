@@ -90,7 +90,7 @@ def _taken(
     cursor: Connection, layout: Layout, found: Checks, batch_id: str, policy: Policy
 ) -> Batch:
     """Store or count the reports, and write the batch down."""
-    number, loose = _next_number(cursor, layout), fold.loose(cursor, layout)
+    number = _next_number(cursor, layout)
     take_in = _store if policy.keep == "reports" else _count
     taken = take_in(cursor, layout, found.accepted, number)
     skipped = found.count_rows(cursor) - taken + found.incoming.broken
@@ -105,7 +105,6 @@ def _taken(
     if taken:
         bump = f"UPDATE surveys SET version = version + 1 WHERE name = {text(layout.key)}"
         cursor.execute(bump)
-        fold.settle(cursor, layout, loose)
     return Batch(found.incoming.name, taken, skipped, known=False)
 
 

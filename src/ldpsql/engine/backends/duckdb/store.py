@@ -133,7 +133,7 @@ class DuckDBStore:
         """
         policy = Policy(skip_invalid, keep)
         found = files.expand(paths)
-        with self._changing() as cursor:
+        with self._changing() as cursor, self._settling(cursor):
             return [self._take_file(cursor, path, survey, policy) for path in found]
 
     def ingest_table(
@@ -150,7 +150,7 @@ class DuckDBStore:
         each may well be equal.
         """
         policy = Policy(skip_invalid, keep)
-        with self._changing() as cursor:
+        with self._changing() as cursor, self._settling(cursor):
             incoming = files.read_table(cursor, reports)
             return self._take(cursor, incoming, f"table {uuid.uuid4()}", survey, policy)
 
@@ -159,6 +159,22 @@ class DuckDBStore:
         layout = Layout.of(self.survey(table))
         with self._changing() as cursor, transaction(cursor):
             fold.refresh(cursor, layout)
+
+    @contextmanager
+    def _settling(self, cursor: Connection) -> Iterator[None]:
+        """Afterwards merge what the batches left loose, in a transaction of its own.
+
+        Without it, after a failure or a crash, nothing is missing: readers count what is loose.
+        """
+        with transaction(cursor):
+            before = {layout.key: fold.loose(cursor, layout) for layout in self._layouts(cursor)}
+        yield
+        with transaction(cursor):
+            for layout in self._layouts(cursor):
+                fold.settle(cursor, layout, before.get(layout.key, 0))
+
+    def _layouts(self, cursor: Connection) -> list[Layout]:
+        return [Layout.of(survey) for survey in self._surveys(cursor)]
 
     def _take_file(
         self, cursor: Connection, path: Path, survey: Survey | None, policy: Policy
