@@ -89,8 +89,11 @@ def _answers(
         result = connection.execute(question).result
         for index, bars in result.intervals.items():
             value = result.table.column(index)[0].as_py()
+            truth_text = f"{truth[index]:,.1f}"
             shown = "NULL" if value is None else f"{value:,.1f}"
-            half = (bars.high[0] - bars.low[0]) / 2
-            inside = "yes" if bars.low[0] <= truth[index] <= bars.high[0] else "no"
-            column = result.columns[index].name
-            yield name, mechanism, column, shown, f"{half:,.1f}", f"{truth[index]:,.1f}", inside
+            half, inside = f"{(bars.high[0] - bars.low[0]) / 2:,.1f}", "no"
+            if value is None:
+                half, inside = "-", "-"
+            elif bars.low[0] <= truth[index] <= bars.high[0]:
+                inside = "yes"
+            yield name, mechanism, result.columns[index].name, shown, half, truth_text, inside

@@ -14,19 +14,20 @@ from ldpsql.cli.figures import number
 from ldpsql.schema import Dimension, Measure
 from ldpsql.survey import Survey
 
-_PAIRS = 6
+_PAIRS, _PLACES = 6, 24
 
 
 @dataclass(frozen=True)
 class Typical:
-    """A query to predict: its text, its linear form, and the unit its error is divided by.
+    """A kind of query to predict: its text, examples of it, and the unit of its error.
 
-    `whole` is what the error is compared with: all people for a count, all people at the
-    largest bound for a sum, the distance between the bounds for an average.
+    The error is the root of the examples' mean variance, over `divisor`. `whole` is what it is
+    compared with: all people for a count, all people at the largest bound for a sum, the distance
+    between the bounds for an average.
     """
 
     text: str
-    query: LinearQuery
+    queries: tuple[LinearQuery, ...]
     divisor: float
     whole: float
     whole_name: str
@@ -35,9 +36,7 @@ class Typical:
 def forecast(survey: Survey, people: int) -> list[str]:
     """Lines of a table: predicted standard errors of typical queries, records spread evenly."""
     asked = [*_counts(survey, people), *_sums(survey, people)]
-    planned = [survey.design.plan(typical.query) for typical in asked]
-    variances = np.asarray(survey.design.variance(planned, people), dtype=np.float64)
-    errors = np.sqrt(variances) / np.array([typical.divisor for typical in asked])
+    errors = [_error(survey, typical, people) for typical in asked]
     shares = [
         f"{100 * error / typical.whole:.2g}% of {typical.whole_name}"
         for typical, error in zip(asked, errors, strict=True)
@@ -52,9 +51,15 @@ def forecast(survey: Survey, people: int) -> list[str]:
     return [f"predicted standard error with {people} people:", *lines]
 
 
+def _error(survey: Survey, typical: Typical, people: int) -> float:
+    planned = [survey.design.plan(query) for query in typical.queries]
+    variances = survey.design.variance(planned, people)
+    return math.sqrt(float(np.mean(variances))) / typical.divisor
+
+
 def _counts(survey: Survey, people: int) -> Iterator[Typical]:
     dimensions = survey.schema.dimensions
-    quarters = [_quarter(dimension) for dimension in dimensions]
+    quarters = [_quarters(dimension) for dimension in dimensions]
     for i, dimension in enumerate(dimensions):
         yield _count([_phrase(dimension)], {i: quarters[i]}, len(dimensions), people)
     for i, j in islice(combinations(range(len(dimensions)), 2), _PAIRS):
@@ -62,19 +67,23 @@ def _counts(survey: Survey, people: int) -> Iterator[Typical]:
         yield _count(phrases, {i: quarters[i], j: quarters[j]}, len(dimensions), people)
 
 
-def _count(phrases: list[str], sides: dict[int, CodeSet], d: int, people: int) -> Typical:
-    box = Box(tuple(sides.get(i) for i in range(d)))
+def _count(phrases: list[str], sides: dict[int, list[CodeSet]], d: int, people: int) -> Typical:
+    boxes = [
+        Box(tuple(sides[i][place] if i in sides else None for i in range(d)))
+        for place in range(_PLACES)
+    ]
+    queries = tuple(LinearQuery.count(box) for box in boxes)
     text = f"COUNT(*) where {' and '.join(phrases)}"
-    return Typical(text, LinearQuery.count(box), 1.0, people, "people")
+    return Typical(text, queries, 1.0, people, "people")
 
 
 def _sums(survey: Survey, people: int) -> Iterator[Typical]:
     everybody = Box.whole(len(survey.schema.dimensions))
     for i, measure in enumerate(survey.schema.measures):
-        query = LinearQuery.sum(i, everybody)
+        queries = (LinearQuery.sum(i, everybody),)
         largest = people * max(map(abs, measure.bounds))
-        yield Typical(f"SUM({measure.name})", query, 1.0, largest, "people x largest bound")
-        yield Typical(f"AVG({measure.name})", query, people, _range(measure), "the bounds' range")
+        yield Typical(f"SUM({measure.name})", queries, 1.0, largest, "people x largest bound")
+        yield Typical(f"AVG({measure.name})", queries, people, _range(measure), "the bounds' range")
 
 
 def _range(measure: Measure) -> float:
@@ -82,8 +91,14 @@ def _range(measure: Measure) -> float:
     return high - low
 
 
-def _quarter(dimension: Dimension) -> CodeSet:
-    return ((0, max(1, dimension.size // 4)),)
+def _quarters(dimension: Dimension) -> list[CodeSet]:
+    """Ranges of a quarter of the codes, from the first place to the last.
+
+    One place alone may fall on a tree's borders and promise too much.
+    """
+    length = max(1, dimension.size // 4)
+    starts = np.linspace(0, dimension.size - length, _PLACES).round().astype(int)
+    return [((int(start), int(start) + length),) for start in starts]
 
 
 def _phrase(dimension: Dimension) -> str:
