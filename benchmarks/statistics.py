@@ -13,7 +13,7 @@ from ldpsql.bench import simulate
 from ldpsql.survey import Survey
 
 RUNS = 400
-PEOPLE = 100_000
+PEOPLE = 50_000
 MECHANISMS = ("hio", "hgrr", "ahio", "ehio", "grr", "olh", "oue")
 WHERE = {
     1: ("age BETWEEN 20 AND 39", "age < 35", "age BETWEEN 15 AND 24 OR age >= 36"),

@@ -131,6 +131,9 @@ class ExactFrequencies:
     def size(self, group: int) -> float:
         return self.people
 
+    def doubt(self, group: int) -> float:
+        return 0.0
+
     def mean(self, group: int, pair: Any) -> float:
         return float(self._rows.moment(*pair).sum()) / max(self.people, 1.0)
 

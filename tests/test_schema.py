@@ -24,7 +24,7 @@ KEYS = {
         "at": {"type": "timestamp", "range": ["2026-01-01", "2026-01-02T12:00:00"]},
     },
     "measure": {
-        "Hours": {"bounds": [0, 99]},
+        "hours": {"bounds": [0, 99]},
         "spent": {"bounds": [0.5, 500], "on_out_of_range": "reject"},
     },
     "public": {"version": {"type": "text"}, "shop": {"type": "int", "nulls": "value"}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from hashlib import sha256
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_files_are_read_and_missing_ones_named(tmp_path):
     survey = Survey.from_toml(path)
     published = tmp_path / "app.json"
     published.write_text(survey.to_json())
-    assert Survey.from_json(published) == survey == Survey.from_json(str(published))
+    assert Survey.from_json(published) == survey
     with pytest.raises(SurveyError, match=r"cannot read the survey .*nothing\.toml"):
         Survey.from_toml(tmp_path / "nothing.toml")
 
@@ -117,6 +118,26 @@ def changed(**changes) -> str:
     return json.dumps({**json.loads(Survey.from_toml(TOML).to_json()), **changes})
 
 
+def forged(**changes) -> str:
+    """A changed survey under a fingerprint that fits it."""
+    content = json.loads(changed(**changes))
+    del content["fingerprint"]
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return json.dumps({**content, "fingerprint": sha256(canonical.encode()).hexdigest()})
+
+
+def design(**changes) -> dict[str, object]:
+    """The design of the survey with some of it replaced."""
+    return {**json.loads(Survey.from_toml(TOML).to_json())["design"], **changes}
+
+
+def test_text_is_never_taken_for_a_path(tmp_path):
+    path = tmp_path / "app.json"
+    path.write_text(Survey.from_toml(TOML).to_json())
+    with pytest.raises(SurveyError, match="not a survey"):
+        Survey.from_json(str(path))
+
+
 def test_a_changed_survey_is_refused():
     with pytest.raises(FingerprintError, match="changed after it was published"):
         Survey.from_json(changed(epsilon="7"))
@@ -127,14 +148,21 @@ def test_a_changed_survey_is_refused():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no valid JSON"),
+        ("{", "not a survey"),
+        ("/etc/passwd", "not a survey"),
         ("{}", "no fingerprint"),
-        (changed(format=99), "format 99 is not supported"),
-        (changed(order={}), "not a survey"),
-        (changed(order=3), "not a survey"),
-        (changed(design={}), "not a survey|design"),
-        (changed(mechanism="magic"), "unknown mechanism"),
-        (changed(dimension={}), "not a survey"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        ("[" + "9" * 5_000 + "]", "not a survey"),
+        (changed(format=99), "not a survey of a format"),
+        (forged(order={}), "not a survey"),
+        (forged(order=3), "not a survey"),
+        (forged(design={}), "not a survey|design"),
+        (forged(mechanism="magic"), "unknown mechanism"),
+        (forged(dimension={}), "not a survey"),
+        (forged(options=[1]), "options must be an object"),
+        (forged(options={"x": float("nan")}), "not a survey"),
+        (forged(design=design(fanouts=[[5.0, 2.0], [2]])), "whole numbers|not a survey"),
+        (forged(design=design(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
     ],
 )
 def test_what_is_no_survey_is_refused(text, message):

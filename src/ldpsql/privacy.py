@@ -16,6 +16,7 @@ from functools import cached_property
 from ldpsql.errors import SurveyError
 
 SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
+LARGEST_PRECISION = 20
 _DIGITS = Context(prec=60)
 
 
@@ -33,6 +34,8 @@ class Epsilon:
     value: Decimal
 
     def __post_init__(self) -> None:
+        if len(self.value.as_tuple().digits) > LARGEST_PRECISION:
+            raise SurveyError(f"epsilon has at most {LARGEST_PRECISION} digits")
         if not self.value.is_finite() or not SMALLEST_EPSILON <= self.value <= LARGEST_EPSILON:
             raise SurveyError(
                 f"epsilon must lie between {SMALLEST_EPSILON} and {LARGEST_EPSILON}, "
@@ -60,7 +63,7 @@ class Epsilon:
         return float(self.value)
 
     def __str__(self) -> str:
-        return format(self.value.normalize(), "f")
+        return format(_DIGITS.normalize(self.value), "f")
 
 
 @dataclass(frozen=True)
@@ -94,4 +97,7 @@ class Guarantee:
 
 def compose(budgets: Iterable[Epsilon]) -> Decimal:
     """Total loss of one person who answered several surveys (sequential composition), exactly."""
-    return sum((budget.value for budget in budgets), Decimal(0))
+    total = Decimal(0)
+    for budget in budgets:
+        total = _DIGITS.add(total, budget.value)
+    return total

@@ -1,165 +1,47 @@
-"""Public. Sees parameters. Attributes and their roles, read from and written to a survey file.
+"""Public. Sees parameters. The schema of a survey, read from and written to a survey file.
 
-A *dimension* is private and appears in predicates and GROUP BY; a *measure* is private, numeric
-and bounded, and is aggregated; a *public* column travels in clear. One attribute may be a
-dimension and a measure at once.
+One attribute may be a dimension and a measure at once.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ldpsql.boxes import CodeSet, complement
+from ldpsql.attributes import (
+    RESERVED_PREFIX,
+    Dimension,
+    Measure,
+    PublicColumn,
+    check_name,
+)
 from ldpsql.domains import (
     BOOL,
     Domain,
     Listed,
-    Value,
     float_bins,
     float_edges,
     int_domain,
     int_edges,
     time_range,
 )
-from ldpsql.domains.base import plain
-from ldpsql.errors import RecordError, SurveyError
+from ldpsql.errors import SurveyError
 
-PUBLIC_TYPES = ("int", "float", "text", "bool", "date", "timestamp")
-RESERVED_PREFIX = "ldpsql_"
+__all__ = [
+    "RESERVED_PREFIX",
+    "Dimension",
+    "Measure",
+    "PublicColumn",
+    "RecordDomain",
+    "Schema",
+]
 
-Keys = Mapping[str, Any]
-Reals = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """A private attribute for predicates and GROUP BY.
-
-    nulls: "reject" (a missing value is refused on the device) or "value" (NULL is one more
-    code, the last, and IS NULL works).
-    """
-
-    name: str
-    domain: Domain
-    nulls: str = "reject"
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        if self.nulls not in ("reject", "value"):
-            raise SurveyError(f'dimension {self.name}: nulls must be "reject" or "value"')
-
-    @property
-    def size(self) -> int:
-        """Number of codes, the one for NULL included."""
-        return self.domain.size + (self.nulls == "value")
-
-    @property
-    def null_codes(self) -> CodeSet:
-        """The codes that stand for NULL: one or none."""
-        return ((self.domain.size, self.size),) if self.nulls == "value" else ()
-
-    @property
-    def present_codes(self) -> CodeSet:
-        """The codes that stand for a value."""
-        return complement(self.null_codes, self.size)
-
-    def code(self, value: Value | None) -> int:
-        """Code of one value or None. Device side; RecordError names the column, not the value."""
-        if value is None:
-            if self.nulls == "reject":
-                raise RecordError(f'{self.name} is missing (the survey says nulls = "reject")')
-            return self.domain.size
-        try:
-            return self.domain.code(value)
-        except RecordError as error:
-            raise RecordError(f"{self.name} {error}") from None
-
-    def labels(self) -> list[Value | None]:
-        """One value per code; None for the code of NULL."""
-        return [*self.domain.labels(), *([None] if self.nulls == "value" else [])]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A private, bounded number that is summed or averaged.
-
-    bounds: (low, high), public. A value outside is clamped or refused on the device.
-    """
-
-    name: str
-    bounds: tuple[float, float]
-    on_out_of_range: str = "clamp"
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        low, high = self.bounds
-        if not 0 < high - low < math.inf:
-            raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
-        if self.on_out_of_range not in ("clamp", "reject"):
-            raise SurveyError(f'measure {self.name}: on_out_of_range must be "clamp" or "reject"')
-
-    def fraction(self, value: Value | None) -> float:
-        """Where a value lies between the bounds, in [0, 1]. Device side.
-
-        RecordError, which names the column and not the value, for a missing or non-numeric
-        value, and for one outside the bounds where the survey says "reject".
-        """
-        number = plain(value)
-        if number is None:
-            raise RecordError(f"{self.name} is missing")
-        if isinstance(number, bool) or not isinstance(number, int | float) or number - number:
-            raise RecordError(f"{self.name} is not a finite number")
-        low, high = self.bounds
-        if self.on_out_of_range == "reject" and not low <= number <= high:
-            raise RecordError(f"{self.name} {self.complaint}")
-        return float(self.fractions(np.array([min(max(number, low), high)], np.float64))[0])
-
-    def fractions(self, values: Reals) -> Reals:
-        """`fraction` of many finite numbers, clamped, shape (n,)."""
-        low, high = self.bounds
-        return (np.clip(values, low, high) - low) / (high - low)
-
-    def outside(self, values: Reals) -> NDArray[np.bool_]:
-        """Which of many finite numbers lie outside the bounds, shape (n,)."""
-        low, high = self.bounds
-        return (values < low) | (values > high)
-
-    @property
-    def complaint(self) -> str:
-        """What is said of a value outside the bounds."""
-        low, high = self.bounds
-        return f"lies outside its bounds [{low:g}, {high:g}]"
-
-
-@dataclass(frozen=True)
-class PublicColumn:
-    """A column that travels in clear: no privacy is promised for it."""
-
-    name: str
-    type: str
-    nulls: str = "reject"
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        if self.type not in PUBLIC_TYPES:
-            raise SurveyError(f"public {self.name}: type must be one of {', '.join(PUBLIC_TYPES)}")
-        if self.nulls not in ("reject", "value"):
-            raise SurveyError(f'public {self.name}: nulls must be "reject" or "value"')
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the column can be summed."""
-        return self.type in ("int", "float")
-
+LARGEST_SCHEMA = 1 << 22
 
 Attribute = Dimension | Measure | PublicColumn
+Keys = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -219,7 +101,14 @@ class Schema:
             if column.name.lower() in private:
                 raise SurveyError(f"{column.name} cannot be both private and public")
         for measure, index in zip(self.measures, self.record_domain.measured, strict=True):
-            if index is not None and self.dimensions[index].domain.type not in ("int", "float"):
+            if index is None:
+                continue
+            if self.dimensions[index].name != measure.name:
+                raise SurveyError(
+                    f"{measure.name} and {self.dimensions[index].name} are spelt differently; "
+                    "write a dimension and its measure alike"
+                )
+            if self.dimensions[index].domain.type not in ("int", "float"):
                 raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
 
     @cached_property
@@ -290,8 +179,9 @@ def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -
     if not isinstance(tables, Mapping):
         raise SurveyError(f"[{role}.NAME] must be a table")
     found = []
+    codes = 0
     for name, table in tables.items():
-        _check_name(name)
+        check_name(name)
         if not isinstance(table, Mapping):
             raise SurveyError(f"[{role}.{name}] must be a table")
         keys = dict(table)
@@ -303,6 +193,9 @@ def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -
             raise SurveyError(text if text.startswith(prefix) else prefix + text) from None
         if keys:
             raise SurveyError(f"{role} {name}: unknown key {min(keys)!r}")
+        codes += getattr(found[-1], "size", 0)
+        if codes > LARGEST_SCHEMA:
+            raise SurveyError(f"the dimensions have more than {LARGEST_SCHEMA} codes together")
     return found
 
 
@@ -387,13 +280,6 @@ def _pair(keys: dict[str, Any], key: str) -> tuple[Any, Any]:
 
 def _unless(key: str, value: str, default: str) -> dict[str, str]:
     return {} if value == default else {key: value}
-
-
-def _check_name(name: str) -> None:
-    if not name or len(name) > 128 or any(ord(character) < 32 for character in name):
-        raise SurveyError(f"{name!r} is not a column name")
-    if name.lower().startswith(RESERVED_PREFIX):
-        raise SurveyError(f"{name}: names that start with {RESERVED_PREFIX} are reserved")
 
 
 def _position(attributes: Sequence[Attribute], name: str) -> int | None:

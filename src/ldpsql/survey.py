@@ -23,6 +23,7 @@ from ldpsql.privacy import Epsilon
 from ldpsql.schema import Schema
 
 FORMAT = 1
+LARGEST_TEXT = 1 << 25
 _ROLES = ("dimension", "measure", "public")
 
 
@@ -78,29 +79,39 @@ class Survey:
 
     @classmethod
     def from_json(cls, source: str | Path) -> Survey:
-        """Read a published survey: JSON text, or the path of a file that holds it.
+        """Read a published survey: JSON text (str), or the file that holds it (Path).
 
-        Raises SurveyError for anything that is not a survey, FingerprintError for one that was
-        changed after it was published.
+        A str is never taken for a path: a survey may come from somebody else, and must not name
+        files here. Raises SurveyError for anything that is not a survey, FingerprintError for
+        one that was changed after it was published.
         """
+        text = _text(source)
         try:
-            data = json.loads(_text(source))
-        except json.JSONDecodeError as error:
-            raise SurveyError(f"not a survey: no valid JSON ({error})") from None
+            return cls._checked(json.loads(text))
+        except (FingerprintError, SurveyError):
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            problem = type(error).__name__
+        except RecursionError:
+            problem = "nested too deeply"
+        raise SurveyError(f"not a survey: {problem}")
+
+    @classmethod
+    def _checked(cls, data: Any) -> Survey:
+        """A survey from its JSON, if the fingerprint is that of the content."""
         if not isinstance(data, dict) or "fingerprint" not in data:
             raise SurveyError("not a survey: no fingerprint (make one with `ldpsql design`)")
         claimed = data.pop("fingerprint")
         if data.get("format") != FORMAT:
-            raise SurveyError(f"survey format {data.get('format')!r} is not supported")
-        try:
-            survey = cls._restored(data)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SurveyError(f"not a survey: {type(error).__name__}: {error}") from None
-        if survey.fingerprint != claimed:
+            raise SurveyError("not a survey of a format that this version reads")
+        if hashlib.sha256(_canonical(data).encode()).hexdigest() != claimed:
             raise FingerprintError(
-                "the survey was changed after it was published: its fingerprint is "
-                f"{survey.fingerprint[:12]}, it says {str(claimed)[:12]}"
+                "the survey was changed after it was published: its fingerprint is not that of "
+                "its content"
             )
+        survey = cls._restored(data)
+        if survey.fingerprint != claimed:
+            raise SurveyError("not a survey: its content is not what this version would write")
         return survey
 
     @classmethod
@@ -110,13 +121,15 @@ class Survey:
         design = mechanism(data["mechanism"]).restore(
             schema.record_domain, Epsilon.parse(data["epsilon"]), data["design"]
         )
+        if not isinstance(data["options"], dict):
+            raise SurveyError("not a survey: options must be an object")
         return cls(data["table"], schema, design, data["options"])
 
     @classmethod
     def from_toml(
         cls, source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
     ) -> Survey:
-        """Design a survey from a survey file: TOML text, or the path of a file that holds it.
+        """Design a survey from a survey file: TOML text (str), or the file itself (Path).
 
         epsilon and mechanism override the file. Raises SurveyError, which names the key, for a
         missing bound, an unknown key, or anything else that is not as it should be.
@@ -160,14 +173,18 @@ class Survey:
 
 
 def _text(source: str | Path) -> str:
-    """File content for a Path, or for a string that is one line and no document."""
-    if isinstance(source, Path) or ("\n" not in source and not source.lstrip().startswith("{")):
-        path = Path(source)
+    """The text itself, or the content of a file."""
+    if isinstance(source, str):
+        text = source
+    else:
         try:
-            return path.read_text(encoding="utf-8")
+            with source.open(encoding="utf-8") as file:
+                text = file.read(LARGEST_TEXT + 1)
         except (OSError, UnicodeDecodeError) as error:
-            raise SurveyError(f"cannot read the survey {path}: {error}") from None
-    return source
+            raise SurveyError(f"cannot read the survey {source}: {error}") from None
+    if len(text) > LARGEST_TEXT:
+        raise SurveyError(f"a survey has at most {LARGEST_TEXT} characters")
+    return text
 
 
 def _canonical(content: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 
 
-def run(*arguments: object, text: str | None = None) -> Result:
+def run(*arguments: object, text: str | bytes | None = None) -> Result:
     """Run `ldpsql` with arguments, and text on stdin."""
     result = CliRunner().invoke(cli, [str(argument) for argument in arguments], input=text)
     assert "Traceback" not in result.output

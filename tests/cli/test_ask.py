@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
 from ldpsql.cli.options import read_parameters
+from ldpsql.client.atomic import replacing
 
 COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"
 
@@ -251,3 +252,45 @@ def test_a_full_disk_is_an_error():
         done = ended([*PROGRAM, COUNT], stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1
     assert done.stderr.startswith(b"ldpsql: error: the output: No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["SELECT '\udcff' FROM app"], None),
+        (["-"], b"SELECT '\xff' FROM app"),
+        (["SELECT COUNT(*) FROM app WHERE state = ?", "--param", "\udcff"], None),
+        (["SELECT COUNT(*) FROM app WHERE state = :s", "--param", "s=\udcff"], None),
+        (["explain", "SELECT '\udcff' FROM app"], None),
+    ],
+)
+def test_bytes_that_are_no_utf8_are_refused(arguments, text):
+    assert "not valid UTF-8" in refusal(run(*arguments, text=text), 1)
+
+
+def test_the_title_of_a_column_is_its_text():
+    item = "(SELECT COUNT(*) FROM app) + COUNT(*)"
+    assert list(rows(run(f"SELECT {item} FROM app", "--format", "jsonl"))[0]) == [item]
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
+    for target, reason in ((tmp_path / "no" / "out.csv", "No such file"), (tmp_path / "d", "Is a")):
+        (tmp_path / "d").mkdir(exist_ok=True)
+        with pytest.raises(OSError, match=reason) as failure, replacing(target):
+            pass
+        assert failure.value.filename == str(target)
+    said = refusal(run(COUNT, "-o", tmp_path / "no" / "out.csv"), 1)
+    assert said == f"{tmp_path}/no/out.csv: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    "arguments", [[COUNT], ["explain", COUNT], ["shell"], ["-"], ["schema", __file__]]
+)
+def test_an_interruption_anywhere_ends_with_130_and_says_nothing(monkeypatch, arguments):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ldpsql.engine.session.Session.execute", interrupt)
+    monkeypatch.setattr("ldpsql.cli.starter.column_types", interrupt)
+    done = run(*arguments, text=f"{COUNT};\n{COUNT};\n")
+    assert (done.exit_code, done.stdout, done.stderr.strip()) == (130, "", "")

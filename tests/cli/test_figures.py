@@ -31,6 +31,13 @@ def figure(value, stderr, low=None, high=None):
         (figure(41.3, 1.0, 39.31, 43.32), "41.3 ± 2.0"),
         (figure(3.0, 1.0, math.nan, math.nan), "3 ± ?"),
         (figure(3.0, 1.0, -math.inf, math.inf), "3 ± ?"),
+        (figure(3.0, 1.0, 2.0, math.nan), "3 ± ?"),
+        (figure(3.0, 1.0, 3.0, 3.0), "3 [3, 3]"),
+        (figure(3.0, math.nan, 3.0, 3.0), "3 [3, 3]"),
+        (figure(3.0, 0.0, 4.0, 4.0), "3 [4, 4]"),
+        (figure(3.0, 1.0, 4.0, 2.0), "3 [4, 2]"),
+        (figure(-7.5, 1.0, 0.0, 2.0), "-7.5 [0, 2]"),
+        (figure(math.inf, 1.0, 0.0, 2.0), "inf [0, 2]"),
     ],
 )
 def test_an_estimate_is_shown_to_two_digits_of_its_error(estimate, text):

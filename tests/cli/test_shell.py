@@ -55,6 +55,19 @@ def test_an_unknown_table_is_an_error(database):
     assert shell(database, ".schema nothing\n").exit_code == 1
 
 
+def test_a_comment_may_span_lines_and_hold_a_semicolon(database):
+    done = shell(database, "SELECT /* not; \n yet; */ COUNT(*) AS n FROM app;", "--format", "csv")
+    assert (done.exit_code, done.stdout) == (0, "n\n1000.0\n")
+
+
+def test_bytes_that_are_no_utf8_are_refused_and_do_not_end_it(database):
+    text = b"SELECT '\xff' FROM app;\n.schema \xff\n.\xff\nSELECT COUNT(*) AS n FROM app;\n"
+    done = shell(database, text, "--format", "csv")
+    assert done.exit_code == 1
+    assert done.stdout.endswith("n\n1000.0\n")
+    assert "not valid UTF-8" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -67,6 +80,15 @@ def test_an_unknown_table_is_an_error(database):
         ("a -- b;\nc; d", ["a -- b;\nc", " d"]),
         ("a -- b;", ["a -- b;"]),
         ("a '", ["a '"]),
+        ("a /* b; */ c; d", ["a /* b; */ c", " d"]),
+        ("a /* x /* y; */ ; */ b; c", ["a /* x /* y; */ ; */ b", " c"]),
+        ("a /* -- ; */; b", ["a /* -- ; */", " b"]),
+        ("a -- /* ;\n; b", ["a -- /* ;\n", " b"]),
+        ("a '/*'; b", ["a '/*'", " b"]),
+        ("a /* it's */; b", ["a /* it's */", " b"]),
+        ("a /* b;", ["a /* b;"]),
+        (r"a E'\';'; b", [r"a E'\';'", " b"]),
+        ("a $$;'$$; b", ["a $$;'$$", " b"]),
         ("", [""]),
     ],
 )

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from cli.running import refusal, run
 
+from ldpsql.cli.starter import starter
+
 TABLE = pa.table(
     {
         "age": pa.array([31337, 42], pa.int16()),
@@ -104,3 +106,14 @@ def test_a_csv_file_without_a_header_is_refused(tmp_path):
 def test_what_cannot_be_read_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(b"")
     assert name in refusal(run("schema", tmp_path / name), 1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a😀", "naïve", "tab\there", "line\nbreak", "del\x7f", 'q"uo\\te', "\x01\x1f", "\x85", ""],
+)
+def test_any_column_name_is_written_as_toml(name):
+    text = starter("𝒜pp", {name: pa.int64(), "list": pa.struct([pa.field(name, pa.int8())])})
+    survey = tomllib.loads(text)
+    assert set(survey["dimension"]) == {name}
+    assert survey["survey"]["table"] == "𝒜pp"

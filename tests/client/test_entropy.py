@@ -61,5 +61,12 @@ def test_any_other_entropy_is_refused(entropy):
         require_os_entropy(entropy)
 
 
+def test_words_cannot_be_replaced():
+    entropy = OsEntropy()
+    with pytest.raises(AttributeError):
+        entropy.words = Loaded().words
+    assert require_os_entropy(entropy) is not entropy
+
+
 def test_the_default_is_the_operating_system():
     assert type(require_os_entropy(None)) is OsEntropy

@@ -82,6 +82,12 @@ def test_dictionary_columns_are_encoded():
     column = pa.array(["NY", "TX", None, "CA"]).dictionary_encode()
     assert column_codes(STATE, column) == [1, None, 3, 0]
     assert column_codes(STATE, pa.array([None], pa.string()).dictionary_encode()) == [3]
+    entries = pa.DictionaryArray.from_arrays(pa.array([1, 0, None]), pa.array(["CA", None]))
+    assert column_codes(STATE, entries) == [3, 0, 3]
+    flags = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array([True, None]))
+    assert column_codes(FLAG, flags) == [None, 1]
+    _, faults = public_column(PublicColumn("x", "text", "reject"), entries)
+    assert [fault.rows.tolist() for fault in faults] == [[True, False, True]]
 
 
 def test_nanoseconds_before_1970_do_not_slip_into_the_next_hour():

@@ -51,6 +51,9 @@ class TrueFrequencies:
     def mean(self, group: int, pair: Any) -> float:
         return 1.0
 
+    def doubt(self, group: int) -> float:
+        return 0.0
+
     def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
         sign = self.design.table.groups[group].sign
         size = self.design.table.sizes[group]

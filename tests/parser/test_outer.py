@@ -62,7 +62,7 @@ def evaluated(statement: Statement) -> tuple[list[str], list[tuple[Any, ...]]]:
         (_BY_STATE + "SELECT n FROM t UNION ALL SELECT SUM(n) FROM t ORDER BY n LIMIT 1", 1),
         (_BY_STATE + "SELECT n FROM t WHERE state LIKE 'C%' OR state IN (SELECT state FROM t)", 1),
         (_BY_STATE + "SELECT n FROM t WHERE EXISTS (SELECT 1 FROM t x WHERE x.n > t.n)", 1),
-        (_BY_STATE + "SELECT UPPER(state) || '!', ROUND(n, 1)::INT, n % 2, n // 2 FROM t", 1),
+        (_BY_STATE + "SELECT UPPER(state), ROUND(n, 1)::INT, n % 2, n // 2 FROM t", 1),
         (
             _BY_STATE + "SELECT COALESCE(state, 'none') s, SUM(n) FROM t GROUP BY s HAVING s <> ''",
             1,

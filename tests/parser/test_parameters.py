@@ -120,3 +120,12 @@ def test_a_placeholder_cannot_be_a_name_or_a_keyword() -> None:
 
 def test_a_question_mark_in_a_string_or_comment_is_none() -> None:
     assert literals("version = 'a?b:c$d' -- ?\n AND age = ?", [3]) == ["a?b:c$d", 3]
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters"), [("state = ?", ["\udcff"]), ("state = :s", {"s": "a\ud800"})]
+)
+def test_a_parameter_that_is_no_unicode_is_refused(sql: str, parameters: Any) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app WHERE {sql}", parameters)
+    assert isinstance(error, QueryError)
+    assert "not valid UTF-8" in str(error)

@@ -4,9 +4,10 @@ import time
 
 import pytest
 from sql_surveys import base_of, marked, parsed, refusal
+from sqlglot import parse_one
 
 from ldpsql.errors import QueryError, UnsupportedSQL
-from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH
+from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH, read
 
 
 @pytest.mark.parametrize(
@@ -136,3 +137,27 @@ def test_chains_of_thousands_are_one_node(word: str) -> None:
     terms = f" {word} ".join(f"age <> {i}" for i in range(5_000))
     predicate = base_of(f"SELECT COUNT(*) FROM app WHERE {terms}").predicate
     assert len(predicate.operands) == 5_000  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        ["(SELECT COUNT(*) FROM app) + COUNT(*)"],
+        ["COUNT(*)", "(SELECT COUNT(*) FROM app) + COUNT( * )", "AVG( spent )"],
+        ["(SELECT COUNT(*) FROM app WHERE age > 30) / (SELECT COUNT(*) FROM app)"],
+        ["AVG( spent )", "(SELECT COUNT(*) FROM app)"],
+    ],
+)
+def test_titles_are_the_items_as_written_around_scalar_queries(items: list[str]) -> None:
+    sql = f"SELECT {', '.join(items)} FROM app"
+    _, source = read(sql)
+    assert source.item_texts(parse_one(sql, dialect="duckdb")) == items
+
+
+@pytest.mark.parametrize("sql", ["SELECT '\udcff' FROM app", "\ud83d", "SELECT 1 -- \udc80"])
+def test_what_is_no_unicode_is_refused(sql: str) -> None:
+    error = refusal(sql)
+    assert isinstance(error, QueryError)
+    assert "not valid UTF-8" in str(error)
+    assert marked(error) == "?"
+    assert error.caret().encode("utf-8")

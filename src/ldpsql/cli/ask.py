@@ -65,4 +65,4 @@ def _text(sql: str | None) -> str:
         return sql
     if sql is None and sys.stdin.isatty():
         raise click.UsageError('there is no SQL; write ldpsql "SELECT ..."')
-    return sys.stdin.read()
+    return options.stdin().read()

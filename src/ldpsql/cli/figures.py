@@ -31,13 +31,16 @@ class Figure:
     def __str__(self) -> str:
         """`value ± half-width`, or `value [low, high]` where the interval is lopsided.
 
-        Rounded to two significant digits of the half-width.
+        Rounded to two significant digits of the half-width. Without an error bar only where
+        value, error and interval agree that there is no error.
         """
         half = (self.high - self.low) / 2
-        if half == 0:
-            return number(self.value)
         if not math.isfinite(half):
             return f"{number(self.value)} ± ?"
+        if self.low == self.value == self.high and self.stderr == 0:
+            return number(self.value)
+        if half <= 0 or not self.low <= self.value <= self.high:
+            return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
         places = 1 - math.floor(math.log10(half))
         value = rounded(self.value, places)
         if abs((self.high - self.value) - (self.value - self.low)) <= 0.2 * half:
@@ -53,6 +56,8 @@ def rounded(value: float, places: int) -> str:
 
 def number(value: float) -> str:
     """A number with up to ten digits, and no exponent where it is not needed."""
+    if not math.isfinite(value):
+        return str(value)
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.10g}"
 
 
@@ -63,7 +68,7 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return number(value) if math.isfinite(value) else str(value)
+        return number(value)
     if isinstance(value, datetime | date):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     return str(value)

@@ -119,9 +119,9 @@ for _command in (design, randomize, ingest, query, explain, shell, schema, demo)
 
 def main() -> NoReturn:
     """The console script `ldpsql`."""
-    leave_out_pandas()
-    collect_garbage_rarely()
     try:
+        leave_out_pandas()
+        collect_garbage_rarely()
         code = cli.run()
     except KeyboardInterrupt:
         code = INTERRUPTED

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -82,6 +84,13 @@ def read_parameters(values: Sequence[str]) -> list[Any] | dict[str, Any] | None:
     if any(named):
         raise click.UsageError("--param takes either values or NAME=VALUE, not both in one call")
     return [_value(text) for text in values]
+
+
+def stdin() -> TextIO:
+    """Standard input; bytes that are no UTF-8 come as surrogates, which the parser refuses."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")
+    return sys.stdin
 
 
 def _value(text: str) -> Any:

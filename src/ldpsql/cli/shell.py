@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
@@ -27,6 +28,15 @@ Statements end with ; and may span lines.
 .quit            leave (or Ctrl-D)"""
 
 
+# What a semicolon may stand in, or a semicolon; a quote left open reaches to the end of the text.
+_MARK = re.compile(
+    r"""--[^\n]* | /\* | ; | \b[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z) | '[^']*(?:'|\Z) | "[^"]*(?:"|\Z)
+        | (\$\w*\$).*?(?:\1|\Z)""",
+    re.DOTALL | re.VERBOSE,
+)
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+
+
 @click.command(short_help="Ask questions one after another.")
 @options.database
 @options.confidence
@@ -50,7 +60,7 @@ def shell(
 
         def respond(text: str) -> None:
             if text.startswith("."):
-                click.echo(_dot_command(store, text))
+                click.echo(_dot_command(store, text.encode(errors="replace").decode()))
             else:
                 write(session.execute(text), form, None, intervals=intervals)
 
@@ -76,7 +86,7 @@ def _loop(lines: Iterator[str], respond: Callable[[str], None]) -> bool:
 def _lines(*, interactive: bool) -> Iterator[str]:
     """Lines from a pipe, or typed at a prompt."""
     if not interactive:
-        yield from sys.stdin
+        yield from options.stdin()
         return
     with suppress(ImportError):  # line editing and history, where Python has them
         import readline  # noqa: F401, PLC0415
@@ -107,20 +117,24 @@ def split_statements(text: str) -> list[str]:
     >>> split_statements("SELECT 'a;b'; SELECT 2")
     ["SELECT 'a;b'", ' SELECT 2']
     """
-    parts, start, position, quote = [], 0, 0, ""
-    while position < len(text):
-        character = text[position]
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif text.startswith("--", position):
-            position += len(text[position:].partition("\n")[0])
-        elif character == ";":
-            parts.append(text[start:position])
-            start = position + 1
-        position += 1
+    parts, start, position = [], 0, 0
+    while match := _MARK.search(text, position):
+        position = match.end()
+        if match.group() == "/*":
+            position = _comment_end(text, position)
+        elif match.group() == ";":
+            parts.append(text[start : match.start()])
+            start = position
     return [*parts, text[start:]]
+
+
+def _comment_end(text: str, position: int) -> int:
+    """Where the comment ends that was opened before `position`; comments nest."""
+    depth = 1
+    while depth and (match := _COMMENT_MARK.search(text, position)):
+        depth += 1 if match.group() == "/*" else -1
+        position = match.end()
+    return len(text) if depth else position
 
 
 def _dot_command(store: Store, text: str) -> str:

@@ -65,11 +65,12 @@ def starter(table: str, types: Mapping[str, pa.DataType]) -> str:
     """The text of a survey file whose bounds are empty."""
     name = re.sub(r"\W+", "_", table) or "app"
     name = name if name.isidentifier() else f"t_{name}"
-    parts = [_HEAD.format(table=name, quoted=json.dumps(name))]
+    parts = [_HEAD.format(table=name, quoted=_quoted(name))]
     for column, arrow in types.items():
         kind = _kind(arrow)
         if kind is None:
-            parts.append(f"# {_key(column)} is of type {arrow}, which a survey cannot hold\n")
+            what = f"{_key(column)} is of type {_one_line(str(arrow))}"
+            parts.append(f"# {what}, which a survey cannot hold\n")
             continue
         body = f"{_BODIES[kind]}\n" if _BODIES[kind] else ""
         parts.append(f'[dimension.{_key(column)}]\ntype = "{kind}"\n{body}')
@@ -93,7 +94,16 @@ def _kind(arrow: pa.DataType) -> str | None:
 
 def _key(column: str) -> str:
     """A column name as a TOML key."""
-    return column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else json.dumps(column)
+    return column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else _quoted(column)
+
+
+def _quoted(text: str) -> str:
+    """A text as a TOML string, which is one of JSON except for surrogates and DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _parquet_schema(data: Path) -> pa.Schema:

@@ -16,16 +16,28 @@ def replacing(target: Path, mode: int = 0o666) -> Iterator[Path]:
     `mode` is subject to the umask. Raises OSError as the file system does.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-    try:
-        yield temporary
-        _flush(temporary)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with _named(temporary, target):
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        try:
+            yield temporary
+            _flush(temporary)
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     if os.name == "posix":
         _flush(target.parent)
+
+
+@contextmanager
+def _named(temporary: Path, target: Path) -> Iterator[None]:
+    """Have errors name the file that the caller knows of."""
+    try:
+        yield
+    except OSError as error:
+        if str(error.filename) == str(temporary):
+            error.filename, error.filename2 = str(target), None
+        raise
 
 
 def _flush(path: Path) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ldpsql.client.refusal import refusing
 from ldpsql.domains import Domain, Listed, Ordered
 from ldpsql.errors import RecordError
 from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
@@ -31,6 +32,7 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
 }
+_MILLISECONDS_A_DAY = 86_400_000
 _ROWS_SHOWN = 5
 _MISSING = 'is missing (the survey says nulls = "reject")'
 
@@ -107,10 +109,9 @@ def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, l
     faults = []
     if declared.nulls == "reject" and missing.any():
         faults.append(Fault(declared.name, _MISSING, missing))
-    try:
+    misfit = RecordError(f"{declared.name} holds values that do not fit {target}")
+    with refusing(pa.ArrowException, lambda _: misfit):
         typed = column.cast(target)
-    except pa.ArrowException:
-        raise RecordError(f"{declared.name} holds values that do not fit {target}") from None
     if kind == "float":
         infinite = ~np.isfinite(_reals(declared.name, typed)) & ~missing
         if infinite.any():
@@ -171,8 +172,10 @@ def _float_points(name: str, column: pa.Array) -> Points:
 def _date_points(name: str, column: pa.Array) -> Points:
     if not pa.types.is_date(column.type):
         raise _wrong_type(name, column.type, "date")
-    days = _filled(column.cast(pa.date32()).view(pa.int32())).astype(np.int64)
-    return days, np.ones(len(column), dtype=np.bool_)
+    whole = np.ones(len(column), dtype=np.bool_)
+    if pa.types.is_date64(column.type):
+        return _filled(column.view(pa.int64())) // _MILLISECONDS_A_DAY, whole
+    return _filled(column.view(pa.int32())).astype(np.int64), whole
 
 
 def _timestamp_points(name: str, column: pa.Array) -> Points:
@@ -236,6 +239,9 @@ def _reals(name: str, column: pa.Array) -> Reals:
 
 
 def _missing(column: pa.Array) -> Mask:
+    if pa.types.is_dictionary(column.type):
+        missing, of_entry = _missing(column.indices), _missing(column.dictionary)
+        return missing | of_entry[_filled(column.indices)] if of_entry.any() else missing
     if not column.null_count:
         return np.zeros(len(column), dtype=np.bool_)
     mask: Mask = column.is_null().to_numpy(zero_copy_only=False)

@@ -17,22 +17,22 @@ class OsEntropy:
     there is no seed.
     """
 
+    __slots__ = ()
+
     def words(self, count: int) -> Words:
         """`count` independent uniform 64-bit integers, shape (count,)."""
         return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
 
 
 def require_os_entropy(entropy: Entropy | None) -> OsEntropy:
-    """The operating system's entropy; InterfaceError for any other.
+    """A new OsEntropy; InterfaceError if another entropy is asked for.
 
     A subclass is refused too: a report drawn from numbers that somebody can guess hides
     nothing, whatever its epsilon.
     """
-    if entropy is None:
-        return OsEntropy()
-    if type(entropy) is not OsEntropy:
+    if entropy is not None and type(entropy) is not OsEntropy:
         raise InterfaceError(
             "reports are drawn from the operating system's entropy only (OsEntropy): "
             "a seed is for tests and benchmarks"
         )
-    return entropy
+    return OsEntropy()

@@ -8,7 +8,7 @@ at all. Rows are counted from 1; the header of a CSV file is not one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from ldpsql.client.atomic import replacing
 from ldpsql.client.columns import Fault, arrow_types
 from ldpsql.client.entropy import OsEntropy
+from ldpsql.client.refusal import refusing
 from ldpsql.client.table import Tally, randomize_batch, report_schema, require_columns
 from ldpsql.errors import RecordError
 from ldpsql.schema import Schema
@@ -81,22 +82,19 @@ def randomize_file(
     return tally
 
 
-@contextmanager
-def _readable(source: Path) -> Iterator[None]:
+def _readable(source: Path) -> AbstractContextManager[None]:
     """Turn what Arrow says of a bad file, which may quote it, into a plain refusal."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        kind = "CSV" if _is_csv(source) else "Parquet"
-        raise RecordError(f"cannot read {source} as {kind}: it is damaged or cut short") from None
+    kind = "CSV" if _is_csv(source) else "Parquet"
+    damage = f"cannot read {source} as {kind}: it is damaged or cut short"
+    return refusing((pa.ArrowException, OSError, UnicodeDecodeError), lambda _: RecordError(damage))
 
 
-@contextmanager
-def _writable(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise RecordError(f"cannot write {target}: {error.strerror}") from None
+def _writable(target: Path) -> AbstractContextManager[None]:
+    def refuse(error: Exception) -> RecordError:
+        reason = getattr(error, "strerror", None) or "the file cannot be written"
+        return RecordError(f"cannot write {target}: {reason}")
+
+    return refusing(OSError, refuse)
 
 
 def _guarded(chunks: Iterator[Chunk], source: Path) -> Iterator[Chunk]:

@@ -7,6 +7,7 @@ collector that is given these must not know the order of the people.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +24,7 @@ from ldpsql.client.columns import (
 )
 from ldpsql.client.encode import round_signs
 from ldpsql.client.entropy import OsEntropy
+from ldpsql.client.refusal import refusing
 from ldpsql.errors import RecordError
 from ldpsql.mechanisms.base import Entropy
 from ldpsql.schema import RESERVED_PREFIX, Schema
@@ -135,22 +137,35 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
 
 def _encode(schema: Schema, batch: pa.Table) -> _Encoded:
     require_columns(schema, batch.column_names)
-    columns = {name: _whole(batch.column(name)) for name in arrow_types(schema)}
+    columns = {}
+    for name in arrow_types(schema):
+        with _about(name):
+            columns[name] = _whole(batch.column(name))
     n, faults = batch.num_rows, list[Fault]()
     codes = np.empty((n, len(schema.dimensions)), dtype=np.int64, order="F")
     for i, dimension in enumerate(schema.dimensions):
-        codes[:, i], found = dimension_codes(dimension, columns[dimension.name])
+        with _about(dimension.name):
+            codes[:, i], found = dimension_codes(dimension, columns[dimension.name])
         faults += found
     fractions = np.empty((n, len(schema.measures)), dtype=np.float64)
     clamped = np.empty((n, len(schema.measures)), dtype=np.bool_)
     for i, measure in enumerate(schema.measures):
-        fractions[:, i], clamped[:, i], found = measure_fractions(measure, columns[measure.name])
+        with _about(measure.name):
+            values = measure_fractions(measure, columns[measure.name])
+        fractions[:, i], clamped[:, i], found = values
         faults += found
     public: dict[str, pa.Array] = {}
     for column in schema.public:
-        public[column.name], found = public_column(column, columns[column.name])
+        with _about(column.name):
+            public[column.name], found = public_column(column, columns[column.name])
         faults += found
     return _Encoded(codes, fractions, clamped, public, faults)
+
+
+def _about(name: str) -> AbstractContextManager[None]:
+    """Where Arrow cannot convert a column, name the column instead of the value."""
+    misfit = f"{name} holds values that cannot be read as what the survey declares"
+    return refusing(pa.ArrowException, lambda _: RecordError(misfit))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

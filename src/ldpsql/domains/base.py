@@ -14,7 +14,7 @@ from ldpsql.boxes import CodeSet
 Value = int | float | str | bool | date | datetime
 Compare = Callable[[Any, Any], bool]
 
-LARGEST_DOMAIN = 1 << 24
+LARGEST_DOMAIN = 1 << 20
 COMPARISONS: Mapping[str, Compare] = {
     "=": operator.eq,
     "<>": operator.ne,

@@ -18,7 +18,6 @@ from ldpsql.engine.rewrite.targets import targets_of
 from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.query import ROW, Aggregate, Measurement
-from ldpsql.schema import Schema
 
 _LARGEST_JOINT = 4000
 _ARROW_TYPES = {
@@ -61,15 +60,8 @@ class Relation:
         return tuple(form_of(column.expression, leaf, sums) for column in plan.query.columns)
 
     def interval(self, index: int, level: float | None) -> Interval:
-        """Error bars of one measurement; an average lies within its measure's bounds."""
-        column = self.answers.plan.query.columns[index]
-        found = self.forms[index].interval(self.answers.sums, level or self.level)
-        bounds = _bounds(column, self.answers.plan.survey.schema)
-        if bounds is None:
-            return found
-        return Interval(
-            found.stderr, np.maximum(found.low, bounds[0]), np.minimum(found.high, bounds[1])
-        )
+        """Error bars of one measurement, at a level of its own or the relation's."""
+        return self.forms[index].interval(self.answers.sums, level or self.level)
 
     @cached_property
     def table(self) -> pa.Table:
@@ -162,11 +154,3 @@ class Relation:
             )
             covariance[np.ix_(where, where)] = joint.map(gradient).covariance
         return Estimates(values.T.ravel(), covariance)
-
-
-def _bounds(column: Measurement, schema: Schema) -> tuple[float, float] | None:
-    expression = column.expression
-    if not isinstance(expression, Aggregate) or expression.function != "AVG":
-        return None
-    measure = schema.measure(str(expression.column))
-    return None if measure is None else schema.measures[measure].bounds

@@ -9,7 +9,7 @@ question about the same reports costs no scan.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +154,7 @@ class Session:
             table,
             intervals,
             joint,
-            _notes(relations.values()),
+            _notes(statement, relations.values()),
             surveys,
             reports,
         )
@@ -185,9 +185,14 @@ def _explained(
     )
 
 
-def _notes(relations: Any) -> tuple[str, ...]:
+def _notes(statement: Statement, relations: Collection[Relation]) -> tuple[str, ...]:
     undetermined = sum(relation.undetermined for relation in relations)
     notes = []
+    if any(output.is_bare for output in statement.outputs):
+        notes.append(
+            "numbers that further SQL computes from estimates have no error bar; select "
+            "STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them"
+        )
     if undetermined:
         notes.append(
             f"{undetermined} value(s) are NULL: too few reports, or a denominator that cannot be "

@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ldpsql.mechanisms.groups import Combination, all_levels, weighted
+from ldpsql.mechanisms.groups import Combination, all_levels, unsigned_levels, weighted
 from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.options import DEFAULT_FANOUT, level_design, restore, take, trees_for
+from ldpsql.mechanisms.options import OPTIONS, hierarchical, restore, take, trees_for
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
-
-OPTIONS = {"fanout": DEFAULT_FANOUT, "oracle": "olh", "root": False}
 
 
 class Ahio:
@@ -32,14 +30,15 @@ class Ahio:
         chosen = take(options, OPTIONS, self.name)
         trees = trees_for(domain, chosen["fanout"])
         measures = range(len(domain.bounds))
-        levels = all_levels(trees)
+        unsigned = unsigned_levels(trees, root=chosen["root"], signed=bool(measures))
         shares: list[tuple[Combination, int]] = [
-            ((combination, None, 0), max(len(measures), 1)) for combination in levels
+            ((combination, None, 0), max(len(measures), 1)) for combination in unsigned
         ]
-        shares = shares[0 if chosen["root"] or (not levels[1:] and not measures) else 1 :]
-        shares += [((combination, sign, 0), 1) for combination in levels for sign in measures]
+        shares += [
+            ((combination, sign, 0), 1) for combination in all_levels(trees) for sign in measures
+        ]
         groups = weighted(shares)
-        return level_design(self.name, domain, epsilon, trees, groups, chosen["oracle"])
+        return hierarchical(self.name, domain, epsilon, trees, groups, chosen)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ldpsql.mechanisms.base import Words
 
 SPACE = 1 << 64
-LARGEST_BOUND = 1 << 32
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 

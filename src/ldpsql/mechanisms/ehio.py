@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ldpsql.mechanisms.groups import Combination, all_levels, evenly_by_frame
+from ldpsql.mechanisms.groups import Combination, all_levels, evenly_by_frame, unsigned_levels
 from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.options import DEFAULT_FANOUT, level_design, restore, take, trees_for
+from ldpsql.mechanisms.options import OPTIONS, hierarchical, restore, take, trees_for
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree
-
-OPTIONS = {"fanout": DEFAULT_FANOUT, "oracle": "olh", "root": False}
 
 
 class Ehio:
@@ -34,7 +32,7 @@ class Ehio:
         chosen = take(options, OPTIONS, self.name)
         trees = trees_for(domain, chosen["fanout"])
         groups = evenly_by_frame(signed_combinations(domain, trees, root=chosen["root"]))
-        return level_design(self.name, domain, epsilon, trees, groups, chosen["oracle"])
+        return hierarchical(self.name, domain, epsilon, trees, groups, chosen)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -51,12 +49,12 @@ def signed_combinations(
     The signed tree of a dimension has its root without a sign, and every level of the plain tree
     with one. Without measures there is one frame of plain trees.
     """
-    levels = all_levels(trees)
     if not domain.bounds:
-        yield from ((combination, None, 0) for combination in levels[0 if root else 1 :])
+        levels = unsigned_levels(trees, root=root)
+        yield from ((combination, None, 0) for combination in levels)
         return
     for measure, dimension in enumerate(domain.measured):
-        for combination in levels:
+        for combination in all_levels(trees):
             at_root = dimension is None or combination[dimension] == 0
             if at_root and (root or any(combination)):
                 yield combination, None, measure

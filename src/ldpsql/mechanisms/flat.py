@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ldpsql.mechanisms.groups import evenly
+from ldpsql.mechanisms.groups import GroupTable, evenly
 from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.options import level_design, restore, take
+from ldpsql.mechanisms.options import checked, restore, take
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Leaves
@@ -32,7 +32,8 @@ class Flat:
         leaves = tuple(0 for _ in trees)
         signs: list[int | None] = [*range(len(domain.bounds))] or [None]
         groups = evenly((leaves, sign, frame) for frame, sign in enumerate(signs))
-        return level_design(self.name, domain, epsilon, trees, groups, self.name)
+        table = GroupTable(trees, groups)
+        return checked(LevelDesign(self.name, domain, epsilon, table, self.name))
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

@@ -16,6 +16,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes, Words
@@ -87,6 +88,19 @@ def all_levels(trees: Sequence[Hierarchy]) -> list[tuple[int, ...]]:
     return list(product(*(range(len(tree.counts)) for tree in trees)))
 
 
+def unsigned_levels(
+    trees: Sequence[Hierarchy], *, root: bool, signed: bool = False
+) -> list[tuple[int, ...]]:
+    """The level combinations to collect without a sign.
+
+    All of them but the one of all roots, which tells nothing; it stays where `root` asks for it,
+    and where nothing else would be collected (`signed`: groups with a sign will be).
+    """
+    levels = all_levels(trees)
+    alone = len(levels) == 1 and not signed
+    return levels if root or alone else levels[1:]
+
+
 @dataclass(frozen=True)
 class GroupTable:
     """All groups of a design over the trees of its dimensions."""
@@ -108,6 +122,15 @@ class GroupTable:
                 f"a level combination has {max(self.sizes)} nodes, more than {LARGEST_GROUP}; "
                 "use coarser bins or fewer dimensions"
             )
+
+    def reweighted(self, shares: NDArray[np.float64]) -> GroupTable:
+        """The same groups with other probabilities, rounded to parts of 2^64."""
+        whole = [max(1, round(share * (1 << 52))) for share in shares.tolist()]
+        pairs = (
+            ((group.levels, group.sign, group.frame), share)
+            for group, share in zip(self.groups, whole, strict=True)
+        )
+        return GroupTable(self.trees, weighted(pairs))
 
     @cached_property
     def index(self) -> Mapping[Combination, int]:

@@ -13,11 +13,9 @@ from typing import Any
 from ldpsql.mechanisms.ehio import signed_combinations
 from ldpsql.mechanisms.groups import evenly_by_frame
 from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.options import DEFAULT_FANOUT, level_design, restore, take, trees_for
+from ldpsql.mechanisms.options import GRR_OPTIONS, hierarchical, restore, take, trees_for
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
-
-OPTIONS = {"fanout": DEFAULT_FANOUT}
 
 
 class Hgrr:
@@ -29,10 +27,10 @@ class Hgrr:
         self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
     ) -> LevelDesign:
         """One frame per measure, one group per level combination but the one of all roots."""
-        chosen = take(options, OPTIONS, self.name)
+        chosen = take(options, GRR_OPTIONS, self.name)
         trees = trees_for(domain, chosen["fanout"])
         groups = evenly_by_frame(signed_combinations(domain, trees, root=False))
-        return level_design(self.name, domain, epsilon, trees, groups, "grr")
+        return hierarchical(self.name, domain, epsilon, trees, groups, {**chosen, "oracle": "grr"})
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

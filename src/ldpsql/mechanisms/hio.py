@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ldpsql.mechanisms.groups import all_levels, evenly
+from ldpsql.mechanisms.groups import evenly, unsigned_levels
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import (
-    DEFAULT_FANOUT,
-    level_design,
+    OPTIONS,
+    hierarchical,
     no_measures,
     restore,
     take,
@@ -23,8 +23,6 @@ from ldpsql.mechanisms.options import (
 )
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
-
-OPTIONS = {"fanout": DEFAULT_FANOUT, "oracle": "olh", "root": False}
 
 
 class Hio:
@@ -39,9 +37,9 @@ class Hio:
         chosen = take(options, OPTIONS, self.name)
         no_measures(domain, self.name)
         trees = trees_for(domain, chosen["fanout"])
-        levels = all_levels(trees)[0 if chosen["root"] else 1 :]
+        levels = unsigned_levels(trees, root=chosen["root"])
         groups = evenly((combination, None, 0) for combination in levels)
-        return level_design(self.name, domain, epsilon, trees, groups, chosen["oracle"])
+        return hierarchical(self.name, domain, epsilon, trees, groups, chosen)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

@@ -214,10 +214,14 @@ class LevelDesign:
         """Collector. Unbiased, by actual group sizes."""
         return LevelEstimator(self.oracles, ReportedFrequencies(self.oracles, histogram))
 
+    @cached_property
+    def shares(self) -> Array:
+        """Probability of each group."""
+        return np.array([group.weight / SPACE for group in self.table.groups])
+
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        shares = np.array([group.weight / SPACE for group in self.table.groups])
-        evenly = UniformFrequencies(people, shares * people, self.table.sizes)
+        evenly = UniformFrequencies(people, self.shares * people, self.table.sizes)
         return np.diagonal(LevelEstimator(self.oracles, evenly).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:

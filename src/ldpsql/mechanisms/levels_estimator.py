@@ -58,6 +58,10 @@ class Frequencies(Protocol):
         """Frequencies at nodes of a group, shape (c,)."""
         ...
 
+    def doubt(self, group: int) -> float:
+        """What to add to an estimated frequency before a variance is made of it."""
+        ...
+
 
 @dataclass
 class ReportedFrequencies:
@@ -114,6 +118,14 @@ class ReportedFrequencies:
         frequencies: Array = found[nodes]
         return frequencies
 
+    def doubt(self, group: int) -> float:
+        """Two more people of the group, as in the interval of Agresti and Coull (1998).
+
+        Where few people stand behind an estimate, one that happens to be low would otherwise come
+        with too small an error.
+        """
+        return 2.0 / self.size(group)
+
     def _estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
         rows, support = self.rows(group), self.oracles.support(group)
         counted = self.oracles.supporters(group, rows, nodes, [rows.moment(*pair)])[0]
@@ -145,6 +157,10 @@ class UniformFrequencies:
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """1 / K at each node."""
         return np.full(len(nodes), 1.0 / self.nodes[group])
+
+    def doubt(self, group: int) -> float:
+        """None: these frequencies are not estimated."""
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -257,7 +273,9 @@ class _GroupBlock:
         """E[t^2 w^2] per query, kept within what is possible: noise may push it outside."""
         squares = self.weights[rows] ** 2
         most = squares.max(axis=1) * self._mean((kind, kind))
-        return np.clip(squares @ self._at((kind, kind)), 0.0, most)
+        doubt = self.estimator.frequencies.doubt(self.group) * most
+        energy: Array = np.clip(squares @ self._at((kind, kind)), 0.0, most) + doubt
+        return energy
 
     def _block(
         self,

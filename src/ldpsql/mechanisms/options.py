@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.allocation import Allocation, range_workload
+from ldpsql.mechanisms.consistent import ConsistentDesign
 from ldpsql.mechanisms.groups import Group, GroupTable
 from ldpsql.mechanisms.levels import LevelDesign
+from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Hierarchy, Leaves, Tree, balanced
 
 DEFAULT_FANOUT = 5
+ALLOCATIONS = ("uniform", "optimal")
+INFERENCES: Mapping[str, type[LevelDesign]] = {
+    "direct": LevelDesign,
+    "consistent": ConsistentDesign,
+}
+GRR_OPTIONS = {"fanout": DEFAULT_FANOUT, "allocation": "uniform", "inference": "direct"}
+OPTIONS = {**GRR_OPTIONS, "oracle": "olh", "root": False}
 
 
 def take(options: Mapping[str, Any], known: Mapping[str, Any], mechanism: str) -> dict[str, Any]:
@@ -47,31 +57,66 @@ def restore(
     trees: tuple[Hierarchy, ...]
     if "fanouts" in data:
         pairs = zip(domain.sizes, data["fanouts"], strict=True)
-        trees = tuple(Tree(size, tuple(fanouts)) for size, fanouts in pairs)
+        trees = tuple(Tree(size, tuple(map(_whole, fanouts))) for size, fanouts in pairs)
     else:
         trees = tuple(Leaves(size) for size in domain.sizes)
-    groups = tuple(
-        Group(tuple(levels), sign, frame, int(weight))
-        for levels, sign, frame, weight in data["groups"]
+    groups = tuple(_group(entry, trees, domain) for entry in data["groups"])
+    maker = INFERENCES[data.get("inference", "direct")]
+    return checked(maker(name, domain, epsilon, GroupTable(trees, groups), data["oracle"]))
+
+
+def _group(entry: Sequence[Any], trees: Sequence[Hierarchy], domain: RecordDomain) -> Group:
+    """A group from its JSON; SurveyError if it does not fit the trees."""
+    levels, sign, frame, weight = entry
+    group = Group(
+        tuple(map(_whole, levels)),
+        None if sign is None else _whole(sign),
+        _whole(frame),
+        int(weight),
     )
-    for group in groups:
-        fits = len(group.levels) == len(trees) and all(
-            0 <= level < len(tree.counts) for level, tree in zip(group.levels, trees, strict=True)
-        )
-        if not fits or not (group.sign is None or 0 <= group.sign < len(domain.bounds)):
-            raise SurveyError("a group of the design does not fit the schema")
-    return level_design(name, domain, epsilon, trees, groups, data["oracle"])
+    fits = len(group.levels) == len(trees) and all(
+        0 <= level < len(tree.counts) for level, tree in zip(group.levels, trees, strict=True)
+    )
+    if not fits or not (group.sign is None or 0 <= group.sign < len(domain.bounds)):
+        raise SurveyError("a group of the design does not fit the schema")
+    return group
 
 
-def level_design(
+def _whole(value: Any) -> int:
+    """A JSON integer as it is: a float would make thresholds inexact."""
+    if type(value) is not int:
+        raise SurveyError("a design holds whole numbers only")
+    return value
+
+
+def hierarchical(
     name: str,
     domain: RecordDomain,
     epsilon: Epsilon,
-    trees: tuple[Hierarchy, ...],
+    trees: tuple[Tree, ...],
     groups: tuple[Group, ...],
-    oracle: str,
+    chosen: Mapping[str, Any],
 ) -> LevelDesign:
-    """A level design; the fan-outs are kept for its JSON."""
-    design = LevelDesign(name, domain, epsilon, GroupTable(trees, groups), oracle)
-    design.oracles.limits  # noqa: B018  an oracle that cannot serve the groups says so at birth
+    """A level design with the options `oracle`, `allocation` and `inference`.
+
+    SurveyError for values they do not have, and for an optimal allocation without the consistent
+    inference that it is optimal for.
+    """
+    for key, values in (("allocation", ALLOCATIONS), ("inference", INFERENCES)):
+        if chosen[key] not in values:
+            raise SurveyError(f"{key} must be one of {', '.join(values)}, not {chosen[key]!r}")
+    table = GroupTable(trees, groups)
+    if chosen["allocation"] == "optimal":
+        if chosen["inference"] != "consistent":
+            raise SurveyError('allocation = "optimal" needs inference = "consistent"')
+        oracles = OracleTable(chosen["oracle"], epsilon, table.sizes)
+        shares = Allocation(table, oracles, range_workload(domain, trees)).optimal()
+        table = table.reweighted(shares)
+    maker = INFERENCES[chosen["inference"]]
+    return checked(maker(name, domain, epsilon, table, chosen["oracle"]))
+
+
+def checked(design: LevelDesign) -> LevelDesign:
+    """The design, once its oracles have said that they can serve its groups."""
+    design.oracles.limits  # noqa: B018  SurveyError at birth rather than at the first report
     return design

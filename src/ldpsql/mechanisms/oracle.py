@@ -42,6 +42,14 @@ class Support:
         """Variance per report of one node's estimate where nobody is at the node (V0)."""
         return self.q * (1.0 - self.q) / (self.p - self.q) ** 2
 
+    def contrast_variance(self, nodes: int) -> float:
+        """Variance per report of a contrast of unit norm, for people spread over all nodes (V1).
+
+        A contrast is a weighted sum of node frequencies whose weights add up to 0.
+        """
+        p, q, own, other = self.p, self.q, self.joint_own, self.joint_other
+        return (q - other + (p - q - 2.0 * own + 2.0 * other) / nodes) / (p - q) ** 2
+
     def covariance(self, weights: Weights, mean: float, first: First, second: Array) -> Array:
         """Covariance per report of the estimates sum_k w_ik (s_k - q) / (p - q) * t_i.
 

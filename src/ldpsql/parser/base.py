@@ -168,7 +168,9 @@ class _Reader:
                 self.aliases.setdefault(alias.lower(), meant)
             name = alias or self._item_name(written, texts[index] if texts else item.sql())
             rest.append("expressions", exp.alias_(outer, exp.to_identifier(name, quoted=True)))
-            outputs.append(Output(name, self._estimate(outer)))
+            estimate = self._estimate(outer)
+            is_bare = estimate is None and self._uses_values(outer)
+            outputs.append(Output(name, estimate, is_bare))
         return outputs
 
     def _item_name(self, node: exp.Expr, text: str) -> str:
@@ -183,6 +185,11 @@ class _Reader:
             if column.name == outer.name and column.what == "value":
                 return self.relation, index
         return None
+
+    def _uses_values(self, outer: exp.Expr) -> bool:
+        """Whether an expression over the relation reads an estimate (and not its error bar)."""
+        values = {column.name for column in self.measurements.found if column.what == "value"}
+        return any(column.name in values for column in outer.find_all(exp.Column))
 
     def _meant(self, node: exp.Expr, keep: Callable[[exp.Column], bool]) -> exp.Expr:
         """The expression with aliases replaced by what they stand for.

@@ -82,7 +82,7 @@ class Columns:
         if public:
             raise self.source.wrong(f"{name} is of type {public.type}: it has no sum", node)
         raise self.source.wrong(
-            f"{name} is a dimension, not a measure: it can be counted, not summed",
+            f"{name} is a dimension, not a measure, and cannot be summed",
             node,
             hint=f"declare [measure.{name}] with bounds in the survey to sum it in later reports",
         )

@@ -112,11 +112,19 @@ class Measurements:
             return self.columns.source.unsupported(
                 f"{name}(DISTINCT ...) is not answered",
                 node,
-                hint="GROUP BY the column and count its rows in an outer query",
+                hint=self._instead_of_distinct(argument),
             )
         return self.columns.source.unsupported(
             f"{name} takes one column", node, hint=f"write {name}(column)"
         )
+
+    def _instead_of_distinct(self, argument: exp.Distinct) -> str:
+        """Public values can be counted; of private ones GROUP BY returns all that are declared."""
+        schema = self.columns.schema
+        names = [column.name for column in argument.find_all(exp.Column)]
+        if names and all(schema.public_column(name) for name in names):
+            return "GROUP BY the column and count its rows in an outer query"
+        return "reports cannot tell which declared values occur; write COUNT(column)"
 
 
 def is_measurable(node: exp.Expr) -> bool:

@@ -75,7 +75,7 @@ class Outer:
             found = self._base(tree, scope)
             return found.with_error_bars(), found.outputs
         query, names = self._body(tree, scope)
-        return query, tuple(Output(name, None) for name in names)
+        return query, tuple(Output(name, None, is_bare=True) for name in names)
 
     def _query(self, tree: exp.Expr, scope: Scope) -> tuple[exp.Query, Names]:
         """What a nested query becomes, and its columns."""

@@ -18,7 +18,7 @@ from typing import Any
 from sqlglot import Token, TokenType, exp
 
 from ldpsql.errors import QueryError
-from ldpsql.parser.source import Source
+from ldpsql.parser.source import Source, is_unicode
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 _WORD = re.compile(r"\w+", re.A)
@@ -173,6 +173,8 @@ def _by_position(
 
 
 def _literal(source: Source, placeholder: Placeholder, value: Any) -> exp.Expr:
+    if isinstance(value, str) and not is_unicode(value):
+        raise _bad(source, placeholder, "the value of a parameter is not valid UTF-8")
     node = _node(value)
     if node is None:
         raise _bad(

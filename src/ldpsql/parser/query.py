@@ -166,10 +166,12 @@ class Output:
 
     name: as the user asked.  estimate: (relation, index into its `columns`) where the column is
     an estimate taken over unchanged, so that its error bar can stand beside it; else None.
+    is_bare: whether further SQL computes it from estimates, so that it has no error bar.
     """
 
     name: str
     estimate: tuple[str, int] | None
+    is_bare: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from typing import Literal
 
 from sqlglot import Token, TokenType, exp
@@ -18,6 +19,7 @@ from ldpsql.errors import Place, QueryError, UnsupportedSQL
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # Python's stand-in for bytes that are no UTF-8
 
 Mode = Literal["answer", "explain", "explain verbose"]
 
@@ -75,10 +77,16 @@ class Source:
 
     def item_texts(self, select: exp.Select) -> list[str] | None:
         """The select list as written, item by item; None where it cannot be told apart."""
-        spans = [span for item in select.expressions if (span := self._tokens_of(item))]
-        if not spans:
+        placed = [
+            (index, part)
+            for item in select.expressions
+            for part in item.walk()
+            if (index := self._by_start.get(part.meta.get("start", -1))) is not None
+        ]
+        if not placed:
             return None
-        first = self._select_before(min(spans)[0])
+        index, leftmost = min(placed, key=itemgetter(0))
+        first = self._select_before(index, skip=_selects_around(leftmost, select))
         texts = self._split_items(first) if first is not None else []
         return texts if len(texts) == len(select.expressions) else None
 
@@ -134,7 +142,8 @@ class Source:
                 return before - 1
         return first
 
-    def _select_before(self, index: int) -> int | None:
+    def _select_before(self, index: int, skip: int) -> int | None:
+        """The first token after SELECT, of the query that is `skip` levels out from a token's."""
         depth = 0
         for position in range(index - 1, -1, -1):
             kind = self.tokens[position].token_type
@@ -142,6 +151,8 @@ class Source:
                 depth += 1
             elif kind == TokenType.L_PAREN:
                 depth = max(depth - 1, 0)
+            elif kind == TokenType.SELECT and depth == 0 and skip:
+                skip -= 1
             elif kind == TokenType.SELECT and depth == 0:
                 after = self.tokens[position + 1].token_type
                 return position + 1 + (after in (TokenType.DISTINCT, TokenType.ALL))
@@ -168,16 +179,39 @@ class Source:
         return texts
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8."""
+    return _SURROGATE.search(text) is None
+
+
+def _selects_around(node: exp.Expr, select: exp.Select) -> int:
+    """How many queries inside of `select` a node stands in."""
+    count, outer = 0, node.parent
+    while outer is not None and outer is not select:
+        count += isinstance(outer, exp.Select)
+        outer = outer.parent
+    return count
+
+
 def read(sql: str) -> tuple[Mode, Source]:
     """Check an SQL text's limits, take EXPLAIN off, and split it into tokens.
 
-    QueryError for a text that is empty, too long, nested too deeply, or leaves a quote open;
-    UnsupportedSQL for several statements and for a statement that is not a query.
+    QueryError for a text that is not Unicode, empty, too long, nested too deeply, or leaves a
+    quote open; UnsupportedSQL for several statements and for a statement that is not a query.
     """
     if len(sql) > MAX_LENGTH:
         raise QueryError(
             f"the SQL has {len(sql)} characters, the limit is {MAX_LENGTH}",
             hint="use ranges and IN instead of long chains",
+        )
+    broken = _SURROGATE.search(sql)
+    if broken is not None:
+        shown = _SURROGATE.sub("?", sql)
+        raise QueryError(
+            "the SQL is not valid UTF-8",
+            sql=shown,
+            place=Source(shown, ()).at(broken.start(), broken.start()),
+            hint="save or type it as UTF-8",
         )
     mode, text = _without_explain(sql)
     try:
@@ -264,10 +298,10 @@ def _no_query(source: Source, first: Token) -> QueryError | UnsupportedSQL:
             hint="write SELECT ... FROM <survey>",
         )
     return UnsupportedSQL(
-        f"{word[:40]} is not answered: only SELECT is",
+        f"{word[:40]} is not answered",
         sql=source.sql,
         place=place,
-        hint="write SELECT ... FROM <survey>",
+        hint="only queries are: write SELECT ... FROM <survey>",
     )
 
 

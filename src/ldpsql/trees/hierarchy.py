@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ldpsql.boxes import Side
 from ldpsql.errors import SurveyError
 
+LARGEST_PADDING = 1024
 Nodes = NDArray[np.int64]
 Cover = dict[int, Nodes]
 
@@ -60,8 +61,8 @@ class Tree:
     def __post_init__(self) -> None:
         if self.size < 1 or any(fanout < 2 for fanout in self.fanouts):
             raise SurveyError("a tree needs at least one code and fan-outs of at least 2")
-        if math.prod(self.fanouts) < self.size:
-            raise SurveyError(f"fan-outs {self.fanouts} do not reach {self.size} codes")
+        if not self.size <= math.prod(self.fanouts) < LARGEST_PADDING * self.size:
+            raise SurveyError(f"the fan-outs do not fit {self.size} codes")
 
     @cached_property
     def widths(self) -> tuple[int, ...]:

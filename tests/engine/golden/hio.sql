@@ -1,6 +1,6 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38 AND pay > 20
 ----------------------------------------
-2214.65 +/- 221.1 | 132717 +/- 1.448e+04 | 59.9269 +/- 2.426
+2214.65 +/- 221.6 | 132717 +/- 1.451e+04 | 59.9269 +/- 2.496
 
 WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT COUNT(*), SUM(n) FROM t
 ----------------------------------------

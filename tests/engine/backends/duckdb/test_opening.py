@@ -13,6 +13,7 @@ from fake_survey import fake_survey, reports_of
 
 from ldpsql.engine.backends.base import Selection
 from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.engine.backends.duckdb.opening import guarded
 from ldpsql.errors import StoreError
 
 HOLD = (
@@ -141,3 +142,10 @@ def test_damage_found_while_reading_says_what_to_do(tmp_path):
         people(store)
     assert "\n" not in str(caught.value)
     assert os.fspath(path) in str(caught.value)
+
+
+def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(path):
+    with pytest.raises(KeyboardInterrupt), guarded(path):
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="something else"), guarded(path):
+        raise RuntimeError("something else")

@@ -142,14 +142,89 @@ def test_an_unknown_key_in_jsonl_is_refused(store, tmp_path):
     path = tmp_path / "r.jsonl"
     row = {"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2}
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "age": 31}))
-    with pytest.raises(ReportError, match="column 'age' is no part of a report"):
+    with pytest.raises(ReportError, match="one of the keys is no part of a report") as caught:
         store.ingest([path], survey=fake_survey(), skip_invalid=True)
+    assert "'age'" not in str(caught.value)
+
+
+def test_a_csv_file_of_raw_values_without_a_header_is_refused_without_showing_any(store, tmp_path):
+    path = tmp_path / "r.csv"
+    for first in ("39,SECRETNAME,7", "SECRETNAME,secretname,7"):
+        path.write_text(first + "\n1,2,3\n")
+        with pytest.raises(ReportError, match="column") as caught:
+            store.ingest([path], survey=fake_survey())
+        said = str(caught.value).replace(str(path), "")
+        assert "secret" not in said.lower()
+        assert "39" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.csv", b"ldpsql_group,ldpsql_a,\xffSECRET\n0,1,1\n"),
+        ("r.csv", b'ldpsql_group,ldpsql_a,"' + b"SECRET" * 50_000),
+        ("r.parquet", b"SECRET" * 100),
+    ],
+)
+def test_the_error_for_a_bad_file_drags_no_other_error_along(store, tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ReportError) as caught:
+        store.ingest([tmp_path / name], survey=fake_survey())
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_the_error_for_damage_found_while_taking_drags_no_other_error_along(store, tmp_path):
+    path = tmp_path / "r.parquet"
+    pq.write_table(reports_of(fake_survey(), 50_000), path)
+    content = bytearray(path.read_bytes())
+    content[1000:1200] = b"\xff" * 200
+    path.write_bytes(content)
+    with pytest.raises(ReportError, match="damaged") as caught:
+        store.ingest([path])
+    assert caught.value.__context__ is None
+
+
+def test_the_error_for_a_damaged_embedded_survey_drags_no_other_error_along(store, tmp_path):
+    table = reports_of(fake_survey(), 10).replace_schema_metadata({b"ldpsql.survey": "{"})
+    pq.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(ReportError, match="damaged survey") as caught:
+        store.ingest([tmp_path])
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "wrong"),
+    [
+        ("text", '"0"', ["0", "true", '{"raw": "nested"}', '["x"]']),
+        ("int", "-3", ['"3"', "3.0", "true", "[3]", '{"a": 3}']),
+        ("float", "3", ['"3.5"', "false", "[3.5]"]),
+        ("bool", "true", ['"true"', "1"]),
+        ("date", '"2026-01-01"', ["20260101", '["2026-01-01"]', '"2026-02-30"']),
+    ],
+)
+def test_jsonl_values_must_have_the_json_type_of_their_column(store, tmp_path, kind, good, wrong):
+    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    path = tmp_path / "r.jsonl"
+    start = '{"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2, "p": '
+    path.write_text("\n".join(f"{start}{value}}}" for value in wrong))
+    [batch] = store.ingest([path], survey=survey, skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (0, len(wrong))
+    path.write_text("\n".join(f"{start}{value}}}" for value in (good, "null")))
+    assert store.ingest([path], survey=survey)[0].reports == 2
+
+
+def test_a_string_is_no_report_value_in_jsonl(store, tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"ldpsql_group": "0", "ldpsql_a": 1, "ldpsql_y": 2}\n')
+    with pytest.raises(ReportError, match="row 1: ldpsql_group is no whole number"):
+        store.ingest([path], survey=fake_survey())
 
 
 def test_a_repeated_column_is_refused(store, tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("ldpsql_group,ldpsql_a,ldpsql_y,LDPSQL_A\n0,1,1,1\n")
-    with pytest.raises(ReportError, match="more than one column 'ldpsql_a'"):
+    with pytest.raises(ReportError, match="columns 2 and 4 have the same name"):
         store.ingest([path], survey=fake_survey())
 
 

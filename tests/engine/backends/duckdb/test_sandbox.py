@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import time
+
 import pyarrow as pa
 import pytest
 
-from ldpsql.engine.backends.duckdb.sandbox import Sandbox
+from ldpsql.engine.backends.duckdb.sandbox import Limits, Sandbox
 from ldpsql.errors import QueryError
 
 RELATION = pa.table({"k": ["a", "b", "a"], "x": [1, 2, 3], "y": [0.5, None, 1.5]})
@@ -85,3 +87,65 @@ def test_a_fault_is_told_on_one_line(sandbox):
     with pytest.raises(QueryError) as caught:
         sandbox.evaluate("SELECT FROM WHERE", {})
     assert "\n" not in str(caught.value)
+
+
+def test_a_fault_says_that_it_is_the_outer_query(sandbox):
+    with pytest.raises(QueryError, match=r"negative.*outer query, which runs in DuckDB") as caught:
+        sandbox.evaluate("SELECT * FROM r LIMIT -1", {"r": RELATION})
+    assert caught.value.__context__ is None
+
+
+ENDLESS = "SELECT count(*) FROM r a, r b, r c WHERE (a.x * b.x + c.x) % 7 = 8"
+MANY = pa.table({"x": range(5000)})
+
+
+@pytest.fixture
+def small():
+    opened = Sandbox(Limits(seconds=0.5, memory="100MB"))
+    yield opened
+    opened.close()
+
+
+def test_an_outer_query_that_takes_too_long_is_stopped_and_the_next_one_runs(small):
+    started = time.monotonic()
+    with pytest.raises(QueryError, match=r"took longer than 0\.5 s") as caught:
+        small.evaluate(ENDLESS, {"r": MANY})
+    assert time.monotonic() - started < 10
+    assert "\n" not in str(caught.value)
+    assert small.evaluate("SELECT count(*) AS n FROM r", {"r": MANY}).to_pylist() == [{"n": 5000}]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT string_agg(a.x::VARCHAR, repeat('x', 100)) FROM r a, r b",
+        "SELECT a.x, b.x, row_number() OVER (ORDER BY a.x * b.x) FROM r a, r b",
+    ],
+)
+def test_an_outer_query_that_needs_too_much_memory_is_refused_on_one_line(sql):
+    sandbox = Sandbox(Limits(memory="50MB"))
+    with pytest.raises(QueryError, match="needs more than 50MB of memory") as caught:
+        sandbox.evaluate(sql, {"r": MANY})
+    assert "\n" not in str(caught.value)
+    sandbox.close()
+
+
+@pytest.mark.parametrize("start", ["'aaaaaaaaaaaaaaaaaaaa'", "k"])
+def test_nested_replace_cannot_grow_a_text_without_end(sandbox, start):
+    sql = start
+    for _ in range(8):
+        sql = f"REPLACE({sql}, 'a', 'aaaaaaaaaaaaaaaaaaaa')"
+    with pytest.raises(QueryError, match="REPLACE would make a text that is too long"):
+        sandbox.evaluate(f"SELECT length({sql}) FROM r", {"r": RELATION})
+
+
+def test_replace_replaces(sandbox):
+    sql = "SELECT replace(k, 'a', 'bc') AS r, replace(k, NULL, 'x') AS n FROM r ORDER BY x LIMIT 1"
+    assert sandbox.evaluate(sql, {"r": RELATION}).to_pylist() == [{"r": "bc", "n": None}]
+
+
+def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(sandbox):
+    said = RuntimeError("Query interrupted")
+    assert isinstance(sandbox._explained(said), KeyboardInterrupt)
+    other = RuntimeError("something else")
+    assert sandbox._explained(other) is other

@@ -25,7 +25,7 @@ def belonging(
     claims = incoming.claims | ({embedded.fingerprint} if embedded else set())
     if claims and chosen.fingerprint not in claims:
         raise FingerprintError(
-            f"{incoming.name} holds reports of another survey (fingerprint {min(claims)[:12]}, "
+            f"{incoming.name} holds reports of another survey (fingerprint {_shown(min(claims))}, "
             f"not {chosen.fingerprint[:12]} of {chosen.table}); give the survey they were made for"
         )
     return chosen
@@ -55,3 +55,9 @@ def _only(incoming: Incoming, known: Sequence[Survey]) -> Survey:
             f"{len(known)}; give the survey"
         )
     return known[0]
+
+
+def _shown(claim: str) -> str:
+    """The start of a fingerprint; what is none may be anything, so it is not repeated."""
+    is_fingerprint = len(claim) == 64 and not claim.strip("0123456789abcdef")
+    return claim[:12] if is_fingerprint else "none"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.engine.backends.duckdb.files import Incoming
+from ldpsql.engine.backends.duckdb.files import JSON, Incoming
 from ldpsql.engine.backends.duckdb.layout import SURVEY_COLUMN, Column, Layout, stored, text
 from ldpsql.engine.backends.duckdb.opening import Connection
 from ldpsql.errors import ReportError
@@ -39,6 +39,17 @@ _TEXTS = {
     "date": _DAY,
     "timestamp": rf"{_DAY}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?)?",
 }
+_JSON_TYPES = {
+    "int": ("UBIGINT", "BIGINT"),
+    "float": ("UBIGINT", "BIGINT", "DOUBLE"),
+    "text": ("VARCHAR",),
+    "bool": ("BOOLEAN",),
+    "date": ("VARCHAR",),
+    "timestamp": ("VARCHAR",),
+}
+# Far above any measurement, and far enough below the largest double that sums of products of two
+# such values over any number of people stay finite: one report must not void a sum for all.
+_LARGEST_FLOAT = "1e100"
 _NULL_TYPE = '"NULL"'
 
 
@@ -118,14 +129,22 @@ def _require_columns(layout: Layout, incoming: Incoming) -> None:
     unknown = [name for name in incoming.types if name not in known | {SURVEY_COLUMN}]
     if unknown:
         raise ReportError(
-            f"{incoming.name}: column {unknown[0]!r} is no part of a report of {layout.key} and "
-            "may hold raw values; nothing was taken: remove it, or randomize the file first"
+            f"{incoming.name}: {_place(incoming, unknown[0])} is no part of a report of "
+            f"{layout.key} and may hold raw values; nothing was taken: remove it, or randomize "
+            f"the file first (a report has the columns {layout.report_names})"
         )
     for column in (*layout.report_columns, *layout.public_columns):
         if column.name not in incoming.types:
             raise ReportError(f"{incoming.name}: column {column.name!r} is missing")
     if not incoming.is_text:
         _require_types(layout, incoming)
+
+
+def _place(incoming: Incoming, name: str) -> str:
+    """Where an unknown column stands. Its name may be a raw value, as in a CSV without header."""
+    if incoming.types[name] == JSON:
+        return "one of the keys"
+    return f"column {list(incoming.types).index(name) + 1}"
 
 
 def _require_types(layout: Layout, incoming: Incoming) -> None:
@@ -186,6 +205,9 @@ def _public_faults(column: PublicColumn, incoming: Incoming) -> Iterator[Fault]:
     if column.type in ("float", "date", "timestamp"):
         infinite = f"{value} IS NOT NULL AND NOT isfinite({value})"
         yield Fault(infinite, f"{column.name} is not finite")
+    if column.type == "float":
+        large = f"{value} IS NOT NULL AND abs({value}) > {_LARGEST_FLOAT}"
+        yield Fault(large, f"{column.name} is too large to be summed")
 
 
 def _report_value(column: Column, incoming: Incoming) -> str:
@@ -199,9 +221,19 @@ def _public_value(column: PublicColumn, incoming: Incoming) -> str:
 def _value(column: Column, kind: str, incoming: Incoming) -> str:
     """SQL for a column's value as it is stored; NULL where there is none."""
     raw = f"r.{column.sql}"
+    if incoming.types[column.name] == JSON:
+        return _json_value(raw, column, kind)
     if incoming.types[column.name] == column.type:
         return raw
     cast = f"TRY_CAST({raw} AS {column.type})"
     if not incoming.is_text:
         return cast
     return f"CASE WHEN regexp_full_match({raw}, {text(_TEXTS[kind])}) THEN {cast} END"
+
+
+def _json_value(raw: str, column: Column, kind: str) -> str:
+    plain = f"({raw} ->> '$')"
+    conditions = [f"json_type({raw}) IN ({', '.join(map(text, _JSON_TYPES[kind]))})"]
+    if kind in _TEXTS:
+        conditions.append(f"regexp_full_match({plain}, {text(_TEXTS[kind])})")
+    return f"CASE WHEN {' AND '.join(conditions)} THEN TRY_CAST({plain} AS {column.type}) END"

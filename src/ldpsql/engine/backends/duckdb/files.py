@@ -24,6 +24,7 @@ from ldpsql.engine.backends.duckdb.opening import Connection
 from ldpsql.errors import ReportError
 
 _STAGED, _LINES = "ldpsql_incoming", "ldpsql_lines"
+JSON = "JSON"
 _MOST_COLUMNS = 1000
 _MOST_CLAIMS = 100
 _SHOWN = 5
@@ -38,9 +39,9 @@ class Incoming:
     """Reports on their way in.
 
     name: for messages.  relation: something to select from.  types: DuckDB type per column.
-    is_text: whether the values are text still.  embedded: the JSON of the survey that the file
-    carries, or None.  claims: fingerprints of surveys that its rows carry.  broken: how many
-    lines are no rows at all; first_broken: the numbers of the first few.
+    is_text: whether the values are text still, or JSON (type `JSON`).  embedded: the JSON of the
+    survey that the file carries, or None.  claims: fingerprints of surveys that its rows carry.
+    broken: how many lines are no rows at all; first_broken: the numbers of the first few.
     """
 
     name: str
@@ -95,7 +96,9 @@ def read(cursor: Connection, path: Path) -> Incoming:
     try:
         return reader(cursor, path)
     except (duckdb.Error, UnicodeDecodeError, csv.Error):
-        raise damaged(str(path)) from None
+        failure = damaged(str(path))
+    # Outside the handler: what went wrong may quote the file and must not hang on to this error.
+    raise failure
 
 
 def damaged(name: str) -> ReportError:
@@ -105,7 +108,7 @@ def damaged(name: str) -> ReportError:
 
 def read_table(cursor: Connection, table: pa.Table) -> Incoming:
     """Reports in memory."""
-    _require_distinct("the table", table.column_names)
+    _require_distinct_columns("the table", table.column_names)
     cursor.register(_STAGED, table)
     found = (table.schema.metadata or {}).get(METADATA_KEY.encode())
     return _typed(cursor, "the table", _STAGED, found)
@@ -143,12 +146,12 @@ def _typed(cursor: Connection, name: str, relation: str, embedded: bytes | None)
 
 def _csv(cursor: Connection, path: Path) -> Incoming:
     header = _header(path)
-    _require_distinct(str(path), header)
+    _require_distinct_columns(str(path), header)
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
     cursor.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
     _stage(cursor, f"SELECT * FROM read_csv({_literal(path)}, {_DIALECT}, columns={{{columns}}})")
     broken = cursor.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
-    return _textual(cursor, path, header, [row[0] for row in broken])
+    return _textual(cursor, path, dict.fromkeys(header, "VARCHAR"), [row[0] for row in broken])
 
 
 def _header(path: Path) -> list[str]:
@@ -171,11 +174,20 @@ def _lines(cursor: Connection, path: Path) -> Incoming:
         f"WHERE whole) ORDER BY key LIMIT {_MOST_COLUMNS}"
     ).fetchall()
     names = [row[0] for row in keys]
-    _require_distinct(str(path), names)
-    values = ", ".join(f"json ->> {text(_pointer(name))} AS {quoted(name)}" for name in names)
+    _require_distinct_keys(str(path), names)
+    values = ", ".join(f"{_member(name)} AS {quoted(name)}" for name in names)
     _stage(cursor, f"SELECT {values or 'NULL'} FROM {_LINES} WHERE whole")
     cursor.execute(f"DROP TABLE {_LINES}")
-    return _textual(cursor, path, names, [row[0] for row in broken])
+    types = {name: "VARCHAR" if name == SURVEY_COLUMN else JSON for name in names}
+    return _textual(cursor, path, types, [row[0] for row in broken])
+
+
+def _member(name: str) -> str:
+    """A member of each object as JSON, so that 0 and "0" differ; NULL for null or no member."""
+    place = text(_pointer(name))
+    if name == SURVEY_COLUMN:
+        return f"json ->> {place}"
+    return f"CASE WHEN json_type(json, {place}) <> 'NULL' THEN json -> {place} END"
 
 
 def _pointer(key: str) -> str:
@@ -188,9 +200,8 @@ def _stage(cursor: Connection, query: str) -> None:
 
 
 def _textual(
-    cursor: Connection, path: Path, names: Sequence[str], broken: Sequence[int]
+    cursor: Connection, path: Path, types: Mapping[str, str], broken: Sequence[int]
 ) -> Incoming:
-    types = dict.fromkeys(names, "VARCHAR")
     return Incoming(
         str(path),
         _STAGED,
@@ -213,11 +224,26 @@ def _claims(cursor: Connection, relation: str, names: Iterable[str]) -> frozense
     return frozenset(row[0] for row in rows)
 
 
-def _require_distinct(name: str, columns: Sequence[str]) -> None:
-    """SQL takes names that differ in case for the same."""
-    repeated = [key for key, count in Counter(c.lower() for c in columns).items() if count > 1]
-    if repeated:
-        raise ReportError(f"{name} has more than one column {repeated[0]!r}")
+def _require_distinct_columns(name: str, columns: Sequence[str]) -> None:
+    """SQL takes names that differ in case for the same. A name may be a raw value: never shown."""
+    places = _repeated(columns)
+    if places:
+        shown = " and ".join(map(str, places[:2]))
+        raise ReportError(f"{name}: columns {shown} have the same name (case does not count)")
+
+
+def _require_distinct_keys(name: str, keys: Sequence[str]) -> None:
+    if _repeated(keys):
+        raise ReportError(f"{name}: two keys have the same name but for case; keep one of them")
+
+
+def _repeated(names: Sequence[str]) -> list[int]:
+    """1-based places of the first name that comes more than once; none where all differ."""
+    lowered = [name.lower() for name in names]
+    for name, count in Counter(lowered).items():
+        if count > 1:
+            return [place for place, other in enumerate(lowered, 1) if other == name]
+    return []
 
 
 def _literal(path: Path) -> str:

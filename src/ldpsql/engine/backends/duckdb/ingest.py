@@ -59,7 +59,8 @@ def take(
     except duckdb.Error:
         if is_readable(incoming):
             raise
-        raise damaged(incoming.name) from None
+    # Outside the handler: DuckDB's error may quote the file and must not hang on to this one.
+    raise damaged(incoming.name)
 
 
 def register(cursor: Connection, survey: Survey) -> None:

@@ -92,11 +92,20 @@ def transaction(cursor: Connection) -> Iterator[None]:
 
 @contextmanager
 def guarded(path: Path | None) -> Iterator[None]:
-    """Turn what DuckDB says of the store into a StoreError."""
+    """Turn what DuckDB says of the store into a StoreError, and Ctrl-C into KeyboardInterrupt."""
     try:
         yield
     except duckdb.Error as error:
         raise explained(error, path) from None
+    except RuntimeError as error:
+        if not is_ctrl_c(error):
+            raise
+        raise KeyboardInterrupt from None
+
+
+def is_ctrl_c(error: Exception) -> bool:
+    """Whether this is how DuckDB tells of Ctrl-C: it takes the signal away from Python."""
+    return type(error) is RuntimeError and "interrupted" in str(error).lower()
 
 
 def explained(error: duckdb.Error, path: Path | None) -> StoreError:

@@ -194,7 +194,8 @@ class DuckDBStore:
             try:
                 return self._parse(json)
             except SurveyError as error:
-                raise ReportError(f"{incoming.name} carries a damaged survey: {error}") from None
+                said = str(error)
+            raise ReportError(f"{incoming.name} carries a damaged survey: {said}")
 
         def survey_of(incoming: Incoming) -> Survey:
             return belonging(incoming, given, self._surveys(cursor), embedded)

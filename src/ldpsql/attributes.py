@@ -1,0 +1,155 @@
+"""Public. Sees parameters. Attributes: what a column of a survey is, by its role.
+
+A *dimension* is private and appears in predicates and GROUP BY; a *measure* is private, numeric
+and bounded, and is aggregated; a *public* column travels in clear.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.boxes import CodeSet, complement
+from ldpsql.domains import Domain, Value
+from ldpsql.domains.base import plain
+from ldpsql.errors import RecordError, SurveyError
+
+PUBLIC_TYPES = ("int", "float", "text", "bool", "date", "timestamp")
+RESERVED_PREFIX = "ldpsql_"
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A private attribute for predicates and GROUP BY.
+
+    nulls: "reject" (a missing value is refused on the device) or "value" (NULL is one more
+    code, the last, and IS NULL works).
+    """
+
+    name: str
+    domain: Domain
+    nulls: str = "reject"
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.nulls not in ("reject", "value"):
+            raise SurveyError(f'dimension {self.name}: nulls must be "reject" or "value"')
+
+    @property
+    def size(self) -> int:
+        """Number of codes, the one for NULL included."""
+        return self.domain.size + (self.nulls == "value")
+
+    @property
+    def null_codes(self) -> CodeSet:
+        """The codes that stand for NULL: one or none."""
+        return ((self.domain.size, self.size),) if self.nulls == "value" else ()
+
+    @property
+    def present_codes(self) -> CodeSet:
+        """The codes that stand for a value."""
+        return complement(self.null_codes, self.size)
+
+    def code(self, value: Value | None) -> int:
+        """Code of one value or None. Device side; RecordError names the column, not the value."""
+        if value is None:
+            if self.nulls == "reject":
+                raise RecordError(f'{self.name} is missing (the survey says nulls = "reject")')
+            return self.domain.size
+        try:
+            return self.domain.code(value)
+        except RecordError as error:
+            raise RecordError(f"{self.name} {error}") from None
+
+    def labels(self) -> list[Value | None]:
+        """One value per code; None for the code of NULL."""
+        return [*self.domain.labels(), *([None] if self.nulls == "value" else [])]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A private, bounded number that is summed or averaged.
+
+    bounds: (low, high), public. A value outside is clamped or refused on the device.
+    """
+
+    name: str
+    bounds: tuple[float, float]
+    on_out_of_range: str = "clamp"
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        low, high = self.bounds
+        if not 0 < high - low < math.inf:
+            raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
+        if self.on_out_of_range not in ("clamp", "reject"):
+            raise SurveyError(f'measure {self.name}: on_out_of_range must be "clamp" or "reject"')
+
+    def fraction(self, value: Value | None) -> float:
+        """Where a value lies between the bounds, in [0, 1]. Device side.
+
+        RecordError, which names the column and not the value, for a missing or non-numeric
+        value, and for one outside the bounds where the survey says "reject".
+        """
+        number = plain(value)
+        if number is None:
+            raise RecordError(f"{self.name} is missing")
+        if isinstance(number, bool) or not isinstance(number, int | float) or number - number:
+            raise RecordError(f"{self.name} is not a finite number")
+        low, high = self.bounds
+        if self.on_out_of_range == "reject" and not low <= number <= high:
+            raise RecordError(f"{self.name} {self.complaint}")
+        return float(self.fractions(np.array([min(max(number, low), high)], np.float64))[0])
+
+    def fractions(self, values: Reals) -> Reals:
+        """`fraction` of many finite numbers, clamped, shape (n,)."""
+        low, high = self.bounds
+        return (np.clip(values, low, high) - low) / (high - low)
+
+    def outside(self, values: Reals) -> NDArray[np.bool_]:
+        """Which of many finite numbers lie outside the bounds, shape (n,)."""
+        low, high = self.bounds
+        return (values < low) | (values > high)
+
+    @property
+    def complaint(self) -> str:
+        """What is said of a value outside the bounds."""
+        low, high = self.bounds
+        return f"lies outside its bounds [{low:g}, {high:g}]"
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """A column that travels in clear: no privacy is promised for it."""
+
+    name: str
+    type: str
+    nulls: str = "reject"
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.type not in PUBLIC_TYPES:
+            raise SurveyError(f"public {self.name}: type must be one of {', '.join(PUBLIC_TYPES)}")
+        if self.nulls not in ("reject", "value"):
+            raise SurveyError(f'public {self.name}: nulls must be "reject" or "value"')
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column can be summed."""
+        return self.type in ("int", "float")
+
+
+Attribute = Dimension | Measure | PublicColumn
+
+
+def check_name(name: str) -> None:
+    """SurveyError unless the name can be that of a column."""
+    if not name or len(name) > 128 or any(ord(character) < 32 for character in name):
+        raise SurveyError(f"{name!r} is not a column name")
+    if name.lower().startswith(RESERVED_PREFIX):
+        raise SurveyError(f"{name}: names that start with {RESERVED_PREFIX} are reserved")

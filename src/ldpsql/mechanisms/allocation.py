@@ -1,0 +1,132 @@
+"""Public. Sees parameters. How many users each level combination gets.
+
+Under consistent inference the average variance of a workload is F = sum over classes of E_l / I_l,
+with E_l the workload's mean energy in class l and I_l the information that the allocation gives
+it; F is convex in the allocation. The shares that minimise it (A-optimality) are found by
+multiplicative updates that never raise F. Specification: h4mda, section 10.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.groups import GroupTable
+from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.schema import RecordDomain
+from ldpsql.trees.detail import average_range_energies, product_energies
+from ldpsql.trees.hierarchy import Hierarchy
+
+LARGEST_PREDICATES = 2
+SHARE_FOR_ALL = 0.01
+_STEPS, _GAP = 3000, 1e-6
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Mean energies of a workload, per class of the trees' levels.
+
+    counts: of what does not depend on a sign.  contrasts: per measure, of the difference of its
+    two signs.
+    """
+
+    counts: Array
+    contrasts: tuple[Array, ...]
+
+
+def range_workload(domain: RecordDomain, trees: Sequence[Hierarchy]) -> Energies:
+    """All ranges over every one and every two dimensions; COUNT and every SUM alike.
+
+    A SUM is taken in units of its measure's largest bound.
+    """
+    ranges = [average_range_energies(tree) for tree in trees]
+    free = [np.eye(len(tree.counts))[0] * tree.widths[0] for tree in trees]
+    chosen = [
+        subset
+        for size in range(1, min(LARGEST_PREDICATES, len(trees)) + 1)
+        for subset in combinations(range(len(trees)), size)
+    ]
+    shapes = [
+        product_energies([ranges[i] if i in subset else free[i] for i in range(len(trees))])
+        for subset in chosen or [()]
+    ]
+    boxes = np.asarray(np.mean(shapes, axis=0))
+    level, contrasts = 1.0, []
+    for low, high in domain.bounds:
+        unit = max(abs(low), abs(high))
+        level += ((high + low) / (2.0 * unit)) ** 2
+        contrasts.append(np.asarray(boxes * ((high - low) / (2.0 * unit)) ** 2))
+    return Energies(np.asarray(boxes * level), tuple(contrasts))
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The information that shares of users give to every class."""
+
+    table: GroupTable
+    oracles: OracleTable
+    energies: Energies
+
+    def optimal(self) -> Array:
+        """Shares of the groups that minimise the objective, one hundredth spread evenly."""
+        shares = np.full(len(self.table.groups), 1.0 / len(self.table.groups))
+        for _ in range(_STEPS):
+            gain, objective = self._gains(shares)
+            if gain.max() <= objective * (1.0 + _GAP):
+                break
+            shares = shares * np.sqrt(gain / objective)
+            shares /= shares.sum()
+        return (1.0 - SHARE_FOR_ALL) * shares + SHARE_FOR_ALL / len(shares)
+
+    def objective(self, shares: Array) -> float:
+        """Mean variance per person of the workload's frequencies."""
+        return self._gains(shares)[1]
+
+    def _gains(self, shares: Array) -> tuple[Array, float]:
+        """-dF/dshare of every group, and F."""
+        gain, objective = np.zeros(len(shares)), 0.0
+        for energies, members in self._parts:
+            information = np.zeros(energies.shape)
+            for group in members:
+                information[self._below[group]] += shares[group] * self._rates[group]
+            used = energies > 0.0
+            ratio = np.asarray(np.where(used, energies / np.where(used, information, 1.0), 0.0))
+            objective += float(ratio.sum())
+            slope = np.asarray(np.where(used, ratio / np.where(used, information, 1.0), 0.0))
+            for group in members:
+                gain[group] += self._rates[group] * float(slope[self._below[group]].sum())
+        return gain, objective
+
+    @cached_property
+    def _parts(self) -> list[tuple[Array, list[int]]]:
+        """(energies, groups that inform them); the class of all roots of a count is known."""
+        counts = np.array(self.energies.counts)
+        counts[(0,) * counts.ndim] = 0.0
+        everyone = list(range(len(self.table.groups)))
+        parts = [(counts, everyone)]
+        for measure, energies in enumerate(self.energies.contrasts):
+            signed = [n for n in everyone if self.table.groups[n].sign == measure]
+            parts.append((energies, signed))
+        return parts
+
+    @cached_property
+    def _below(self) -> list[tuple[slice, ...]]:
+        """The classes that each group informs."""
+        return [tuple(slice(level + 1) for level in group.levels) for group in self.table.groups]
+
+    @cached_property
+    def _rates(self) -> list[float]:
+        """Information per report of each group: codes per node over contrast variance."""
+        rates = []
+        for number, group in enumerate(self.table.groups):
+            codes = 1 if group.sign is None else 0.5
+            for tree, level in zip(self.table.trees, group.levels, strict=True):
+                codes *= tree.widths[level]
+            support = self.oracles.support(number)
+            rates.append(codes / support.contrast_variance(self.table.sizes[number]))
+        return rates

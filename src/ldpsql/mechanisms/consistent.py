@@ -1,0 +1,223 @@
+"""Public. Sees parameters. Consistent inference: least squares over all level combinations.
+
+Every group tells something about every coarser level too. Generalised least squares combines all
+groups into one estimate of every cell that agrees with itself (children add up to their parent),
+and the answers to boxes are read off it. In the detail basis of the trees (`trees.detail`) the
+information matrix is diagonal: class l has information
+
+    I_l = sum over groups with levels >= l of  reports x codes per node / V,
+
+V being the variance of a contrast in the group, and the answer to a query is a weighted sum of
+*all* node frequencies. So the estimator of `levels_estimator` does the rest, and the covariance
+of an answer is exact in the same sense as that of a direct one.
+
+The sign of a measure is one more axis with two nodes: its sum is informed by every group, its
+difference by the groups that collect that sign. Specification: h4mda, sections 10.1 and 10.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.errors import SurveyError
+from ldpsql.estimate import Array, Estimates
+from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
+from ldpsql.mechanisms.groups import Group
+from ldpsql.mechanisms.levels import LevelDesign
+from ldpsql.mechanisms.levels_estimator import (
+    Frequencies,
+    LevelEstimator,
+    ReportedFrequencies,
+    UniformFrequencies,
+)
+from ldpsql.report import Histogram
+from ldpsql.trees.detail import AxisDetails, product_energies
+
+LARGEST_HASHED = 1 << 15
+_NO_ENERGY = 1e-12
+
+Term = tuple[float, tuple[AxisDetails, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class DetailQuery:
+    """A linear query by the details of its sides.
+
+    known: coefficient of the number of people (or total weight) known without asking.
+    terms: (coefficient, details per dimension).  level and contrast: how the two signs of a
+    measure enter, as level +- contrast; 1 and 0 for a count.
+    """
+
+    known: float
+    terms: tuple[Term, ...]
+    measure: int | None
+    level: float
+    contrast: float
+    weight: Weight | None
+
+
+@dataclass(frozen=True)
+class ConsistentDesign(LevelDesign):
+    """A level design whose estimator is least squares over all groups."""
+
+    def __post_init__(self) -> None:
+        for number, size in enumerate(self.table.sizes):
+            if self.oracles.kind(number) == "olh" and size > LARGEST_HASHED:
+                raise SurveyError(
+                    f"consistent inference decodes every node, and a level combination has {size},"
+                    f' more than {LARGEST_HASHED} under OLH; use inference = "direct", coarser '
+                    "bins or fewer dimensions"
+                )
+
+    def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
+        """The details of every box that is not the whole."""
+        boxes = [(share, box) for share, box in query.terms if not box.is_empty]
+        level, contrast, known = 1.0, 0.0, 0.0
+        if query.measure is None:
+            known = sum(share for share, box in boxes if box.is_whole)
+            boxes = [(share, box) for share, box in boxes if not box.is_whole]
+        else:
+            low, high = self.domain.bounds[query.measure]
+            level, contrast = (high + low) / 2.0, (high - low) / 2.0
+        terms = tuple(
+            (share, tuple(map(AxisDetails.of, self.table.trees, box.sides))) for share, box in boxes
+        )
+        return DetailQuery(known, terms, query.measure, level, contrast, query.weight)
+
+    def describe(self, planned: DetailQuery) -> list[str]:  # type: ignore[override]
+        """For EXPLAIN: all groups take part."""
+        lines = [f"known exactly: {planned.known:g} x all reports"] if planned.known else []
+        if planned.terms:
+            lines.append(f"least squares over all {len(self.table.groups)} groups")
+        return lines
+
+    def estimator(self, histogram: Histogram) -> ConsistentEstimator:  # type: ignore[override]
+        """Collector. Weights by actual group sizes."""
+        return ConsistentEstimator(self, ReportedFrequencies(self.oracles, histogram))
+
+    def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:  # type: ignore[override]
+        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
+        evenly = UniformFrequencies(people, self.shares * people, self.table.sizes)
+        return np.diagonal(ConsistentEstimator(self, evenly).answer(queries).covariance).copy()
+
+    def to_json(self) -> Mapping[str, Any]:
+        """As a level design, with its inference."""
+        return {**super().to_json(), "inference": "consistent"}
+
+
+@dataclass(frozen=True)
+class ConsistentEstimator:
+    """Least squares on the node frequencies of all groups."""
+
+    design: ConsistentDesign
+    frequencies: Frequencies
+
+    def answer(self, queries: Sequence[DetailQuery]) -> Estimates:
+        """Values (k,) and covariance (k, k); NaN and inf where no group informs a query."""
+        estimator = LevelEstimator(self.design.oracles, self.frequencies)
+        return estimator.answer([self._weighted(query) for query in queries])
+
+    def _weighted(self, query: DetailQuery) -> CellQuery:
+        """The query as weights on the nodes of every group."""
+        if not query.terms:
+            return CellQuery(query.known, False, (), query.weight)
+        mean = sum(share * float(np.prod([a.whole for a in axes])) for share, axes in query.terms)
+        known = query.known + query.level * mean
+        if not self._is_informed(query):
+            return CellQuery(known, True, (), query.weight)
+        cells = tuple(self._cells(query))
+        return CellQuery(known, True, (cells,), query.weight)
+
+    def _cells(self, query: DetailQuery) -> Iterator[GroupCells]:
+        for number, group in enumerate(self.design.table.groups):
+            factor = self._factors[number]
+            if not factor:
+                continue
+            weights = query.level * self._spread(query.terms, group, self._level_inverse)
+            if group.sign is not None:
+                half = np.zeros_like(weights)
+                if group.sign == query.measure:
+                    inverse = self._contrast_inverse[group.sign]
+                    half = query.contrast * self._spread(query.terms, group, inverse)
+                weights = np.concatenate([weights - half, weights + half])
+            yield GroupCells(number, self._nodes[number], factor * weights)
+
+    def _spread(self, terms: Sequence[Term], group: Group, inverse: Array) -> Array:
+        """sum over classes l of the details of the terms, each over I_l, at a group's nodes."""
+        total = np.zeros(1)
+        for share, axes in terms:
+            part = inverse[tuple(slice(level + 1) for level in group.levels)]
+            for axis, level in zip(axes, group.levels, strict=True):
+                part = np.tensordot(part, axis.sums(level), axes=(0, 0))
+            total = total + share * part.ravel()
+        return total
+
+    @cached_property
+    def _nodes(self) -> list[Any]:
+        return [np.arange(size) for size in self.design.table.sizes]
+
+    @cached_property
+    def _factors(self) -> list[float]:
+        """Reports over contrast variance of each group, its two signs counted as one node."""
+        factors = []
+        for number, group in enumerate(self.design.table.groups):
+            support = self.design.oracles.support(number)
+            variance = support.contrast_variance(self.design.table.sizes[number])
+            signs = 1 if group.sign is None else 2
+            factors.append(self.frequencies.size(number) / (signs * variance))
+        return factors
+
+    def _information(self, groups: Sequence[int]) -> Array:
+        """I_l of every class from the given groups, shape (levels of axis 1, ...)."""
+        trees = self.design.table.trees
+        information = np.zeros(tuple(len(tree.counts) for tree in trees))
+        for number in groups:
+            levels = self.design.table.groups[number].levels
+            codes = 1
+            for tree, level in zip(trees, levels, strict=True):
+                codes *= tree.widths[level]
+            part = tuple(slice(level + 1) for level in levels)
+            information[part] += self._factors[number] * codes
+        return information
+
+    @cached_property
+    def _level_inverse(self) -> Array:
+        """1 / I_l for what does not depend on a sign; 0 for the class of all roots, which is
+        known, and where there is no information."""
+        inverse = _inverse(self._information(range(len(self.design.table.groups))))
+        inverse[(0,) * inverse.ndim] = 0.0
+        return inverse
+
+    @cached_property
+    def _contrast_inverse(self) -> list[Array]:
+        """For every measure 1 / I_l of the difference of its two signs; 0 without information."""
+        groups = self.design.table.groups
+        return [
+            _inverse(self._information([n for n, g in enumerate(groups) if g.sign == measure]))
+            for measure in range(len(self.design.domain.bounds))
+        ]
+
+    def _is_informed(self, query: DetailQuery) -> bool:
+        """Whether every class in which the query has energy is told by some group."""
+        for _, axes in query.terms:
+            needed = product_energies([axis.energies for axis in axes]) > _NO_ENERGY
+            inverses = [self._level_inverse]
+            if query.measure is not None:
+                inverses.append(self._contrast_inverse[query.measure])
+                if needed[(0,) * needed.ndim] and not inverses[1][(0,) * needed.ndim]:
+                    return False
+            needed[(0,) * needed.ndim] = False
+            if any((needed & (inverse == 0.0)).any() for inverse in inverses):
+                return False
+        return True
+
+
+def _inverse(information: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(information > 0.0, 1.0 / information, 0.0))

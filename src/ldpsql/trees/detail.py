@@ -1,0 +1,104 @@
+"""Public. Sees parameters. The detail basis of trees: what each level adds to the one above.
+
+Over the padded codes of a tree let Q_j be the averaging over the nodes of level j, and
+D_0 = Q_0, D_j = Q_j - Q_{j-1}. The D_j are orthogonal projections that sum to the identity. For
+several trees a *class* l takes one level of each, with projection P_l = D_{l_1} x ... x D_{l_d};
+they too are orthogonal and sum to the identity. Source: specification h4mda, section 10.1; for one
+tree Hay, Rastogi, Miklau, Suciu 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldpsql.boxes import Side
+from ldpsql.estimate import Array
+from ldpsql.trees.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class AxisDetails:
+    """The details of the indicator of one side of a box, in one tree.
+
+    means[j]: mean of the indicator over each node of level j, padding nodes included.
+    counts[j]: how many of these nodes hold a code. Padding counts as covered where the side is
+    free or ends at the last code, as in `Hierarchy.cover`.
+    """
+
+    widths: tuple[int, ...]
+    counts: tuple[int, ...]
+    means: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, tree: Hierarchy, side: Side) -> AxisDetails:
+        """From a code set; None stands for all codes."""
+        padded = tree.widths[0]
+        steps = np.zeros(padded + 1)
+        for low, high in ((0, padded),) if side is None else side:
+            steps[low] += 1.0
+            steps[padded if high == tree.size else high] -= 1.0
+        leaves = np.cumsum(steps)[:padded]
+        means = tuple(leaves.reshape(-1, width).mean(axis=1) for width in tree.widths)
+        return cls(tree.widths, tree.counts, means)
+
+    @property
+    def whole(self) -> float:
+        """Mean of the indicator over all padded codes."""
+        return float(self.means[0][0])
+
+    def sums(self, level: int) -> Array:
+        """Sum of every detail up to a level over its nodes, shape (level + 1, counts[level])."""
+        spread = np.array([self._spread(source, level) for source in range(level + 1)])
+        return np.diff(spread, axis=0, prepend=0.0) * self.widths[level]
+
+    def _spread(self, source: int, level: int) -> Array:
+        """Means of a level as seen from the nodes of a finer one."""
+        ratio = self.widths[source] // self.widths[level]
+        return np.repeat(self.means[source], ratio)[: self.counts[level]]
+
+    @cached_property
+    def energies(self) -> Array:
+        """Squared norms of the details over all padded codes, shape (levels,)."""
+        norms = [
+            float(np.sum(means**2)) * width
+            for width, means in zip(self.widths, self.means, strict=True)
+        ]
+        return np.diff(norms, prepend=0.0)
+
+
+def average_range_energies(tree: Hierarchy) -> Array:
+    """Mean of `AxisDetails.energies` over all size (size + 1) / 2 intervals, shape (levels,).
+
+    At a level with nodes of w codes the mean of sum_k (covered_k)^2 / w over all intervals
+    follows node by node from how many intervals cover c of its codes.
+    """
+    norms = [_mean_square_cover(tree, level) for level in range(len(tree.widths))]
+    return np.diff(norms, prepend=0.0)
+
+
+def _mean_square_cover(tree: Hierarchy, level: int) -> float:
+    """Mean over all intervals of sum over nodes of (codes covered)^2 / width."""
+    size, width = tree.size, tree.widths[level]
+    total = 0.0
+    for node in range(tree.counts[level]):
+        first, end = node * width, min((node + 1) * width, size)
+        inside, before, after = end - first, first, size - end
+        partial = np.arange(1, inside, dtype=np.float64)
+        # Intervals that cover c < inside codes: from one end, from the other, or strictly within.
+        one_sided = float(np.sum(partial**2)) * (before + after)
+        within = float(np.sum(partial**2 * (inside - partial + 1)))
+        whole = float(inside**2) * (before + 1) * (after + 1)
+        total += one_sided + within + whole
+    return total / width / (size * (size + 1) / 2)
+
+
+def product_energies(axes: Sequence[Array]) -> Array:
+    """||P_l q||^2 of a product query for every class l, shape (levels of axis 1, ...)."""
+    result = np.ones(())
+    for energies in axes:
+        result = np.multiply.outer(result, energies)
+    return result

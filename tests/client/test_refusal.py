@@ -1,0 +1,148 @@
+"""Errors about records carry nothing but their own text: no cause, no context, no value."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from client.surveys import EVERY_TYPE, RECORD, app
+
+from ldpsql.client import randomize, randomize_file, respond
+from ldpsql.client.refusal import refusing
+from ldpsql.errors import RecordError
+from ldpsql.survey import Survey
+
+HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "grr"\n'
+FLAG = '[dimension.a]\ntype = "bool"\n'
+DATE = '[dimension.d]\ntype = "date"\nrange = [2020-01-01, 2020-12-31]\n'
+AGE = '[dimension.d]\ntype = "int"\ndomain = [0, 9]\n'
+WORD = '[dimension.d]\ntype = "category"\nvalues = ["a", "b"]\n'
+SECRET = 4242424242424242
+
+
+def survey(body: str) -> Survey:
+    return Survey.from_toml(HEAD + body)
+
+
+def check(refusal) -> None:
+    error = refusal.value
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert "4242" not in str(error)
+    assert "SECRET" not in str(error)
+
+
+def check_chain(error: BaseException | None) -> None:
+    """A domain's error, to which the dimension added its name, may stand behind it."""
+    while error is not None:
+        assert isinstance(error, RecordError)
+        assert "4242" not in str(error)
+        assert "SECRET" not in str(error)
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.binary()])
+@pytest.mark.parametrize("body", [DATE, AGE, WORD])
+def test_columns_that_do_not_fit(body, kind):
+    column = pa.array([SECRET]).cast(pa.string()).cast(kind)
+    with pytest.raises(RecordError, match=r"^d ") as refusal:
+        randomize(survey(body), pa.table({"d": column}))
+    check(refusal)
+
+
+def test_a_date_with_a_time_of_day_is_its_day_and_a_far_one_is_outside():
+    day = pa.array([1577880000123, None], pa.int64()).view(pa.date64())
+    dates = survey(DATE + 'nulls = "value"\n')
+    assert randomize(dates, pa.table({"d": day})).num_rows == 2
+    with pytest.raises(RecordError, match="d lies outside its domain") as refusal:
+        randomize(dates, pa.table({"d": pa.array([SECRET], pa.int64()).view(pa.date64())}))
+    check(refusal)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        ("int", pa.array([2**64 - 1], pa.uint64())),
+        ("date", pa.array([SECRET], pa.int64()).view(pa.date64())),
+        ("timestamp", pa.array([SECRET * 1000], pa.int64()).view(pa.timestamp("s"))),
+    ],
+)
+def test_public_values_that_overflow(kind, column):
+    public = survey(f'{FLAG}[public.d]\ntype = "{kind}"\n')
+    with pytest.raises(RecordError, match=r"^d holds values that do not fit") as refusal:
+        randomize(public, pa.table({"a": [True], "d": column}))
+    check(refusal)
+
+
+def test_what_arrow_cannot_convert_names_the_column_alone(monkeypatch):
+    def fail(*_):
+        raise pa.ArrowInvalid(f"cannot convert {SECRET}")
+
+    monkeypatch.setattr("ldpsql.client.table.dimension_codes", fail)
+    monkeypatch.setattr("ldpsql.client.table.measure_fractions", fail)
+    measured = survey(f"{FLAG}[measure.d]\nbounds = [0, 1]\n")
+    for body in (survey(AGE), measured):
+        with pytest.raises(RecordError, match="holds values that cannot be read") as refusal:
+            randomize(body, pa.table({"a": [True], "d": pa.array([Decimal(SECRET)])}))
+        check(refusal)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"x\n1\n",
+        b"d\nSECRET\n",
+        b"d\n7,SECRET\n",
+        b'd\n"SECRET\n5\n',
+        b"d\n\xff\xfeSECRET\n",
+        b"d\n4242424242424242\n",
+        b"d\n99999999999999999999994242\n",
+        b"\xff\xfed\nSECRET\n",
+    ],
+)
+@pytest.mark.parametrize("body", [AGE, WORD, DATE])
+def test_files_of_text(tmp_path, body, content):
+    source = tmp_path / "people.csv"
+    source.write_bytes(content)
+    with pytest.raises(RecordError) as refusal:
+        randomize_file(survey(body), source, tmp_path / "reports.parquet")
+    check(refusal)
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_damaged_files_and_unwritable_targets(tmp_path):
+    source = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"d": [1] * 1000}), source)
+    with pytest.raises(RecordError, match=r"cannot write .*nodir/r\.parquet: No such") as refusal:
+        randomize_file(survey(AGE), source, tmp_path / "nodir" / "r.parquet")
+    check(refusal)
+    source.write_bytes(source.read_bytes()[:100] + b"SECRET")
+    with pytest.raises(RecordError, match="damaged") as refusal:
+        randomize_file(survey(AGE), source, tmp_path / "r.parquet")
+    check(refusal)
+
+
+@pytest.mark.parametrize(
+    "change", [{"age": SECRET}, {"age": "SECRET"}, {"spent": "SECRET"}, {"day": "SECRET"}]
+)
+def test_single_records(change):
+    with pytest.raises(RecordError) as refusal:
+        respond(app(), {**RECORD, **change})
+    check_chain(refusal.value)
+
+
+def test_every_type_of_dimension_one_by_one():
+    everything = Survey.from_toml(EVERY_TYPE)
+    for dimension in everything.schema.dimensions:
+        for value in (SECRET, "SECRET", 2.0**1000, None, Decimal(SECRET)):
+            with pytest.raises(RecordError) as refusal:
+                dimension.code(value)
+            check_chain(refusal.value)
+
+
+def test_other_errors_pass():
+    with pytest.raises(KeyError), refusing(ValueError, lambda _: RecordError("x")):
+        raise KeyError("y")

@@ -1,0 +1,300 @@
+"""Consistent inference and optimal allocation: vectors, dense least squares, statistics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from histograms import histogram_of
+from statistics_tools import coverage_fits, is_unbiased, variance_fits
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms import allocation
+from ldpsql.mechanisms.allocation import Allocation, Energies, range_workload
+from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.mechanisms.groups import GroupTable, all_levels, evenly
+from ldpsql.mechanisms.oracle import Support
+from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
+from ldpsql.trees.hierarchy import Tree, balanced
+
+CONSISTENT = {"inference": "consistent"}
+
+
+class IdealOracles(OracleTable):
+    """OLH with an ideal hash, as the specification's numbers assume."""
+
+    def support(self, group: int) -> Support:
+        if self.kind(group) == "grr":
+            return super().support(group)
+        values = math.floor(float(self.epsilon.odds) + 1.5)
+        p = float(self.epsilon.odds) / (float(self.epsilon.odds) + values - 1)
+        return Support(p, 1 / values, p / values, 1 / values**2)
+
+
+# -- details -----------------------------------------------------------------------------------
+
+
+def test_energies_of_single_intervals() -> None:
+    """Specification h4mda, vector V1."""
+    tree = Tree(4, (2, 2))
+    assert AxisDetails.of(tree, ((1, 3),)).energies == pytest.approx([1, 0, 1])
+    assert AxisDetails.of(tree, ((0, 1),)).energies == pytest.approx([0.25, 0.25, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("size", "fanouts", "energies"),
+    [
+        (8, (2, 2, 2), [1.875, 0.486111, 0.527778, 0.444444]),
+        (64, (4, 4, 4), [11.171875, 6.169471, 3.447115, 1.211538]),
+        (125, (5, 5, 5), [21.336, 13.50273, 5.926349, 1.568254]),
+        (256, (16, 16), [43.167969, 37.684901, 5.14713]),
+    ],
+)
+def test_energies_of_all_ranges(size: int, fanouts: tuple[int, ...], energies: list[float]) -> None:
+    """Specification h4mda, vector V3."""
+    assert average_range_energies(Tree(size, fanouts)) == pytest.approx(energies, abs=1e-6)
+
+
+def test_details_are_orthogonal_projections_that_sum_to_the_indicator() -> None:
+    """Summed over all levels, the details give each leaf its indicator back."""
+    tree = balanced(23, 3)
+    axis = AxisDetails.of(tree, ((2, 9), (17, 20)))
+    leaves = axis.sums(len(tree.counts) - 1)
+    indicator = np.zeros(23)
+    indicator[2:9] = indicator[17:20] = 1
+    assert leaves.sum(axis=0) == pytest.approx(indicator)
+    assert axis.energies.sum() == pytest.approx(10)
+
+
+# -- least squares -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GivenFrequencies:
+    """Node frequencies and group sizes as written down."""
+
+    sizes: list[float]
+    values: list[np.ndarray]
+
+    @property
+    def people(self) -> float:
+        return 1.0
+
+    def total(self, weight: Any) -> float:
+        return 1.0
+
+    def size(self, group: int) -> float:
+        return self.sizes[group]
+
+    def mean(self, group: int, pair: Any) -> float:
+        return 1.0
+
+    def doubt(self, group: int) -> float:
+        return 0.0
+
+    def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
+        return self.values[group][nodes]
+
+
+def test_cells_of_the_specification() -> None:
+    """Vector V2 with V1 as variance: two levels of two, OLH at epsilon 1."""
+    domain = RecordDomain(("x",), (4,), (), (), ())
+    design = mechanism("hio").design(domain, Epsilon.parse("1"), {"fanout": 2, **CONSISTENT})
+    assert isinstance(design, ConsistentDesign)
+    design.__dict__["oracles"] = IdealOracles("olh", design.epsilon, design.table.sizes)
+    given = GivenFrequencies([300, 500], [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])])
+    cells = [design.plan(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
+    answer = ConsistentEstimator(design, given).answer(cells)
+    assert answer.values == pytest.approx(
+        [0.48638366, 0.18638366, 0.16361634, 0.16361634], abs=1e-8
+    )
+
+
+@pytest.mark.parametrize("name", ["hio", "ehio", "ahio"])
+def test_equal_to_dense_least_squares(name: str) -> None:
+    """Random frequencies: the cells are those of weighted least squares with a known total."""
+    bounds = () if name == "hio" else ((0.0, 1.0),)
+    domain = RecordDomain(("x", "y"), (4, 6), ("y",) * len(bounds), bounds, (1,) * len(bounds))
+    options = {"fanout": 3, "oracle": "grr", **CONSISTENT}
+    design = mechanism(name).design(domain, Epsilon.parse("1"), options)
+    assert isinstance(design, ConsistentDesign)
+    random = np.random.default_rng(2)
+    table = design.table
+    sizes = [float(s) for s in random.integers(50, 200, len(table.groups))]
+    values = [random.random(size) for size in table.sizes]
+    signs = 2 if bounds else 1
+    records = [(x, y, s) for s in range(signs) for x in range(4) for y in range(6)]
+    rows, noisy, precision = [], [], []
+    for number, group in enumerate(table.groups):
+        variance = design.oracles.support(number).contrast_variance(table.sizes[number])
+        codes = np.array(records, dtype=np.int64)[:, : 2 + len(bounds)]
+        node = table.node(np.full(len(records), number), codes)
+        for k in range(table.sizes[number]):
+            rows.append((node == k).astype(float))
+            noisy.append(values[number][k])
+            precision.append(sizes[number] / variance)
+        del group
+    matrix, weight = np.array(rows), np.diag(precision)
+    normal = matrix.T @ weight @ matrix
+    ones = np.ones((len(records), 1))
+    system = np.block([[normal, ones], [ones.T, np.zeros((1, 1))]])
+    right = np.append(matrix.T @ weight @ np.array(noisy), 1.0)
+    cells = np.linalg.lstsq(system, right, rcond=None)[0][:-1]
+    box = Box((((1, 3),), ((2, 6),)))
+    inside = np.array([1 <= x < 3 and 2 <= y < 6 for x, y, _ in records])
+    query, expected = LinearQuery.count(box), cells[inside].sum()
+    estimator = ConsistentEstimator(design, GivenFrequencies(sizes, values))
+    found = estimator.answer([design.plan(query)])
+    assert found.values[0] == pytest.approx(expected, abs=1e-9)
+    if bounds:
+        upper = np.array([s == 1 for *_, s in records])
+        found = estimator.answer([design.plan(LinearQuery.sum(0, box))])
+        assert found.values[0] == pytest.approx(cells[inside & upper].sum(), abs=1e-9)
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+PEOPLE, RUNS = 3_000, 300
+SIGNED = RecordDomain(("x", "y"), (9, 4), ("x",), ((0.0, 8.0),), (0,))
+OPTIONS = {"fanout": 3, "oracle": "auto", "allocation": "optimal", **CONSISTENT}
+
+
+@pytest.fixture(scope="module", params=["ehio", "ahio", "hgrr"])
+def simulated(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(values, covariances, truths) of a box, its halves and a SUM over many surveys."""
+    options = {k: v for k, v in OPTIONS.items() if request.param != "hgrr" or k != "oracle"}
+    design = mechanism(request.param).design(SIGNED, Epsilon.parse("1.5"), options)
+    boxes = [Box((((1, 7),), ((1, 3),))), Box((((1, 4),), ((1, 3),))), Box((((4, 7),), ((1, 3),)))]
+    asked = [LinearQuery.count(box) for box in boxes] + [LinearQuery.sum(0, boxes[0])]
+    planned = [design.plan(query) for query in asked]
+    random = np.random.default_rng(5)
+    x = np.minimum(random.geometric(0.3, PEOPLE) - 1, 8)
+    y = (x + random.integers(0, 3, PEOPLE)) % 4
+    values, covariances = [], []
+    for seed in range(RUNS):
+        signs = np.random.default_rng([seed, 1]).random(PEOPLE) < x / 8
+        codes = np.stack([x, y, signs.astype(np.int64)], axis=1)
+        answer = design.estimator(
+            histogram_of(design.randomize(codes, SeededEntropy(seed)))
+        ).answer(planned)
+        values.append(answer.values)
+        covariances.append(answer.covariance)
+    inside = (y >= 1) & (y < 3)
+    truths = [
+        inside & (x >= 1) & (x < 7),
+        inside & (x >= 1) & (x < 4),
+        inside & (x >= 4) & (x < 7),
+    ]
+    exact = np.array([*(t.sum() for t in truths), x[truths[0]].sum()], dtype=float)
+    return np.array(values), np.array(covariances), exact
+
+
+def test_answers_agree_with_themselves(simulated: Any) -> None:
+    """Children add up to their parent in every single run."""
+    values, _, _ = simulated
+    assert values[:, 0] == pytest.approx(values[:, 1] + values[:, 2], abs=1e-6)
+
+
+def test_unbiased_with_honest_errors(simulated: Any) -> None:
+    """Mean, spread and coverage of COUNT and SUM."""
+    values, covariances, exact = simulated
+    for column, truth in enumerate(exact):
+        variances = covariances[:, column, column]
+        assert is_unbiased(values[:, column], truth)
+        assert variance_fits(values[:, column], variances.mean())
+        inside = np.abs(values[:, column] - truth) <= 1.96 * np.sqrt(variances)
+        assert coverage_fits(int(inside.sum()), RUNS)
+
+
+def test_far_better_than_direct_answers() -> None:
+    """Half boxes of 64 x 64 at epsilon 1: at most a sixth of direct HIO's variance.
+
+    The allocation is made for all ranges over one or two dimensions, not for these boxes.
+    """
+    domain = RecordDomain(("x", "y"), (64, 64), (), (), ())
+    options = {"fanout": 4, "oracle": "auto"}
+    best = {**options, **CONSISTENT, "allocation": "optimal"}
+    starts = np.random.default_rng(1).integers(0, 33, (30, 2)).tolist()
+    queries = [LinearQuery.count(Box((((a, a + 32),), ((b, b + 32),)))) for a, b in starts]
+    found = []
+    for chosen in (best, {"fanout": 4}):
+        design = mechanism("hio").design(domain, Epsilon.parse("1"), chosen)
+        found.append(design.variance([design.plan(q) for q in queries], 100_000).mean())
+    assert found[0] < found[1] / 6
+
+
+# -- allocation ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fanouts", "width", "epsilon", "predicates", "best", "uniform"),
+    [
+        ((5, 5, 5), 19, "2", 1, 5.483475, 26.165),
+        ((5, 5, 5), 19, "2", 2, 44.597048, 93.612),
+        ((5, 5, 5), 19, "1", 2, 226.17479, 475.739),
+        ((5, 5), 4, "1", 2, 39.131682, 101.658),
+    ],
+)
+def test_optimal_allocations_of_the_specification(
+    monkeypatch: pytest.MonkeyPatch,
+    fanouts: tuple[int, ...],
+    width: int,
+    epsilon: str,
+    predicates: int,
+    best: float,
+    uniform: float,
+) -> None:
+    """Vector V4: windows over one or both of two trees."""
+    monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
+    tree = Tree(math.prod(fanouts), fanouts)
+    table = GroupTable((tree, tree), evenly((v, None, 0) for v in all_levels((tree, tree))[1:]))
+    windows = [
+        AxisDetails.of(tree, ((start, start + width),)).energies
+        for start in range(tree.size - width + 1)
+    ]
+    window, free = np.mean(windows, axis=0), np.eye(len(fanouts) + 1)[0] * tree.size
+    energies = product_energies([window, window if predicates == 2 else free])
+    oracles = IdealOracles("auto", Epsilon.parse(epsilon), table.sizes)
+    found = Allocation(table, oracles, Energies(energies, ()))
+    assert found.objective(found.optimal()) == pytest.approx(best, rel=1e-4)
+    assert found.objective(np.full(len(table.groups), 1 / len(table.groups))) == pytest.approx(
+        uniform, rel=1e-4
+    )
+
+
+def test_the_optimum_beats_its_neighbours() -> None:
+    """Shifting users between any two groups never helps (signed frame)."""
+    trees = (balanced(9, 3), balanced(4, 3))
+    design = mechanism("ehio").design(SIGNED, Epsilon.parse("1"), {"fanout": 3})
+    found = Allocation(design.table, design.oracles, range_workload(SIGNED, trees))
+    shares = found.optimal()
+    least = found.objective(shares)
+    random = np.random.default_rng(3)
+    for _ in range(50):
+        moved = shares * np.exp(0.2 * random.normal(size=len(shares)))
+        assert found.objective(moved / moved.sum()) > least * (1 - 2e-2)
+
+
+def test_an_optimal_allocation_needs_consistent_inference() -> None:
+    """It is optimal for nothing else."""
+    with pytest.raises(SurveyError, match="needs inference"):
+        mechanism("hio").design(SIGNED_FREE, Epsilon.parse("1"), {"allocation": "optimal"})
+
+
+SIGNED_FREE = RecordDomain(("x",), (9,), (), (), ())
+
+
+def test_too_large_a_decode_is_refused() -> None:
+    """Consistent inference touches every node."""
+    domain = RecordDomain(("x", "y"), (512, 512), (), (), ())
+    with pytest.raises(SurveyError, match="decodes every node"):
+        mechanism("hio").design(domain, Epsilon.parse("1"), CONSISTENT)
