@@ -1,0 +1,16 @@
+"""The examples in docstrings are run."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["boxes", "privacy", "trees.hierarchy"])
+def test_examples_hold(name: str) -> None:
+    """At least one example in each, none of them wrong."""
+    found = doctest.testmod(import_module(f"ldpsql.{name}"))
+    assert found.attempted > 0
+    assert found.failed == 0
