@@ -99,18 +99,23 @@ class ExactNodes(ExactDesign):
     def estimator(self, histogram: Histogram) -> Noiseless:
         inner = self._inner
         frequencies = ExactFrequencies(inner, self.people, histogram)
-        return Noiseless(LevelEstimator(inner.oracles, frequencies))
+        return Noiseless(LevelEstimator(inner.oracles, frequencies), histogram.people)
 
 
 @dataclass(frozen=True)
 class Noiseless:
-    """An estimator's values without its covariance."""
+    """An estimator's values without its covariance; without people every sum is 0."""
 
     inner: LevelEstimator
+    people: int
 
     def answer(self, queries: Sequence[CellQuery]) -> Estimates:
+        if not self.people:
+            return Estimates.exact([0.0] * len(queries))
         values = self.inner.answer(queries).values
-        return Estimates.exact(list(np.nan_to_num(values)))
+        if np.isnan(values).any():
+            raise AssertionError("people answered, and yet a sum is unknown")
+        return Estimates.exact(list(values))
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,7 @@ class ExactFrequencies:
     design: LevelDesign
     raw: People
     histogram: Histogram
+    _counted: dict[tuple[int, Any], np.ndarray] = field(default_factory=dict)
 
     @property
     def people(self) -> float:
@@ -142,6 +148,12 @@ class ExactFrequencies:
         return self.histogram.load(0)
 
     def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
+        if (group, pair) not in self._counted:
+            self._counted[group, pair] = self._count(group, pair) / max(self.people, 1.0)
+        return self._counted[group, pair][nodes]
+
+    def _count(self, group: int, pair: Any) -> np.ndarray:
+        """Sum of the pair over the people at every node of a group."""
         rows = self._rows
         persons = rows.columns[0]
         moment = rows.moment(*pair)
@@ -157,7 +169,7 @@ class ExactFrequencies:
                 fraction = self.raw.fractions[persons, sign]
                 share = fraction if bit else 1.0 - fraction
             counted += np.bincount(node, moment * share, minlength=size)
-        return counted[nodes] / max(self.people, 1.0)
+        return counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,15 @@
-"""Code sets and boxes, against Python's sets."""
+"""Code sets against Python's sets, and boxes against the records that lie in them."""
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpsql.boxes import (
+    NOTHING,
     Box,
     CodeSet,
     LinearQuery,
@@ -21,58 +22,140 @@ from ldpsql.boxes import (
 )
 
 SIZE = 12
+SIZES = (4, 3, 2)
+RECORDS = set(product(*(range(size) for size in SIZES)))
+
 members = st.sets(st.integers(0, SIZE - 1))
 
 
-def expanded(chosen: CodeSet) -> set[int]:
-    return {code for low, high in chosen for code in range(low, high)}
+def held(chosen: CodeSet) -> set[int]:
+    """The codes of a code set; none may be held twice."""
+    found = [code for low, high in chosen for code in range(low, high)]
+    assert len(found) == len(set(found))
+    return set(found)
 
 
-@settings(max_examples=200, deadline=None)
+def is_canonical(chosen: CodeSet) -> bool:
+    """Sorted, disjoint, not touching, no empty interval."""
+    ends = [end for interval in chosen for end in interval]
+    return all(left < right for left, right in pairwise(ends))
+
+
+# -- code sets -----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(-3, SIZE), st.integers(-3, SIZE))))
+def test_code_sets_are_unions_in_canonical_form(intervals: list[tuple[int, int]]) -> None:
+    """In any order, overlapping, touching, or empty."""
+    chosen = code_set(intervals)
+    assert is_canonical(chosen)
+    assert held(chosen) == {code for low, high in intervals for code in range(low, high)}
+
+
+@given(members)
+def test_single_codes_make_a_code_set(chosen: set[int]) -> None:
+    """Equal sets have equal code sets, whatever the order and however often a code is named."""
+    assert held(codes(chosen)) == chosen
+    assert is_canonical(codes(chosen))
+    assert codes([*sorted(chosen, reverse=True), *chosen]) == codes(chosen)
+    assert cardinality(codes(chosen)) == len(chosen)
+
+
 @given(members, members)
-def test_code_sets_behave_like_sets(left: set[int], right: set[int]) -> None:
-    """Union, intersection, complement and size; intervals are sorted and do not touch."""
-    a, b = codes(left), codes(right)
-    assert expanded(intersect(a, b)) == left & right
-    assert expanded(complement(a, SIZE)) == set(range(SIZE)) - left
-    assert cardinality(a) == len(left)
-    union = code_set([*a, *b])
-    assert expanded(union) == left | right
-    assert all(first[1] < second[0] for first, second in itertools.pairwise(union))
+def test_intersections_are_those_of_sets(left: set[int], right: set[int]) -> None:
+    """In canonical form."""
+    assert intersect(codes(left), codes(right)) == codes(left & right)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.tuples(members, members), st.tuples(members, members))
-def test_boxes_behave_like_sets_of_records(
-    left: tuple[set[int], set[int]], right: tuple[set[int], set[int]]
-) -> None:
-    """Intersection, and a difference in disjoint pieces."""
-
-    def records(box: Box) -> list[tuple[int, int]]:
-        xs, ys = (expanded(side or ()) for side in box.sides)
-        return [(x, y) for x in xs for y in ys]
-
-    a = Box((codes(left[0]), codes(left[1])))
-    b = Box((codes(right[0]), codes(right[1])))
-    assert set(records(a & b)) == set(records(a)) & set(records(b))
-    rest = [record for piece in a - b for record in records(piece)]
-    assert len(rest) == len(set(rest))
-    assert set(rest) == set(records(a)) - set(records(b))
+@given(members)
+def test_complements_are_those_of_sets(chosen: set[int]) -> None:
+    """Within 0 .. SIZE - 1; twice gives the set back."""
+    assert complement(codes(chosen), SIZE) == codes(set(range(SIZE)) - chosen)
+    assert complement(complement(codes(chosen), SIZE), SIZE) == codes(chosen)
 
 
-def test_whole_and_free_sides() -> None:
-    """A full side and a free one are the same thing, written in two ways."""
-    whole = Box.whole(2)
-    assert whole.is_whole
-    assert whole.explicit((3, 4)).normal((3, 4)) == whole
-    assert Box((((0, 2),), ())).is_empty
+# -- boxes ---------------------------------------------------------------------------------------
+
+
+def sides(size: int) -> st.SearchStrategy[CodeSet]:
+    """A side with any of `size` codes, none and all of them included."""
+    return st.sets(st.integers(0, size - 1)).map(codes)
+
+
+free_or_not = st.tuples(*(st.none() | sides(size) for size in SIZES)).map(Box)
+
+
+def records(box: Box) -> set[tuple[int, ...]]:
+    """The records inside."""
+    allowed = [
+        range(size) if side is None else held(side)
+        for side, size in zip(box.sides, SIZES, strict=True)
+    ]
+    return set(product(*allowed))
+
+
+@given(free_or_not, free_or_not)
+def test_intersections_hold_what_both_boxes_hold(left: Box, right: Box) -> None:
+    """Free sides take the other's."""
+    assert records(left & right) == records(left) & records(right)
+
+
+@settings(max_examples=400)
+@given(free_or_not, free_or_not)
+def test_differences_hold_the_rest_in_disjoint_boxes(left: Box, right: Box) -> None:
+    """Every record of the first that is not in the second, once; no box is empty."""
+    pieces = left.explicit(SIZES) - right.normal(SIZES)
+    found = [record for piece in pieces for record in records(piece)]
+    assert len(found) == len(set(found))
+    assert set(found) == records(left) - records(right)
+    assert not any(piece.is_empty for piece in pieces)
+
+
+def test_a_free_side_minus_a_constrained_one_is_refused() -> None:
+    """The size of the dimension is not known to the box."""
     with pytest.raises(ValueError, match="explicit"):
-        whole - Box((((0, 1),), None))
+        Box((None,)) - Box((((0, 1),),))
 
 
-def test_a_query_sums_one_thing() -> None:
-    """A private measure or a public column, never both."""
+@given(free_or_not)
+def test_free_sides_can_be_written_out_and_left_out(box: Box) -> None:
+    """Both forms hold the same records, and each is a fixed point."""
+    explicit, normal = box.explicit(SIZES), box.normal(SIZES)
+    assert records(explicit) == records(normal) == records(box)
+    assert None not in explicit.sides
+    assert explicit.normal(SIZES) == normal == normal.normal(SIZES)
+    assert normal.explicit(SIZES) == explicit
+
+
+@given(free_or_not)
+def test_empty_and_whole_boxes_are_known(box: Box) -> None:
+    """By their sides."""
+    assert box.is_empty == (not records(box))
+    assert box.normal(SIZES).is_whole == (records(box) == RECORDS)
+
+
+def test_boxes_of_no_dimension() -> None:
+    """A survey of measures only: one record, which every box holds."""
+    assert Box.whole(0).is_whole
+    assert not Box.whole(0).is_empty
+    assert (Box(()) & Box(())) == Box(())
+    assert Box(()) - Box(()) == []
+
+
+# -- linear queries ------------------------------------------------------------------------------
+
+
+def test_queries_take_every_box_once() -> None:
+    """COUNT and SUM over disjoint boxes; over no box they are 0."""
+    left, right = Box((((0, 1),),)), Box((((2, 3),),))
+    assert LinearQuery.count(left, right).terms == ((1.0, left), (1.0, right))
+    assert LinearQuery.count().terms == ()
+    assert LinearQuery.sum(1, left) == LinearQuery(((1.0, left),), measure=1)
+
+
+def test_a_query_sums_a_measure_or_a_column() -> None:
+    """Not both; and a weight is a value or a presence."""
     with pytest.raises(ValueError, match="not both"):
-        LinearQuery((), measure=0, weight=Weight("pay"))
-    with pytest.raises(ValueError, match="kind of weight"):
-        Weight("pay", "log")
+        LinearQuery(((1.0, Box((NOTHING,))),), measure=0, weight=Weight("price"))
+    with pytest.raises(ValueError, match="unknown kind"):
+        Weight("price", "square")

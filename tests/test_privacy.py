@@ -1,8 +1,9 @@
-"""Epsilon as an exact decimal, its rational odds, guarantees, composition."""
+"""Epsilon as an exact decimal, guarantees, and composition."""
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
+import math
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -10,26 +11,67 @@ import pytest
 from ldpsql.errors import SurveyError
 from ldpsql.privacy import Epsilon, Guarantee, compose
 
-
-@pytest.mark.parametrize("text", ["0.001", "0.1", "1", "2.5", "20"])
-def test_odds_lie_just_below_the_exponential(text: str) -> None:
-    """A lower bound, by 80 digits of the series, and closer than 1e-50."""
-    value, term, total = Fraction(Decimal(text)), Fraction(1), Fraction(1)
-    for k in range(1, 250):
-        term *= value / k
-        total += term
-    odds = Epsilon.parse(text).odds
-    assert odds < total
-    assert total - odds < total / 10**50
+ONE = Epsilon.parse("1")
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "-1", "0.0009", "20.01", "nan", "inf", "much", "1." + "0" * 30]
+    ("given", "value"),
+    [
+        ("0.1", "0.1"),
+        (0.1, "0.1"),
+        (2, "2"),
+        ("2.50", "2.5"),
+        ("1e-3", "0.001"),
+        (Decimal("20.0"), "20"),
+    ],
 )
-def test_what_is_no_budget_is_refused(text: str) -> None:
-    """Outside the range, no number, or more digits than anybody means."""
+def test_an_epsilon_is_the_decimal_that_was_written(given: object, value: str) -> None:
+    """A float by its shortest decimal; text without trailing zeros or exponents."""
+    epsilon = Epsilon.parse(given)
+    assert epsilon.value == Decimal(value)
+    assert str(epsilon) == value
+    assert float(epsilon) == float(value)
+    assert epsilon == Epsilon.parse(value)
+
+
+@pytest.mark.parametrize(
+    "given", ["0", "-1", "0.0009999", "20.0001", "nan", "sNaN", "inf", "-inf", 1e308, math.nan]
+)
+def test_an_epsilon_outside_its_range_is_refused(given: object) -> None:
+    """Zero says nothing, twenty hides nothing."""
+    with pytest.raises(SurveyError, match=r"between 0\.001 and 20"):
+        Epsilon.parse(given)
+
+
+def test_more_digits_than_anybody_means_are_refused() -> None:
+    """A survey's fingerprint would differ by what nobody can see."""
     with pytest.raises(SurveyError):
-        Epsilon.parse(text)
+        Epsilon.parse("1." + "0" * 30)
+
+
+@pytest.mark.parametrize("given", ["", "two", "1,5", "1/2", True, None])
+def test_what_is_no_number_is_refused(given: object) -> None:
+    """By name, on one line."""
+    with pytest.raises(SurveyError, match="must be a number"):
+        Epsilon.parse(given)
+
+
+@pytest.mark.parametrize("given", ["0.001", "0.1", "0.69314718", "1", "2.5", "7", "19.999", "20"])
+def test_odds_lie_just_below_the_exponential(given: str) -> None:
+    """Never above, so no threshold made from them gives too much away."""
+    epsilon = Epsilon.parse(given)
+    exact = Fraction(Context(prec=120).exp(epsilon.value))
+    assert epsilon.odds < exact
+    assert exact - epsilon.odds < exact / 10**50
+
+
+def test_budgets_add_up_exactly() -> None:
+    """0.1 + 0.2 is 0.3, which floats would miss; ten times 0.1 is 1; nothing is 0."""
+    tenth = Epsilon.parse("0.1")
+    assert compose([tenth, Epsilon.parse("0.2")]) == Decimal("0.3")
+    assert compose([tenth] * 10) == Decimal(1)
+    assert compose([]) == 0
+    assert compose(iter([ONE, Epsilon.parse("20")])) == Decimal(21)
 
 
 def test_decimals_are_exact_in_any_context() -> None:
@@ -39,14 +81,21 @@ def test_decimals_are_exact_in_any_context() -> None:
         context.prec = 3
         assert compose(budgets) == Decimal("1.5345")
         assert str(budgets[2]) == "1.2345"
-    assert str(Epsilon.parse("2.0")) == str(Epsilon.parse(2)) == "2"
 
 
-def test_a_guarantee_says_what_it_promises() -> None:
-    """An epsilon belongs to a promise, and only to a promise."""
-    two = Epsilon.parse("2")
-    assert str(Guarantee("local", two, "everything")) == "2-LDP"
+def test_a_guarantee_names_what_it_promises() -> None:
+    """Epsilon without trailing zeros, delta only where there is one."""
+    assert str(Guarantee("local", Epsilon.parse("2.0"), "all")) == "2-LDP"
+    small = Guarantee("local", ONE, "all", delta=Fraction(1, 10**6))
+    assert str(small) == "1-LDP, delta 1e-06"
     assert str(Guarantee("none", None, "nothing")) == "not differentially private"
-    for kind, epsilon in (("local", None), ("none", two), ("central", two)):
-        with pytest.raises(SurveyError):
-            Guarantee(kind, epsilon, "?")
+
+
+def test_a_guarantee_has_an_epsilon_exactly_when_it_promises_something() -> None:
+    """A promise without a number, and a number without a promise, are refused."""
+    with pytest.raises(SurveyError, match="exactly when"):
+        Guarantee("local", None, "all")
+    with pytest.raises(SurveyError, match="exactly when"):
+        Guarantee("none", ONE, "nothing")
+    with pytest.raises(SurveyError, match="unknown kind"):
+        Guarantee("central", ONE, "all")

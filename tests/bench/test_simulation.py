@@ -1,0 +1,74 @@
+"""A whole survey in memory: randomized, ingested, ready to be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ldpsql.bench import simulate
+from ldpsql.errors import RecordError
+from ldpsql.survey import Survey
+
+SURVEY = Survey.from_toml("""
+[survey]
+table = "app"
+epsilon = "2"
+mechanism = "hgrr"
+[dimension.age]
+type = "int"
+domain = [0, 9]
+[measure.pay]
+bounds = [0, 10]
+""")
+TABLE = pa.table(
+    {"age": [n % 10 for n in range(3_000)], "pay": [float(n % 7) for n in range(3_000)]}
+)
+SQL = "SELECT COUNT(*), SUM(pay), STDERR(COUNT(*)) FROM app WHERE age < 4"
+
+
+def answers(**options: Any) -> tuple[Any, ...]:
+    """COUNT, SUM and a standard error."""
+    with simulate(SURVEY, TABLE, **options) as connection:
+        (row,) = connection.execute(SQL).fetchall()
+    return row
+
+
+def test_the_same_seed_gives_the_same_answers() -> None:
+    """To the last bit; without a seed it is 0."""
+    assert answers(seed=5) == answers(seed=5)
+    assert answers() == answers(seed=0)
+
+
+def test_another_seed_gives_other_answers() -> None:
+    """Ten seeds, ten answers."""
+    assert len({answers(seed=seed) for seed in range(10)}) == 10
+
+
+def test_answers_are_estimates_of_the_table() -> None:
+    """Within six standard errors of 1,200."""
+    count, _, stderr = answers(seed=1)
+    assert 0.0 < abs(count - 1_200) < 6.0 * stderr
+
+
+def test_every_person_is_a_report() -> None:
+    """COUNT(*) without a question is exact."""
+    with simulate(SURVEY, TABLE) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM app").fetchall() == [(3_000.0,)]
+
+
+def test_the_confidence_is_that_of_the_intervals() -> None:
+    """50 % intervals lie inside 99 % ones."""
+    widths = []
+    for confidence in (0.5, 0.99):
+        with simulate(SURVEY, TABLE, confidence=confidence) as connection:
+            bars = connection.execute(SQL).result.intervals[0]
+        widths.append(float(bars.high[0] - bars.low[0]))
+    assert widths[1] / widths[0] == pytest.approx(2.5758 / 0.6745, rel=1e-3)
+
+
+def test_a_record_that_does_not_fit_stops_it() -> None:
+    """Nobody is left out silently."""
+    with pytest.raises(RecordError):
+        simulate(SURVEY, pa.table({"age": [3, None], "pay": [1.0, 2.0]}))

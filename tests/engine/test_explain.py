@@ -1,0 +1,152 @@
+"""EXPLAIN: what will be asked of which reports, in the words of the schema."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from ldpsql.boxes import Box
+from ldpsql.engine.explain import Trace, describe_box, describe_target, explain, explain_verbose
+from ldpsql.engine.plan import Target
+from ldpsql.engine.rewrite import PASSES
+from ldpsql.engine.rewrite.boxes import boxes
+from ldpsql.parser import parse
+from ldpsql.survey import Survey
+
+SURVEY = Survey.from_toml("""
+[survey]
+table = "app"
+epsilon = "2.0"
+mechanism = "hgrr"
+[dimension.age]
+type = "int"
+domain = [1, 60]
+[dimension.state]
+type = "category"
+values = ["CA", "NY", "WA"]
+nulls = "value"
+[measure.pay]
+bounds = [0, 100]
+[public.shop]
+type = "text"
+[public.price]
+type = "float"
+nulls = "value"
+""")
+
+
+def trace(sql: str) -> Trace:
+    """The plan after every pass."""
+    statement = parse(sql, None, lambda _: SURVEY)
+    (base,) = statement.bases
+    found = [("boxes", boxes(base, SURVEY, sql))]
+    for name, rewrite in PASSES:
+        found.append((name, rewrite(found[-1][1])))
+    return found
+
+
+def explained(sql: str, people: int = 1000) -> list[str]:
+    """The text for a number of reports in every slice."""
+    plan = trace(sql)[-1][1]
+    return explain(plan, [people] * len(plan.slices))
+
+
+def test_a_plan_names_survey_guarantee_reports_and_boxes() -> None:
+    """From top to bottom."""
+    lines = explained("SELECT SUM(pay) FROM app WHERE age BETWEEN 5 AND 9 AND shop = 'north'")
+    assert lines[:2] == ["survey app: hgrr, epsilon 2", "guarantee: 2-LDP"]
+    assert lines[2].startswith("reports: ")
+    assert "shop" in lines[2]
+    assert lines[2].endswith("(1000)")
+    assert lines[3] == "  box: age in {5..9}"
+    assert lines[4] == "  SUM(pay)"
+
+
+@pytest.mark.parametrize("people", [100, 40_000])
+def test_the_predicted_error_is_that_of_the_design(people: int) -> None:
+    """For as many reports as there are; four significant digits."""
+    sql = "SELECT AVG(pay) FROM app WHERE age < 20"
+    plan = trace(sql)[-1][1]
+    found = [
+        float(line.rpartition(" ")[2])
+        for line in explain(plan, [people])
+        if "predicted standard error" in line
+    ]
+    expected = np.sqrt(SURVEY.design.variance(plan.planned[0][0], people))
+    assert len(found) == 2
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_without_reports_nothing_is_predicted() -> None:
+    """An empty survey still has a plan."""
+    lines = explained("SELECT COUNT(*) FROM app WHERE age = 3", people=0)
+    assert "reports: all reports (0)" in lines
+    assert not any("predicted" in line for line in lines)
+
+
+def test_what_cannot_match_is_an_exact_zero() -> None:
+    """An empty range asks nobody."""
+    lines = explained("SELECT COUNT(*) FROM app WHERE age BETWEEN 9 AND 5")
+    assert lines[2:] == ["nothing can match: the answer is an exact 0"]
+    verbose = explain_verbose(trace("SELECT COUNT(*) FROM app WHERE age > 99"), [])
+    assert "  nothing can match" in verbose
+
+
+def test_groups_are_counted_and_the_first_is_shown() -> None:
+    """Public keys by name; private ones with how many there are."""
+    lines = explained("SELECT state, shop, COUNT(*) FROM app GROUP BY state, shop")
+    assert "grouped by public columns: shop" in lines
+    assert "private groups: 4 rows; the first is shown" in lines
+    assert sum(line.startswith("  group: ") for line in lines) == 1
+
+
+def test_a_long_list_of_boxes_is_cut() -> None:
+    """Twenty, and how many more."""
+    pairs = " OR ".join(
+        f"(age = {2 * n + 1} AND state = '{('CA', 'NY', 'WA')[n % 3]}')" for n in range(23)
+    )
+    plan = trace(f"SELECT COUNT(*) FROM app WHERE {pairs}")[0][1]
+    (piece,) = plan.slices
+    lines = explain_verbose([("boxes", plan), *trace("SELECT COUNT(*) FROM app")], [10])
+    assert len(piece.boxes) == 23
+    assert sum("box: " in line for line in lines[: lines.index("after boxes:", 1)]) == 20
+    assert "    ... 3 more boxes" in lines
+
+
+def test_verbose_shows_every_pass_and_ends_with_the_plan() -> None:
+    """In order."""
+    sql = "SELECT COUNT(*) FROM app WHERE age < 20 OR state = 'NY'"
+    found = trace(sql)
+    lines = explain_verbose(found, [1000])
+    headings = [line for line in lines if re.fullmatch(r"after \w+:", line)]
+    assert headings == ["after boxes:", *(f"after {name}:" for name, _ in PASSES)]
+    final = explain(found[-1][1], [1000])
+    assert lines[-len(final) :] == [f"  {line}" for line in final]
+
+
+def test_the_text_is_the_same_from_run_to_run() -> None:
+    """It depends on survey, question and number of reports only."""
+    sql = "SELECT state, AVG(pay) FROM app WHERE NOT (age < 20 AND shop = 'x') GROUP BY state"
+    assert explained(sql) == explained(sql)
+    assert explained(sql, 2000) != explained(sql)
+
+
+def test_boxes_and_targets_are_put_in_words() -> None:
+    """Codes as the values they stand for."""
+    assert describe_box(Box((((0, 1), (4, 9)), ((1, 2), (3, 4)))), SURVEY) == (
+        "age in {1, 5..9}, state in {NY, NULL}"
+    )
+    assert describe_box(Box.whole(2), SURVEY) == "everything"
+    many = tuple((2 * code, 2 * code + 1) for code in range(25))
+    assert describe_box(Box((many, None)), SURVEY).endswith("39, ...}")
+    plan = trace("SELECT COUNT(*), COUNT(state), SUM(pay), AVG(price) FROM app")[-1][1]
+    assert [describe_target(target, SURVEY) for target in plan.targets] == [
+        "COUNT(*)",
+        "COUNT(state)",
+        "SUM(pay)",
+        "SUM(price), public",
+        "COUNT(price), public",
+    ]
+    assert describe_target(Target(), SURVEY) == "COUNT(*)"
