@@ -332,7 +332,7 @@ def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest) -> Non
 
     @seed(double)
     @settings(
-        max_examples=QUESTIONS * 9 // 8,
+        max_examples=QUESTIONS * 6 // 5,
         deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow],

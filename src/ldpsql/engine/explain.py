@@ -34,8 +34,6 @@ def explain(plan: Plan, people: Sequence[int]) -> list[str]:
         lines += _slice(plan, piece, people[number])
         if piece.boxes:
             lines += _first_row(plan, number, people[number])
-    if not plan.slices:
-        lines.append("nothing can match: the answer is an exact 0")
     return lines
 
 
@@ -46,8 +44,6 @@ def explain_verbose(trace: Trace, people: Sequence[int]) -> list[str]:
         lines.append(f"after {name}:")
         for piece in plan.slices:
             lines += _indent(_slice_boxes(plan, piece))
-        if not plan.slices:
-            lines.append("  nothing can match")
     name, final = trace[-1]
     return [*lines, f"after {name}:", *_indent(explain(final, people))]
 
@@ -74,7 +70,7 @@ def _boxes(plan: Plan, piece: Slice) -> list[str]:
     lines = [f"box: {describe_box(box, plan.survey)}" for box in piece.boxes[:_SHOWN]]
     if len(piece.boxes) > _SHOWN:
         lines.append(f"... {len(piece.boxes) - _SHOWN} more boxes")
-    return lines or ["no box: nothing can match"]
+    return lines or ["no box: nothing can match, an exact 0"]
 
 
 def _first_row(plan: Plan, number: int, people: int) -> list[str]:

@@ -81,4 +81,4 @@ EXPLAIN SELECT COUNT(*) FROM app WHERE age BETWEEN 40 AND 21
 survey app: ehio, epsilon 2
 guarantee: 2-LDP
 reports: all reports (5000)
-  no box: nothing can match
+  no box: nothing can match, an exact 0
