@@ -29,7 +29,7 @@ class Estimates:
     covariance: Array
 
     def __post_init__(self) -> None:
-        k = self.values.shape[0]
+        k = self.values.size
         if self.values.shape != (k,) or self.covariance.shape != (k, k):
             raise ValueError(
                 f"values {self.values.shape} and covariance {self.covariance.shape} do not fit"
@@ -39,7 +39,9 @@ class Estimates:
         return len(self.values)
 
     def __add__(self, other: Estimates) -> Estimates:
-        """Sum of estimates from disjoint, hence independent, sets of people."""
+        """Sum of as many estimates from disjoint, hence independent, sets of people."""
+        if len(self) != len(other):
+            raise ValueError(f"{len(self)} and {len(other)} estimates cannot be added")
         return Estimates(self.values + other.values, self.covariance + other.covariance)
 
     @property

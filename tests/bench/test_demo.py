@@ -75,3 +75,12 @@ def test_shoppers_fit_the_survey() -> None:
     assert set(table["state"].to_pylist()) == set(demo.STATES)
     assert 0 <= min(table["purchase"].to_pylist()) <= max(table["purchase"].to_pylist()) <= 500
     assert table.equals(demo.shoppers(2_000, 5))
+
+
+def test_an_average_that_cannot_be_told_is_said_so() -> None:
+    """Few people: a NULL instead of a number, and no miss counted for it."""
+    lines: list[str] = []
+    missed = demo.run(lines.append, people=2_000)
+    text = "\n".join(lines)
+    assert "cannot be told (NULL)" in text
+    assert text.count("outside") == missed

@@ -70,9 +70,12 @@ class _Line:
 
     @property
     def is_inside(self) -> bool:
-        return self.low <= self.truth <= self.high
+        """Whether the interval holds the truth; where there is none, nothing was claimed."""
+        return np.isnan(self.value) or self.low <= self.truth <= self.high
 
     def __str__(self) -> str:
+        if np.isnan(self.value):
+            return f"   {self.label:<16} cannot be told (NULL)"
         half = (self.high - self.low) / 2
         inside = "inside" if self.is_inside else "outside"
         digits = 2 if half < 100 else 0
@@ -144,7 +147,7 @@ def _compare(connection: Connection, sql: str, truth: Sequence[tuple[object, ...
             lines.append(
                 _Line(
                     label,
-                    float(row[index]),
+                    np.nan if row[index] is None else float(row[index]),
                     float(bars.low[number]),
                     float(bars.high[number]),
                     float(found),  # type: ignore[arg-type]

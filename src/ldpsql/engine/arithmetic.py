@@ -149,8 +149,10 @@ class Smooth:
 
     def interval(self, sums: Sums, level: float) -> Interval:
         """Delta method."""
-        safe = np.where(np.isfinite(self.gradient), self.gradient, 0.0)
-        stderr = np.where(np.isnan(self.values), np.nan, np.sqrt(sums.spread(safe)))
+        finite = np.isfinite(self.gradient)
+        spread = np.sqrt(sums.spread(np.where(finite, self.gradient, 0.0)))
+        unknown = np.isnan(self.values) | ~finite.all(axis=1)
+        stderr = np.where(unknown, np.nan, spread)
         return _normal(self.values, stderr, level)
 
 
@@ -166,7 +168,8 @@ def form_of(expression: Expression, leaf: Leaf, sums: Sums) -> Form:
         return Affine(expression.value, np.zeros(sums.values.shape[1]))
     left = form_of(expression.left, leaf, sums)
     right = form_of(expression.right, leaf, sums)
-    return _OPERATIONS[expression.op](left, right, sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _OPERATIONS[expression.op](left, right, sums)
 
 
 def _add(left: Form, right: Form, sums: Sums) -> Form:
