@@ -43,6 +43,7 @@ class DuckDBStore:
         self._sandbox = Sandbox()
         self._writing = threading.Lock()
         self._parsed: dict[str, Survey] = {}
+        self._named: dict[str, Survey] = {}
         self._heads: OrderedDict[tuple[str, int, Selection], Head] = OrderedDict()
 
     @classmethod
@@ -87,13 +88,18 @@ class DuckDBStore:
             return self._surveys(cursor)
 
     def survey(self, table: str) -> Survey:
-        """One survey; QueryError if there is none of that name, listing those there are."""
+        """One survey; QueryError if there is none of that name, listing those there are.
+
+        A store never changes what a name stands for, so a name is looked up once.
+        """
+        key = survey_key(table)
+        if key in self._named:
+            return self._named[key]
         with self._reading() as cursor:
-            row = cursor.execute(
-                f"SELECT json FROM surveys WHERE name = {text(survey_key(table))}"
-            ).fetchone()
+            row = cursor.execute(f"SELECT json FROM surveys WHERE name = {text(key)}").fetchone()
             if row is not None:
-                return self._parse(row[0])
+                self._named[key] = self._parse(row[0])
+                return self._named[key]
             known = ", ".join(survey.table for survey in self._surveys(cursor)) or "none yet"
         raise QueryError(f"there is no survey {table!r}", hint=f"the store has: {known}")
 
