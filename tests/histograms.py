@@ -23,7 +23,16 @@ def histogram_of(reports: Reports) -> Histogram:
         distinct, counts = np.unique(rows, axis=1, return_counts=True)
         return Rows(tuple(distinct), counts.astype(np.int64))
 
-    return Histogram(np.bincount(selector, minlength=form.selectors), load)
+    def load_all() -> Rows:
+        parts = [load(wanted) for wanted in range(form.selectors)]
+        owners = np.repeat(np.arange(form.selectors), [len(part.counts) for part in parts])
+        columns = zip(*(part.columns for part in parts), strict=True)
+        return Rows(
+            (owners, *(np.concatenate(column) for column in columns)),
+            np.concatenate([part.counts for part in parts]),
+        )
+
+    return Histogram(np.bincount(selector, minlength=form.selectors), load, load_all)
 
 
 def _bits(words: list[np.ndarray], people: int) -> Rows:

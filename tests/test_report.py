@@ -141,10 +141,10 @@ def test_a_moment_that_was_not_counted_is_an_error(left: Weight, right: Weight |
 def test_a_histogram_knows_its_people_and_totals() -> None:
     """Without loading a row."""
 
-    def load(selector: int) -> Rows:
+    def load(*selector: int) -> Rows:
         raise AssertionError("nothing should be loaded")
 
-    histogram = Histogram(np.array([3, 0, 5]), load, {(PRICE, None): 12.5})
+    histogram = Histogram(np.array([3, 0, 5]), load, load, {(PRICE, None): 12.5})
     assert histogram.people == 8
     assert histogram.total(None) == 8.0
     assert histogram.total(PRICE) == 12.5

@@ -144,12 +144,15 @@ class Histogram:
     """Counts of equal reports, read one selector at a time.
 
     sizes: reports per selector, shape (selectors,).
-    totals: sum over all people of each moment (see `Rows.moments`).
     load: the rows of one selector; called at most once per selector by an estimator.
+    load_all: the rows of all selectors, the selector being their first column; called at most
+    once by an estimator.
+    totals: sum over all people of each moment (see `Rows.moments`).
     """
 
     sizes: Integers
     load: Callable[[int], Rows]
+    load_all: Callable[[], Rows]
     totals: Mapping[tuple[Weight, Weight | None], float] = field(default_factory=dict)
 
     @property

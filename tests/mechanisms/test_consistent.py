@@ -15,7 +15,7 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms import allocation
-from ldpsql.mechanisms.allocation import Allocation, Energies, range_workload
+from ldpsql.mechanisms.allocation import Allocation, Energies, workload_energies
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.mechanisms.groups import GroupTable, all_levels, evenly
 from ldpsql.mechanisms.oracle import Support
@@ -25,6 +25,7 @@ from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree, balanced
+from ldpsql.workload import Workload
 
 CONSISTENT = {"inference": "consistent"}
 
@@ -275,7 +276,9 @@ def test_the_optimum_beats_its_neighbours() -> None:
     """Shifting users between any two groups never helps (signed frame)."""
     trees = (balanced(9, 3), balanced(4, 3))
     design = mechanism("ehio").design(SIGNED, Epsilon.parse("1"), {"fanout": 3})
-    found = Allocation(design.table, design.oracles, range_workload(SIGNED, trees))
+    found = Allocation(
+        design.table, design.oracles, workload_energies(Workload.everyday(SIGNED), trees)
+    )
     shares = found.optimal()
     least = found.objective(shares)
     random = np.random.default_rng(3)

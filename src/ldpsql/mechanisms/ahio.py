@@ -16,6 +16,7 @@ from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import OPTIONS, hierarchical, restore, take, trees_for
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
 
 
 class Ahio:
@@ -24,7 +25,11 @@ class Ahio:
     name = "ahio"
 
     def design(
-        self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
     ) -> LevelDesign:
         """Per level combination one shared group, as likely as all its signed ones together."""
         chosen = take(options, OPTIONS, self.name)
@@ -38,7 +43,7 @@ class Ahio:
             ((combination, sign, 0), 1) for combination in all_levels(trees) for sign in measures
         ]
         groups = weighted(shares)
-        return hierarchical(self.name, domain, epsilon, trees, groups, chosen)
+        return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.schema import RecordDomain
-from ldpsql.trees.detail import average_range_energies, product_energies
+from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Hierarchy
+from ldpsql.workload import Workload
 
-LARGEST_PREDICATES = 2
 SHARE_FOR_ALL = 0.01
 _STEPS, _GAP = 3000, 1e-6
 
@@ -39,29 +37,33 @@ class Energies:
     contrasts: tuple[Array, ...]
 
 
-def range_workload(domain: RecordDomain, trees: Sequence[Hierarchy]) -> Energies:
-    """All ranges over every one and every two dimensions; COUNT and every SUM alike.
+def workload_energies(workload: Workload, trees: Sequence[Hierarchy]) -> Energies:
+    """Mean energies of a workload.
 
-    A SUM is taken in units of its measure's largest bound.
+    A class counts by its ranges, whatever the kind of its predicates.
+    A declared query counts by its own boxes; a sum of a measure about the middle of its bounds,
+    in units of half their distance, has contrasts only.
     """
+    shape = tuple(len(tree.counts) for tree in trees)
     ranges = [average_range_energies(tree) for tree in trees]
     free = [np.eye(len(tree.counts))[0] * tree.widths[0] for tree in trees]
-    chosen = [
-        subset
-        for size in range(1, min(LARGEST_PREDICATES, len(trees)) + 1)
-        for subset in combinations(range(len(trees)), size)
-    ]
-    shapes = [
-        product_energies([ranges[i] if i in subset else free[i] for i in range(len(trees))])
-        for subset in chosen or [()]
-    ]
-    boxes = np.asarray(np.mean(shapes, axis=0))
-    level, contrasts = 1.0, []
-    for low, high in domain.bounds:
-        unit = max(abs(low), abs(high))
-        level += ((high + low) / (2.0 * unit)) ** 2
-        contrasts.append(np.asarray(boxes * ((high - low) / (2.0 * unit)) ** 2))
-    return Energies(np.asarray(boxes * level), tuple(contrasts))
+    counts, contrasts = np.zeros(shape), [np.zeros(shape) for _ in workload.domain.bounds]
+    for entry in workload.classes:
+        asked = {i for i, _ in entry.predicates}
+        axes = [ranges[i] if i in asked else free[i] for i in range(len(trees))]
+        into = counts if entry.measure is None else contrasts[entry.measure]
+        into += entry.weight * product_energies(axes)
+    for query in workload.queries:
+        energies = np.zeros(shape)
+        for share, sides in query.terms:
+            axes = [
+                AxisDetails.of(tree, side).energies for tree, side in zip(trees, sides, strict=True)
+            ]
+            energies += share**2 * product_energies(axes)
+        counts += query.weight * query.level**2 * energies
+        if query.measure is not None:
+            contrasts[query.measure] += query.weight * query.contrast**2 * energies
+    return Energies(counts, tuple(contrasts))
 
 
 @dataclass(frozen=True)

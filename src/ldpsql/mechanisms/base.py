@@ -20,6 +20,7 @@ from ldpsql.estimate import Array, Estimates
 from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
 
 Codes = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -144,8 +145,17 @@ class Mechanism(Protocol):
         """The mechanism's name in the registry."""
         ...
 
-    def design(self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]) -> Design:
-        """A design for a record domain; SurveyError for options it does not know."""
+    def design(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
+    ) -> Design:
+        """A design for a record domain; SurveyError for options it does not know.
+
+        workload: what it should answer best; None for `Workload.everyday`.
+        """
         ...
 
     def restore(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> Design:

@@ -18,6 +18,7 @@ from ldpsql.mechanisms.options import OPTIONS, hierarchical, restore, take, tree
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree
+from ldpsql.workload import Workload
 
 
 class Ehio:
@@ -26,13 +27,17 @@ class Ehio:
     name = "ehio"
 
     def design(
-        self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
     ) -> LevelDesign:
         """One frame per measure, one group per level combination of its signed trees."""
         chosen = take(options, OPTIONS, self.name)
         trees = trees_for(domain, chosen["fanout"])
         groups = evenly_by_frame(signed_combinations(domain, trees, root=chosen["root"]))
-        return hierarchical(self.name, domain, epsilon, trees, groups, chosen)
+        return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

@@ -15,6 +15,7 @@ from ldpsql.mechanisms.options import checked, restore, take
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Leaves
+from ldpsql.workload import Workload
 
 
 class Flat:
@@ -24,7 +25,11 @@ class Flat:
         self.name = name
 
     def design(
-        self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
     ) -> LevelDesign:
         """One group of all leaves, or one per measure with its sign."""
         take(options, {}, self.name)

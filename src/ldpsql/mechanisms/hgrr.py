@@ -16,6 +16,7 @@ from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import GRR_OPTIONS, hierarchical, restore, take, trees_for
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
 
 
 class Hgrr:
@@ -24,13 +25,18 @@ class Hgrr:
     name = "hgrr"
 
     def design(
-        self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
     ) -> LevelDesign:
         """One frame per measure, one group per level combination but the one of all roots."""
         chosen = take(options, GRR_OPTIONS, self.name)
         trees = trees_for(domain, chosen["fanout"])
         groups = evenly_by_frame(signed_combinations(domain, trees, root=False))
-        return hierarchical(self.name, domain, epsilon, trees, groups, {**chosen, "oracle": "grr"})
+        chosen["oracle"] = "grr"
+        return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

@@ -23,6 +23,7 @@ from ldpsql.mechanisms.options import (
 )
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
 
 
 class Hio:
@@ -31,7 +32,11 @@ class Hio:
     name = "hio"
 
     def design(
-        self, domain: RecordDomain, epsilon: Epsilon, options: Mapping[str, Any]
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
     ) -> LevelDesign:
         """One group per level combination, all equally likely."""
         chosen = take(options, OPTIONS, self.name)
@@ -39,7 +44,7 @@ class Hio:
         trees = trees_for(domain, chosen["fanout"])
         levels = unsigned_levels(trees, root=chosen["root"])
         groups = evenly((combination, None, 0) for combination in levels)
-        return hierarchical(self.name, domain, epsilon, trees, groups, chosen)
+        return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.allocation import Allocation, range_workload
+from ldpsql.mechanisms.allocation import Allocation, workload_energies
 from ldpsql.mechanisms.consistent import ConsistentDesign
 from ldpsql.mechanisms.groups import Group, GroupTable
 from ldpsql.mechanisms.levels import LevelDesign
@@ -14,6 +14,7 @@ from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Hierarchy, Leaves, Tree, balanced
+from ldpsql.workload import Workload
 
 DEFAULT_FANOUT = 5
 ALLOCATIONS = ("uniform", "optimal")
@@ -96,6 +97,7 @@ def hierarchical(
     trees: tuple[Tree, ...],
     groups: tuple[Group, ...],
     chosen: Mapping[str, Any],
+    workload: Workload | None = None,
 ) -> LevelDesign:
     """A level design with the options `oracle`, `allocation` and `inference`.
 
@@ -110,7 +112,9 @@ def hierarchical(
         if chosen["inference"] != "consistent":
             raise SurveyError('allocation = "optimal" needs inference = "consistent"')
         oracles = OracleTable(chosen["oracle"], epsilon, table.sizes)
-        shares = Allocation(table, oracles, range_workload(domain, trees)).optimal()
+        shares = Allocation(
+            table, oracles, workload_energies(workload or Workload.everyday(domain), trees)
+        ).optimal()
         table = table.reweighted(shares)
     maker = INFERENCES[chosen["inference"]]
     return checked(maker(name, domain, epsilon, table, chosen["oracle"]))

@@ -69,6 +69,11 @@ class Reading:
         condition = f"{self.layout.selector.sql} = {int(selector)}"
         return self._rows_of(self._fetch(cursor, columns, condition))
 
+    def all_rows(self, cursor: Connection) -> Rows:
+        """The rows of all selectors, the selector being their first column."""
+        columns = [column.sql for column in self.layout.counted_columns]
+        return self._rows_of(self._fetch(cursor, columns, "true"), first=0)
+
     def grouped(self, cursor: Connection) -> list[tuple[tuple[Any, ...], Histogram]]:
         """One histogram per combination of key values, ascending, NULL last."""
         keys = ", ".join(self._public(key) for key in self.selection.keys)
@@ -106,7 +111,7 @@ class Reading:
             start, end = np.searchsorted(selector, [wanted, wanted + 1])
             return self._rows_of({name: found[name][start:end] for name in self._numeric})
 
-        return Histogram(sizes, load, totals)
+        return Histogram(sizes, load, lambda: self._rows_of(found, first=0), totals)
 
     def _fetch(self, cursor: Connection, groups: Iterable[str], condition: str) -> Arrays:
         cursor.execute(self._query(groups, condition))
@@ -161,8 +166,10 @@ class Reading:
                 return quoted(column.name)
         raise InternalError(f"{name} is no public column of {self.layout.key}")
 
-    def _rows_of(self, found: Arrays) -> Rows:
-        columns = tuple(_integers(found[column.name]) for column in self.layout.counted_columns[1:])
+    def _rows_of(self, found: Arrays, first: int = 1) -> Rows:
+        """Rows with the counted columns from `first` on; 1 leaves out the selector."""
+        counted = self.layout.counted_columns[first:]
+        columns = tuple(_integers(found[column.name]) for column in counted)
         return Rows(columns, _integers(found[_PEOPLE]), self._moments_of(found))
 
     def _moments_of(self, found: Arrays) -> dict[Moment, Reals]:

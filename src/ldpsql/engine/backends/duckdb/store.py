@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -232,10 +232,13 @@ class DuckDBStore:
                 return reading.grouped(cursor)
             head = self._head(cursor, reading, state.version)
 
-        def load(selector: int) -> Rows:
-            return self._rows(layout, selection, state.version, selector)
+        def fetch(part: Callable[[Reading, Connection], Rows]) -> Rows:
+            return self._rows(layout, selection, state.version, part)
 
-        return [((), Histogram(head.sizes, load, head.totals))]
+        def load(selector: int) -> Rows:
+            return fetch(lambda reading, cursor: reading.rows(cursor, selector))
+
+        return [((), Histogram(head.sizes, load, lambda: fetch(Reading.all_rows), head.totals))]
 
     def _head(self, cursor: Connection, reading: Reading, version: int) -> Head:
         key = (reading.layout.fingerprint, version, reading.selection)
@@ -246,12 +249,18 @@ class DuckDBStore:
                 self._heads.popitem(last=False)
         return head
 
-    def _rows(self, layout: Layout, selection: Selection, version: int, selector: int) -> Rows:
+    def _rows(
+        self,
+        layout: Layout,
+        selection: Selection,
+        version: int,
+        part: Callable[[Reading, Connection], Rows],
+    ) -> Rows:
         with self._reading() as cursor, transaction(cursor):
             state = fold.progress(cursor, layout)
             if state.version != version:
                 raise StoreError(f"reports of {layout.key} arrived during the query; ask again")
-            return Reading(layout, selection, state.counted).rows(cursor, selector)
+            return part(Reading(layout, selection, state.counted), cursor)
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         """Run an outer query over relations of estimates, with no access to anything else.

@@ -1,0 +1,173 @@
+"""Public. Sees parameters. Which questions a survey should answer best.
+
+A workload is a mixture of *query classes* (every predicate of a kind on some dimensions, each
+equally likely) and of declared queries. A design minimises its expected error. Dimensions enter
+through the Gram matrix of one predicate, G = mean of q q' over the predicates q of the kind, of
+which designs on cyclic groups need the spectrum only. Specification: fourier, sections 1.2.6 and
+2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from ldpsql.boxes import Side
+from ldpsql.errors import SurveyError
+from ldpsql.estimate import Array
+from ldpsql.schema import RecordDomain
+
+Kind = Literal["range", "prefix", "equality"]
+KINDS: tuple[Kind, ...] = ("range", "prefix", "equality")
+DEFAULT_PREDICATES = 2
+
+
+@dataclass(frozen=True)
+class QueryClass:
+    """All queries with one predicate of a kind on each of some dimensions, equally likely.
+
+    weight: share of the workload.  predicates: (dimension, kind), ascending; empty for none.
+    measure: None for a count; else the sum of the measure about the middle of its bounds, in
+    units of half their distance.
+    """
+
+    weight: float
+    predicates: tuple[tuple[int, Kind], ...]
+    measure: int | None = None
+
+
+@dataclass(frozen=True)
+class DeclaredQuery:
+    """One query: a person inside a box counts coefficient x (level + contrast x sign).
+
+    weight: share of the workload.  terms: (coefficient, sides) with one side per dimension.
+    measure: whose sign (+1 upper bound, -1 lower bound), or None; then contrast is 0.
+    """
+
+    weight: float
+    terms: tuple[tuple[float, tuple[Side, ...]], ...]
+    measure: int | None = None
+    level: float = 1.0
+    contrast: float = 0.0
+
+    @property
+    def constrained(self) -> tuple[int, ...]:
+        """The dimensions that some term constrains, ascending."""
+        used = {i for _, sides in self.terms for i, side in enumerate(sides) if side is not None}
+        return tuple(sorted(used))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A mixture of classes and queries over one record domain; the weights sum to 1.
+
+    max_predicates: the largest number of dimensions that one query may constrain.
+    """
+
+    domain: RecordDomain
+    classes: tuple[QueryClass, ...]
+    queries: tuple[DeclaredQuery, ...] = ()
+    max_predicates: int = DEFAULT_PREDICATES
+
+    def __post_init__(self) -> None:
+        weights = [entry.weight for entry in self.classes]
+        weights += [query.weight for query in self.queries]
+        if not weights or min(weights) <= 0.0 or abs(sum(weights) - 1.0) > 1e-9:
+            raise ValueError("the weights of a workload are positive and sum to 1")
+
+    @classmethod
+    def everyday(
+        cls,
+        domain: RecordDomain,
+        kinds: Mapping[int, Kind] | None = None,
+        max_predicates: int = DEFAULT_PREDICATES,
+    ) -> Workload:
+        """Predicates on every one and every several dimensions, counts and sums alike.
+
+        kinds: of the predicates on a dimension; "range" where it is not named. Dimensions of one
+        code cannot be asked about.
+        """
+        chosen = kinds or {}
+        asked = [i for i, size in enumerate(domain.sizes) if size > 1]
+        most = min(max_predicates, len(asked))
+        subsets = [s for size in range(1, most + 1) for s in combinations(asked, size)] or [()]
+        targets: list[int | None] = [None, *range(len(domain.bounds))]
+        share = 1.0 / (len(subsets) * len(targets))
+        return cls(
+            domain,
+            tuple(
+                QueryClass(share, tuple((i, chosen.get(i, "range")) for i in subset), target)
+                for subset in subsets
+                for target in targets
+            ),
+            (),
+            max(max_predicates, 1),
+        )
+
+    @property
+    def supports(self) -> tuple[tuple[int, ...], ...]:
+        """The largest sets of dimensions that one query constrains, ascending."""
+        used = {tuple(i for i, _ in entry.predicates) for entry in self.classes}
+        used |= {query.constrained for query in self.queries}
+        return tuple(sorted(s for s in used if not any(set(s) < set(other) for other in used)))
+
+
+def gram(kind: Kind, size: int) -> Array:
+    """Mean of q q' over the predicates of a kind on codes 0..size-1, shape (size, size)."""
+    index = np.arange(size, dtype=np.float64)
+    if kind == "equality":
+        return np.eye(size) / size
+    largest = np.maximum.outer(index, index)
+    if kind == "prefix":
+        return np.asarray((size - largest) / size)
+    smallest = np.minimum.outer(index, index)
+    return np.asarray((smallest + 1) * (size - largest) / (size * (size + 1) / 2))
+
+
+@lru_cache(maxsize=256)
+def spectrum(kind: Kind, size: int, order: int) -> Array:
+    """E |q^(f)|^2 / order^2 over the predicates of a kind, f = 0..order-1, shape (order,).
+
+    The codes 0..size-1 are the first of a cyclic group of `order` elements.
+    """
+    products = _lag_products(kind, size)
+    cyclic = np.zeros(order)
+    lags = np.arange(size)
+    np.add.at(cyclic, lags, products)
+    np.add.at(cyclic, (order - lags[1:]) % order, products[1:])
+    powers = np.clip(np.fft.fft(cyclic).real, 0.0, None) / order**2
+    powers.setflags(write=False)
+    return powers
+
+
+def _lag_products(kind: Kind, size: int) -> Array:
+    """sum over i of G[i, i + s] for lags s = 0..size-1, shape (size,)."""
+    left = size - np.arange(size, dtype=np.float64)
+    if kind == "equality":
+        return np.asarray((left == size).astype(np.float64))
+    if kind == "prefix":
+        return left * (left + 1) / (2 * size)
+    return left * (left + 1) * (left + 2) / 6 / (size * (size + 1) / 2)
+
+
+def mean_square(kind: Kind, size: int) -> float:
+    """Mean share of the codes that a predicate of a kind covers: trace of the Gram over size."""
+    return float(_lag_products(kind, size)[0]) / size
+
+
+def kinds_of(names: Sequence[str], wanted: Mapping[str, object]) -> dict[int, Kind]:
+    """Kinds by dimension from `name = "kind"`; SurveyError for names and kinds there are not."""
+    position = {name.lower(): i for i, name in enumerate(names)}
+    found: dict[int, Kind] = {}
+    for name, kind in wanted.items():
+        if name.lower() not in position:
+            raise SurveyError(f"[workload]: {name} is not a dimension")
+        if kind not in KINDS:
+            raise SurveyError(f"[workload]: {name} must be one of {', '.join(KINDS)}, not {kind!r}")
+        found[position[name.lower()]] = kind
+    return found
