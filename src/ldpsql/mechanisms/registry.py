@@ -9,12 +9,14 @@ from ldpsql.mechanisms.ahio import Ahio
 from ldpsql.mechanisms.base import Mechanism
 from ldpsql.mechanisms.ehio import Ehio
 from ldpsql.mechanisms.flat import Flat
+from ldpsql.mechanisms.fourier.mechanism import Fourier
 from ldpsql.mechanisms.hgrr import Hgrr
 from ldpsql.mechanisms.hio import Hio
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made
     for made in (
+        Fourier(),
         Hgrr(),
         Hio(),
         Ahio(),

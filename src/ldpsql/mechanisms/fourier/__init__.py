@@ -1,0 +1,1 @@
+"""Public. Sees parameters. The Fourier response: one round, unbiased, near the best possible."""

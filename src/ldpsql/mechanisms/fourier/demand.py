@@ -1,0 +1,106 @@
+"""Public. Sees parameters. The spectrum of a workload: which frequencies its queries need.
+
+gamma_f = mean of |q^(f)|^2 / N^2 over the queries of a workload, so that the mean second moment of
+one report's contributions is sum_f gamma_f / lambda_f. Specification: fourier, sections 1.2.6, 2.1
+and 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ldpsql.boxes import Side
+from ldpsql.mechanisms.fourier.group import Axes, Group, face_slices, parts_of
+from ldpsql.mechanisms.fourier.transforms import Complexes, Reals
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload, mean_square, spectrum
+
+
+def demand(workload: Workload, group: Group) -> dict[Axes, Reals]:
+    """gamma_f of every face of the group, symmetric in every axis."""
+    faces: dict[Axes, Reals] = {
+        face: np.zeros([order - 1 for order in group.shape(face)]) for face in group.faces
+    }
+    for entry in workload.classes:
+        _add_class(faces, entry, workload, group)
+    for query in workload.queries:
+        _add_query(faces, query, group)
+    return faces
+
+
+def _add_class(
+    faces: dict[Axes, Reals], entry: QueryClass, workload: Workload, group: Group
+) -> None:
+    powers = {
+        axis: spectrum(kind, group.bins[axis], group.orders[axis])
+        for axis, kind in entry.predicates
+    }
+    if entry.measure is not None:
+        powers[group.dimensions + entry.measure] = np.array([0.0, 1.0])
+    for face in parts_of([tuple(sorted(powers))]):
+        product = np.asarray(
+            entry.weight * prod(powers[axis][0] for axis in powers if axis not in face)
+        )
+        for axis in face:
+            product = np.multiply.outer(product, powers[axis][1:])
+        faces[face] += product
+
+
+def _add_query(faces: dict[Axes, Reals], query: DeclaredQuery, group: Group) -> None:
+    axes = query.constrained
+    power = np.abs(query_transform(query.terms, axes, group)) ** 2 * query.weight
+    for face in parts_of([axes]):
+        piece = power[face_slices(face, axes)]
+        for axis in range(piece.ndim):
+            piece = (piece + np.flip(piece, axis)) / 2.0
+        faces[face] += query.level**2 * piece
+        if query.measure is not None:
+            faces[(*face, group.dimensions + query.measure)] += query.contrast**2 * piece[..., None]
+    if query.measure is not None:
+        whole = float(power[(0,) * len(axes)])
+        faces[(group.dimensions + query.measure,)] += query.contrast**2 * whole
+
+
+def query_transform(
+    terms: Sequence[tuple[float, Sequence[Side]]], axes: Axes, group: Group
+) -> Complexes:
+    """q^(f) / N of a sum of boxes that constrain these dimensions only: dense over the axes."""
+    total = np.zeros(group.shape(axes), dtype=np.complex128)
+    for share, sides in terms:
+        product = np.asarray(complex(share))
+        for axis in axes:
+            product = np.multiply.outer(product, side_transform(sides[axis], axis, group))
+        total += product
+    return total
+
+
+def side_transform(side: Side, axis: int, group: Group) -> Complexes:
+    """DFT of one side over its circle, divided by the order; None is everything, padding too."""
+    order = group.orders[axis]
+    if side is None:
+        return np.asarray(np.eye(1, order, dtype=np.complex128)[0])
+    return np.asarray(np.fft.fft(group.bin_weights(side, axis), n=order) / order)
+
+
+def floor(workload: Workload, group: Group) -> float:
+    """Mean over the queries of (q^(0) / N)^2 minus the mean of q^2: at most 0.
+
+    With F = sum over f != 0 of gamma_f / lambda_f the mean variance per person is F + floor, types
+    spread evenly over the group.
+    """
+    total = 0.0
+    for entry in workload.classes:
+        whole, square = 1.0, 1.0
+        for axis, kind in entry.predicates:
+            size, order = group.bins[axis], group.orders[axis]
+            whole *= float(spectrum(kind, size, order)[0])
+            square *= mean_square(kind, size) * size / order
+        total += entry.weight * ((whole if entry.measure is None else 0.0) - square)
+    for query in workload.queries:
+        power = np.abs(query_transform(query.terms, query.constrained, group)) ** 2
+        whole, square = float(power[(0,) * power.ndim]), float(power.sum())
+        level, contrast = query.level**2, query.contrast**2
+        total += query.weight * (level * whole - (level + contrast) * square)
+    return total

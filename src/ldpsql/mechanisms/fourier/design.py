@@ -1,0 +1,242 @@
+"""Public. Sees parameters. The Fourier response made ready for a record domain.
+
+A device draws a family, and reports its phase there by a subset response of exactly e^epsilon;
+everything about the families is public. See docs/fourier.md and the specification fourier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from ldpsql.boxes import LinearQuery
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
+from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
+from ldpsql.mechanisms.fourier.group import Group
+from ldpsql.mechanisms.fourier.information import Collected
+from ldpsql.mechanisms.fourier.query import NO_ENERGY, BoxQuery, Term, unsupported
+from ldpsql.mechanisms.fourier.reported import Reported
+from ldpsql.mechanisms.fourier.sampling import Sampler, offset_law, offsets
+from ldpsql.privacy import Epsilon, Guarantee
+from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.schema import RecordDomain
+
+LARGEST_LAW = 4_000_000
+_BLOCK = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class FourierDesign:
+    """A table of families over the group of a record domain."""
+
+    domain: RecordDomain
+    epsilon: Epsilon
+    group: Group
+    table: FamilyTable
+    name: str = "fourier"
+    answers: Literal["boxes", "nodes"] = "boxes"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FourierDesign) and (
+            (self.domain, self.epsilon, self.to_json())
+            == (other.domain, other.epsilon, other.to_json())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def odds(self) -> float:
+        """E = e^epsilon."""
+        return float(self.epsilon.odds)
+
+    @cached_property
+    def sampler(self) -> Sampler:
+        """The table laid out for drawing."""
+        return Sampler(self.table, self.epsilon.odds)
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """The family, then the phase."""
+        return ReportFormat(("family", "phase"), self.table.phases[:, None])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record; the family is drawn without looking at it."""
+        return Guarantee(
+            "local",
+            self.epsilon,
+            "every private attribute of one person's report together: no report is more than "
+            f"e^{self.epsilon} times likelier under one record than under another",
+            (
+                "public columns travel in clear",
+                "that a person took part, and when, is visible",
+                "a person who answers several surveys loses the sum of their epsilons",
+            ),
+        )
+
+    # -- device -------------------------------------------------------------------------------
+
+    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
+        """Device. See `Design.randomize`. Works in blocks, so memory is that of the reports."""
+        families = np.empty(len(codes), dtype=np.int64)
+        phases = np.empty(len(codes), dtype=np.int64)
+        for start in range(0, len(codes), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            block = self._binned(codes[part])
+            words = entropy.words(3 * len(block)).reshape(3, -1)
+            families[part], phases[part] = self.sampler.draw(block, words)
+        return Reports.pack(self.report_format, [families, phases])
+
+    def _binned(self, codes: Codes) -> Codes:
+        """Codes as elements of the group: bins, then signs."""
+        widths = [self.group.width(axis) for axis in range(self.group.dimensions)]
+        if all(width == 1 for width in widths):
+            return codes
+        binned: Codes = codes // np.array([*widths, *(1 for _ in self.domain.bounds)])
+        return binned
+
+    def law(self) -> Law:
+        """The exact channel over all codes and signs."""
+        inputs = list(
+            product(*(range(n) for n in (*self.domain.sizes, *(2 for _ in self.domain.bounds))))
+        )
+        if len(inputs) * int(self.table.phases.sum()) > LARGEST_LAW:
+            raise ValueError("the channel has too many probabilities to enumerate")
+        elements = self._binned(np.array(inputs, dtype=np.int64).reshape(len(inputs), -1))
+        outputs: list[Outcome] = []
+        rows: list[list[Fraction]] = [[] for _ in inputs]
+        number = 0
+        for cluster in self.table.clusters:
+            for place in range(len(cluster)):
+                chance = Fraction(self.table.weights[number], SPACE)
+                outputs += [(number, phase) for phase in range(cluster.phases)]
+                for row, own in zip(rows, self._family_law(cluster, place, elements), strict=True):
+                    row += [chance * share for share in own]
+                number += 1
+        return Law(tuple(inputs), tuple(outputs), tuple(map(tuple, rows)))
+
+    def _family_law(self, cluster: Cluster, place: int, elements: Codes) -> list[list[Fraction]]:
+        """Pr[phase | element, family] of every element."""
+        size = int(cluster.sizes[place])
+        inside, outside = offset_law(size, cluster.phases, self.epsilon.odds)
+        points = offsets(cluster, place)
+        shares = dict(zip(points.tolist(), [*inside, *outside], strict=True))
+        return [
+            [shares[offset] for offset in self._offsets_of(cluster, place, element)]
+            for element in elements
+        ]
+
+    @staticmethod
+    def _offsets_of(cluster: Cluster, place: int, element: Codes) -> list[int]:
+        """theta(u) - phi, flat, for phi = 0 .. |H| - 1."""
+        flat = np.zeros((), dtype=np.int64)
+        for factor, order in zip(cluster.factors, cluster.orders, strict=True):
+            columns = [cluster.columns[axis] for axis in factor]
+            theta = int(
+                sum(
+                    cluster.steps[place, c] * element[a]
+                    for c, a in zip(columns, factor, strict=True)
+                )
+            )
+            flat = np.add.outer(flat * order, (theta - np.arange(order)) % order)
+        return [int(value) for value in np.ravel(flat)]
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def plan(self, query: LinearQuery) -> BoxQuery:
+        """The boxes that are not everything. UnsupportedSQL for what is not collected."""
+        boxes = [(share, box) for share, box in query.terms if not box.is_empty]
+        level, contrast, known = 1.0, 0.0, 0.0
+        if query.measure is None:
+            known = sum(share for share, box in boxes if box.is_whole)
+            boxes = [(share, box) for share, box in boxes if not box.is_whole]
+        else:
+            low, high = self.domain.bounds[query.measure]
+            level, contrast = (high + low) / 2.0, (high - low) / 2.0
+        terms = []
+        for share, box in boxes:
+            axes = tuple(i for i, side in enumerate(box.sides) if side is not None)
+            terms.append(Term(share, axes, tuple(box.sides[i] for i in axes)))
+        planned = BoxQuery(known, tuple(terms), query.measure, level, contrast, query.weight)
+        self._check(planned)
+        return planned
+
+    def _check(self, planned: BoxQuery) -> None:
+        """Refuse what touches a frequency that no report informs."""
+        for term in planned.terms:
+            sign = () if planned.measure is None else (self.group.dimensions + planned.measure,)
+            if (*term.axes, *sign) and self.group.block_of((*term.axes, *sign)) is None:
+                raise unsupported(self._names(term.axes, planned.measure))
+        for face, piece in planned.faces(self.group).items():
+            known = self.collected.information.get(face)
+            blind = np.abs(piece) ** 2 > NO_ENERGY
+            if known is None or (blind & (known <= 0.0)).any():
+                dimensions = [axis for axis in face if axis < self.group.dimensions]
+                raise unsupported(self._names(dimensions, planned.measure))
+
+    def _names(self, axes: Sequence[int], measure: int | None) -> list[str]:
+        names = [self.domain.names[axis] for axis in axes]
+        return names if measure is None else [*names, self.domain.measure_names[measure]]
+
+    def describe(self, planned: BoxQuery) -> list[str]:
+        """For EXPLAIN: the tables used, and the side lengths of every box."""
+        lines = [f"known exactly: {planned.known:g} x all reports"] if planned.known else []
+        for term in planned.terms:
+            names = " x ".join(self.domain.names[axis] for axis in term.axes) or "everybody"
+            shape = " x ".join(map(str, (self.group.bins[axis] for axis in term.axes)))
+            lengths = " x ".join(
+                f"{self.group.bin_weights(side, axis).sum():g}"
+                for side, axis in zip(term.sides, term.axes, strict=True)
+            )
+            sizes = f" of {shape} cells, box of {lengths}" if term.axes else ""
+            lines.append(f"table {names}{sizes}")
+        if planned.measure is not None and planned.terms:
+            lines.append(f"with the sign of {self.domain.measure_names[planned.measure]}")
+        return lines
+
+    # -- collector ----------------------------------------------------------------------------
+
+    @cached_property
+    def collected(self) -> Collected:
+        """The table as the collector uses it."""
+        return Collected(self.group, self.table, self.odds)
+
+    def estimator(self, histogram: Histogram) -> FourierEstimator:
+        """Collector. Unbiased."""
+        return FourierEstimator(self.collected, Reported(histogram))
+
+    def variance(self, queries: Sequence[BoxQuery], people: int) -> Array:
+        """Predicted variance if records are spread evenly over the group, shape (k,)."""
+        faces = [query.faces(self.group) for query in queries]
+        return np.array([people * self.collected.moment(own, own) for own in faces])
+
+    def to_json(self) -> Mapping[str, Any]:
+        """What `restore` needs besides domain and epsilon."""
+        bounds = self.table.starts
+        return {
+            "orders": list(self.group.orders),
+            "bins": list(self.group.bins),
+            "blocks": [list(block) for block in self.group.blocks],
+            "clusters": [
+                {
+                    "base": cluster.base,
+                    "factors": [list(factor) for factor in cluster.factors],
+                    "orders": list(cluster.orders),
+                    "characters": cluster.characters.tolist(),
+                    "parameters": cluster.parameters.tolist(),
+                    "weights": list(map(str, self.table.weights[start:end])),
+                }
+                for cluster, start, end in zip(
+                    self.table.clusters, bounds[:-1], bounds[1:], strict=True
+                )
+            ],
+        }

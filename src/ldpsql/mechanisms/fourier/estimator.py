@@ -1,0 +1,132 @@
+"""Runs at the collector. Sees reports. Decoding, answers and their covariance.
+
+Decoding turns counts into the spectrum of the population, T^(f) = B(f) / lambda_f, and that into a
+table per set of dimensions; a box is then a few corners of the table's running sums. The
+variance is that of the reports' contributions c: for linear queries a and b the covariance is
+sum of C c_a c_b - T_a T_b / n, which includes all that is random, people as a sample among it.
+Specification: fourier, sections 1.2, 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from ldpsql.boxes import Weight
+from ldpsql.estimate import Array, Estimates
+from ldpsql.mechanisms.fourier.contributions import Contributions, Sample
+from ldpsql.mechanisms.fourier.group import Axes, gathered, spread
+from ldpsql.mechanisms.fourier.information import Collected
+from ldpsql.mechanisms.fourier.query import BoxQuery, Term
+from ldpsql.mechanisms.fourier.reported import Reported
+from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, add, batches
+
+Key = tuple[Axes, int | None, Weight | None]
+
+
+@dataclass(eq=False)
+class FourierEstimator:
+    """Unbiased answers from one histogram; remembers the tables it has made."""
+
+    collected: Collected
+    reported: Reported
+    _spectra: dict[Weight | None, dict[Axes, Complexes]] = field(default_factory=dict)
+    _sums: dict[Key, Reals] = field(default_factory=dict)
+
+    def answer(self, queries: Sequence[BoxQuery]) -> Estimates:
+        """Values (k,) and covariance (k, k); NaN and inf where nobody reported."""
+        return self.answer_rows([queries])[0]
+
+    def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
+        """One joint answer per row of queries, with no covariance between rows."""
+        flat = [query for row in rows for query in row]
+        bounds = [0, *accumulate(map(len, rows))]
+        groups = [range(first, end) for first, end in pairwise(bounds)]
+        if self.reported.people:
+            source = Contributions(self.collected, self.reported, self._sample, flat)
+            moments = source.moments(groups)
+        else:
+            moments = [np.diag(np.full(len(row), np.inf)) for row in rows]
+        return [self._centred(row, moment) for row, moment in zip(rows, moments, strict=True)]
+
+    @cached_property
+    def _sample(self) -> Sample:
+        return Sample.of(self.reported.sizes)
+
+    def _centred(self, row: Sequence[BoxQuery], moments: Array) -> Estimates:
+        """Moments about the mean, people being a sample; what is known has none."""
+        known = np.array([self._known(query) for query in row])
+        asked = np.array([bool(query.terms) for query in row])
+        estimated = np.array([self._estimated(query) for query in row])
+        if self.reported.people:
+            moments = moments - np.outer(estimated, estimated) / self.reported.people
+        return Estimates(known + estimated, np.where(np.outer(asked, asked), moments, 0.0))
+
+    def _known(self, query: BoxQuery) -> float:
+        return query.known * self.reported.total(query.weight) if query.known else 0.0
+
+    def _estimated(self, query: BoxQuery) -> float:
+        """The part of an answer that is not known; NaN if nobody reported."""
+        if not query.terms:
+            return 0.0
+        if not self.reported.people:
+            return float("nan")
+        return sum(self._term(term, query) for term in query.terms)
+
+    def _term(self, term: Term, query: BoxQuery) -> float:
+        total = 0.0
+        if query.level:
+            total += query.level * self._box(term, None, query.weight)
+        if query.measure is not None:
+            total += query.contrast * self._box(term, query.measure, query.weight)
+        return total
+
+    def _box(self, term: Term, measure: int | None, weight: Weight | None) -> float:
+        """Sum over a box of the table of counts, or of upper minus lower signs."""
+        found = self._running(term.axes, measure, weight)
+        for side, axis in zip(term.sides, term.axes, strict=True):
+            shares = self.collected.group.bin_weights(side, axis)
+            corners = np.diff(shares, prepend=0.0, append=0.0)
+            places = np.flatnonzero(corners)
+            found = np.tensordot(-corners[places], found[places], axes=(0, 0))
+        return term.coefficient * float(found)
+
+    def _running(self, axes: Axes, measure: int | None, weight: Weight | None) -> Reals:
+        """Running sums of a table, with a leading zero on every axis."""
+        key = (axes, measure, weight)
+        if key not in self._sums:
+            running = self.population(axes, measure, weight)
+            for place, axis in enumerate(axes):
+                real = np.take(running, range(self.collected.group.bins[axis]), place)
+                running = np.cumsum(real, axis=place)
+                padding = [(1 if p == place else 0, 0) for p in range(running.ndim)]
+                running = np.pad(running, padding)
+            self._sums[key] = running
+        return self._sums[key]
+
+    def population(self, axes: Axes, measure: int | None, weight: Weight | None) -> Reals:
+        """Estimated people per cell, or upper minus lower signs, shape of the axes' orders."""
+        spectrum, group = self.spectrum(weight), self.collected.group
+        if measure is None:
+            dense = spread(spectrum, axes, group.shape(axes), self.reported.total(weight))
+        else:
+            sign = group.dimensions + measure
+            signed = spread(spectrum, (*axes, sign), (*group.shape(axes), 2), 0.0)
+            dense = -signed[..., 1]
+        return np.asarray(np.fft.ifftn(dense).real if dense.ndim else dense.real)
+
+    def spectrum(self, weight: Weight | None) -> dict[Axes, Complexes]:
+        """T^(f) of every face; 0 where the design knows nothing."""
+        if weight not in self._spectra:
+            dense: dict[Axes, Complexes] = {}
+            collected = self.collected
+            for start, batch in batches(collected.table, collected.odds, self.reported.families):
+                counts = self.reported.counts(start, batch, (weight, None))
+                found = batch.transformed(counts) * batch.transform
+                add(dense, batch.cluster.axes, batch.scattered(found))
+            self._spectra[weight] = self.collected.divided(gathered(dense))
+        return self._spectra[weight]

@@ -1,0 +1,125 @@
+"""Public. Sees parameters. From a workload to the table of families: optimise, prune, round.
+
+Specification: fourier, section 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ldpsql.mechanisms.fourier.components import ArcBundle, Component, Emitted
+from ldpsql.mechanisms.fourier.demand import demand, floor
+from ldpsql.mechanisms.fourier.dictionary import Dictionary
+from ldpsql.mechanisms.fourier.families import FamilyTable
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import Group, Integers
+from ldpsql.mechanisms.fourier.optimise import Problem
+from ldpsql.mechanisms.fourier.transforms import Reals
+from ldpsql.workload import Workload
+
+MOST_CELLS = 1 << 25
+_COVERED = 0.3
+_POLISH = 200
+_ROUNDS = 4
+_FAINT = 1e-9
+SPACE = 1 << 64
+
+
+def designed(group: Group, workload: Workload, odds: float) -> FamilyTable:
+    """The table of families that answers a workload best at odds E."""
+    folding = Folding(group)
+    needed = folding.folded(demand(workload, group))
+    if not needed.any():
+        needed[:-1] = 1.0
+    dictionary = Dictionary(folding, needed, odds, listed_axes(workload, group))
+    problem = Problem(folding, needed, floor(workload, group), dictionary.components())
+    weights = problem.solve(problem.start())
+    return table_of(_pruned(problem, weights), problem.components)
+
+
+def listed_axes(workload: Workload, group: Group) -> frozenset[int]:
+    """Dimensions that the workload's classes ask by equality only, and no declared query asks."""
+    kinds: dict[int, set[str]] = {}
+    for entry in workload.classes:
+        for axis, kind in entry.predicates:
+            kinds.setdefault(axis, set()).add(kind)
+    declared = {axis for query in workload.queries for axis in query.constrained}
+    return frozenset(
+        axis for axis, own in kinds.items() if own == {"equality"} and axis not in declared
+    )
+
+
+def _pruned(problem: Problem, weights: list[Reals]) -> list[Reals]:
+    """The heaviest candidates within the budgets, re-optimised; nothing needed is lost."""
+    before = problem.information(weights)
+    kept = [np.where(own > _FAINT * own.max(initial=0.0), own, 0.0) for own in weights]
+    kept = _heaviest(problem, kept)
+    for _ in range(_ROUNDS):
+        lost = np.flatnonzero(
+            (problem.information(kept) < _COVERED * before) & (problem.demand > 0.0)
+        )
+        if not lost.size:
+            break
+        kept = problem.solve(_restored(problem.components, weights, kept, lost), _POLISH)
+    return problem.solve(kept, _POLISH)
+
+
+def _heaviest(problem: Problem, weights: list[Reals]) -> list[Reals]:
+    """Weights with all but the heaviest candidates set to 0; again with sum 1."""
+    flat = np.concatenate([own.ravel() for own in weights])
+    cells = np.concatenate(
+        [_cells(c, own) for c, own in zip(problem.components, weights, strict=True)]
+    )
+    ranked = np.argsort(-flat, kind="stable")
+    ranked = ranked[flat[ranked] > 0.0]
+    budget = 1500 + problem.folding.classes
+    fits = np.cumsum(cells[ranked]) <= MOST_CELLS
+    chosen = ranked[fits][:budget]
+    pruned = np.zeros_like(flat)
+    pruned[chosen] = flat[chosen]
+    pruned /= pruned.sum()
+    bounds = np.cumsum([own.size for own in weights])[:-1]
+    return [
+        part.reshape(own.shape) for part, own in zip(np.split(pruned, bounds), weights, strict=True)
+    ]
+
+
+def _cells(component: Component, weights: Reals) -> Integers:
+    """Report cells behind every candidate, reflections counted, flat."""
+    return np.broadcast_to(component.cells, weights.shape).ravel()
+
+
+def _restored(
+    components: Sequence[Component], full: list[Reals], kept: list[Reals], lost: Integers
+) -> list[Reals]:
+    """Weights with the arcs of lost characters back, as they were or at a tenth of a mean one."""
+    positive = sum(int((own > 0.0).sum()) for own in kept)
+    least = 0.1 / max(positive, 1)
+    changed = []
+    for component, whole, own in zip(components, full, kept, strict=True):
+        if isinstance(component, ArcBundle):
+            rows = np.isin(component.harmonics[:, 0], lost)
+            again = np.maximum(np.maximum(own, whole), least)
+            changed.append(np.where(rows[:, None], again, own))
+        else:
+            changed.append(own)
+    total = sum(float(own.sum()) for own in changed)
+    return [own / total for own in changed]
+
+
+def table_of(weights: Sequence[Reals], components: Sequence[Component]) -> FamilyTable:
+    """Families with integer probabilities: rounded, at least 1, the heaviest takes the rest."""
+    emitted = list(_emitted(weights, components))
+    shares = np.concatenate([part.weights for part in emitted])
+    integers = [max(1, int(share * SPACE)) for share in (shares / shares.sum())]
+    heaviest = int(np.argmax(shares))
+    integers[heaviest] += SPACE - sum(integers)
+    return FamilyTable(tuple(part.cluster for part in emitted), tuple(integers))
+
+
+def _emitted(weights: Sequence[Reals], components: Sequence[Component]) -> Iterator[Emitted]:
+    for component, own in zip(components, weights, strict=True):
+        if own.any():
+            yield from component.emit(own)

@@ -1,0 +1,53 @@
+"""Public. Sees parameters. What a table of families tells about every frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldpsql.mechanisms.fourier.families import FamilyTable
+from ldpsql.mechanisms.fourier.group import Axes, Group
+from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, information
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """A table of families as the collector uses it.  odds: E."""
+
+    group: Group
+    table: FamilyTable
+    odds: float
+
+    @cached_property
+    def information(self) -> dict[Axes, Reals]:
+        """lambda_f by face, derived from the weights as they are drawn."""
+        return information(self.table, self.odds)
+
+    @cached_property
+    def _inverse(self) -> dict[Axes, Reals]:
+        """1 / lambda_f; 0 where nothing is known."""
+        return {
+            face: np.where(known > 0.0, 1.0 / np.where(known > 0.0, known, 1.0), 0.0)
+            for face, known in self.information.items()
+        }
+
+    def divided(self, faces: Mapping[Axes, Complexes]) -> dict[Axes, Complexes]:
+        """Arrays over lambda_f; 0 where nothing is known. Faces without families are left out."""
+        return {
+            face: np.asarray(array * self._inverse[face])
+            for face, array in faces.items()
+            if face in self._inverse
+        }
+
+    def moment(
+        self, left: Mapping[Axes, Complexes], right: Mapping[Axes, Complexes], zero: float = 0.0
+    ) -> float:
+        """sum over f of left conj(right) / lambda_f; `zero` is the term of the zero frequency."""
+        return zero + sum(
+            float(np.sum((array * np.conj(right[face])).real * self._inverse[face]))
+            for face, array in left.items()
+            if face in right
+        )

@@ -1,0 +1,65 @@
+"""Public. Sees parameters. The group that a record domain is embedded in.
+
+Very large axes are made coarse; axes whose sizes would give characters of huge order are padded to
+a near size of small primes. Specification: fourier, sections 6.1 and 6.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import lcm
+
+from ldpsql.mechanisms.fourier.group import Axes, Group
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
+
+LARGEST_ORDER = 1024
+MOST_PADDING = 0.12
+
+
+def group_of(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
+    """One axis per dimension and per measure; blocks from the workload's largest queries.
+
+    most_bins: a dimension of more codes gets at most so many bins of equal width.
+    """
+    bins = tuple(_bins(size, most_bins) for size in domain.sizes)
+    signs = range(len(bins), len(bins) + len(domain.bounds))
+    largest = workload.supports or ((),)
+    blocks = tuple(
+        block
+        for support in largest
+        for block in ([(*support, sign) for sign in signs] or [support])
+        if block
+    )
+    if not blocks:
+        # A single code cannot be asked about; its report is one bit that tells nothing.
+        return Group((2, *bins[1:]), bins, domain.sizes, ((0,),))
+    orders = _orders(bins, blocks)
+    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks)
+
+
+def _bins(size: int, most: int) -> int:
+    """As few equal bins as have the width that keeps them within the limit."""
+    if size <= most:
+        return size
+    width = -(-size // most)
+    return -(-size // width)
+
+
+def _orders(bins: Sequence[int], blocks: Sequence[Axes]) -> tuple[int, ...]:
+    """Padded where some block would have characters of an order beyond LARGEST_ORDER."""
+    awkward = {
+        axis
+        for block in blocks
+        if len(sizes := [bins[axis] for axis in block if axis < len(bins)]) > 1
+        and lcm(*sizes) > LARGEST_ORDER
+        for axis in block
+        if axis < len(bins)
+    }
+    return tuple(_smooth(size) if axis in awkward else size for axis, size in enumerate(bins))
+
+
+def _smooth(size: int) -> int:
+    """The next 2^a 3^b if it is near enough, else the size itself."""
+    best = min(2**a * 3**b for a in range(25) for b in range(16) if 2**a * 3**b >= size)
+    return best if best <= size * (1.0 + MOST_PADDING) else size

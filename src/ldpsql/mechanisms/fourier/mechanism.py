@@ -1,0 +1,102 @@
+"""Public. Sees parameters. The mechanism `fourier`: designs, and their restoration from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
+from ldpsql.mechanisms.fourier.finish import designed
+from ldpsql.mechanisms.fourier.group import Group, Integers
+from ldpsql.mechanisms.fourier.layout import group_of
+from ldpsql.mechanisms.options import take
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
+
+DEFAULT_BINS = 4096
+_LARGEST = 1 << 24
+
+
+class Fourier:
+    """COUNT over boxes, and SUM and AVG of private measures."""
+
+    name = "fourier"
+
+    def design(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
+    ) -> FourierDesign:
+        """The families that answer the workload best.
+
+        Option `bins`: a dimension of more codes is collected in at most so many bins.
+        """
+        chosen = take(options, {"bins": DEFAULT_BINS}, self.name)
+        if not 2 <= chosen["bins"] <= _LARGEST:
+            raise SurveyError(f"bins must lie between 2 and {_LARGEST}")
+        asked = workload or Workload.everyday(domain)
+        group = group_of(domain, asked, chosen["bins"])
+        table = designed(group, asked, float(epsilon.odds))
+        return FourierDesign(domain, epsilon, group, table)
+
+    def restore(
+        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
+    ) -> FourierDesign:
+        """From a survey's JSON; every family is checked."""
+        group = Group(
+            tuple(map(_whole, data["orders"])),
+            tuple(map(_whole, data["bins"])),
+            domain.sizes,
+            tuple(tuple(map(_whole, block)) for block in data["blocks"]),
+        )
+        signs = len(domain.bounds)
+        if len(group.bins) != len(domain.sizes) or len(group.orders) != len(group.bins) + signs:
+            raise SurveyError("the design has not one axis per dimension and measure")
+        if (
+            any(
+                not 1 <= bins <= min(size, order)
+                for bins, size, order in zip(group.bins, domain.sizes, group.orders, strict=False)
+            )
+            or group.orders[len(group.bins) :] != (2,) * signs
+        ):
+            raise SurveyError("the axes of the design do not fit the schema")
+        clusters = tuple(_cluster(entry, group) for entry in data["clusters"])
+        weights = tuple(int(weight) for entry in data["clusters"] for weight in entry["weights"])
+        return FourierDesign(domain, epsilon, group, FamilyTable(clusters, weights))
+
+
+def _cluster(entry: Mapping[str, Any], group: Group) -> Cluster:
+    factors = tuple(tuple(map(_whole, factor)) for factor in entry["factors"])
+    if any(not 0 <= axis < len(group.orders) for factor in factors for axis in factor):
+        raise SurveyError("a family of the design lies on an axis that there is not")
+    rows = len(entry["weights"])
+    return Cluster(
+        entry["base"],
+        factors,
+        tuple(map(_whole, entry["orders"])),
+        _matrix(entry["characters"], rows),
+        _matrix(entry["parameters"], rows),
+        group,
+    )
+
+
+def _matrix(values: Sequence[Sequence[Any]], rows: int) -> Integers:
+    """A table of whole numbers, shape (rows, columns)."""
+    found = np.array([[_whole(value) for value in row] for row in values], dtype=np.int64)
+    if len(found) != rows:
+        raise SurveyError("a cluster of the design has not one row per family")
+    return found.reshape(rows, -1)
+
+
+def _whole(value: Any) -> int:
+    """A JSON integer as it is."""
+    if type(value) is not int:
+        raise SurveyError("a design holds whole numbers only")
+    return value

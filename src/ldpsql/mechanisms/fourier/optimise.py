@@ -1,0 +1,81 @@
+"""Public. Sees parameters. Weights that minimise a workload's expected error.
+
+F = sum_f gamma_f / lambda_f is convex in the weights; the multiplicative update
+w_j <- w_j (gain_j / F)^p with p = 1/2 never raises it, and gain_j <= F for all j at the optimum.
+Specification: fourier, section 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpsql.mechanisms.fourier.components import Component
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.transforms import Reals
+
+GAP = 1e-3
+STEPS = 600
+_CAREFUL = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """demand: gamma by class.  floor: mean over the queries of (q^(0) / N)^2 - mean of q^2; the
+    mean variance per person is F + floor."""
+
+    folding: Folding
+    demand: Reals
+    floor: float
+    components: Sequence[Component]
+
+    def information(self, weights: Sequence[Reals]) -> Reals:
+        """lambda by class; 1 for the zero frequency."""
+        found = np.zeros(len(self.demand))
+        for component, own in zip(self.components, weights, strict=True):
+            component.inform(own, found)
+        found[-1] = 1.0
+        return found
+
+    def objective(self, information: Reals) -> float:
+        """F; infinite where something needed is not informed."""
+        needed = self.demand > 0.0
+        if (information[needed] <= 0.0).any():
+            return float("inf")
+        terms = self.folding.multiplicity[needed] * self.demand[needed] / information[needed]
+        return float(terms.sum())
+
+    def start(self) -> list[Reals]:
+        """Weights that sum to 1."""
+        return _normal([component.start(self.demand) for component in self.components])
+
+    def solve(self, weights: list[Reals], steps: int = STEPS) -> list[Reals]:
+        """Updated weights, once no candidate's gain exceeds F by more than GAP of the error."""
+        for step in range(steps):
+            information = self.information(weights)
+            objective = self.objective(information)
+            slope = np.zeros(len(self.demand))
+            needed = self.demand > 0.0
+            slope[needed] = self.demand[needed] / information[needed] ** 2
+            gains = [component.gains(slope) for component in self.components]
+            best = max(
+                float(gain[own > 0.0].max(initial=0.0))
+                for gain, own in zip(gains, weights, strict=True)
+            )
+            if best - objective <= GAP * (objective + self.floor):
+                break
+            power = 0.9 if step >= _CAREFUL and step % 2 else 0.5
+            weights = _normal(
+                [
+                    own * (gain / objective) ** power
+                    for own, gain in zip(weights, gains, strict=True)
+                ]
+            )
+        return weights
+
+
+def _normal(weights: list[Reals]) -> list[Reals]:
+    total = sum(float(own.sum()) for own in weights)
+    return [own / total for own in weights]

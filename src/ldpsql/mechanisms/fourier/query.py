@@ -1,0 +1,93 @@
+"""Public. Sees parameters. A linear query in the form that Fourier designs answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpsql.boxes import Side, Weight
+from ldpsql.errors import UnsupportedSQL
+from ldpsql.mechanisms.fourier.demand import side_transform
+from ldpsql.mechanisms.fourier.group import Axes, Group, face_slices, parts_of
+from ldpsql.mechanisms.fourier.transforms import Complexes
+
+NO_ENERGY = 1e-20
+
+
+@dataclass(frozen=True)
+class Term:
+    """coefficient x box, whose sides constrain the given dimensions and no others."""
+
+    coefficient: float
+    axes: Axes
+    sides: tuple[Side, ...]
+
+
+@dataclass(frozen=True)
+class BoxQuery:
+    """level x (people in the terms) + contrast x (their upper minus lower signs).
+
+    known: coefficient of the number of people (or total weight) known without asking.
+    measure: whose sign, or None; then contrast is 0.
+    """
+
+    known: float
+    terms: tuple[Term, ...]
+    measure: int | None
+    level: float
+    contrast: float
+    weight: Weight | None
+
+    def whole(self, group: Group) -> float:
+        """q^(0) / N: the mean of the query over the group, sign apart."""
+        total = 0.0
+        for term in self.terms:
+            share = term.coefficient
+            for side, axis in zip(term.sides, term.axes, strict=True):
+                share *= float(group.bin_weights(side, axis).sum()) / group.orders[axis]
+            total += share
+        return self.level * total
+
+    def faces(self, group: Group) -> dict[Axes, Complexes]:
+        """q^(f) / N of every face that the query touches, the zero frequency apart."""
+        found: dict[Axes, Complexes] = {}
+        for term in self.terms:
+            dense = self._dense(term, group)
+            for part in parts_of([term.axes]):
+                piece = dense[face_slices(part, term.axes)]
+                if self.level:
+                    _add(found, part, self.level * piece)
+                if self.measure is not None:
+                    # The character of a sign axis is -1 at the upper bound.
+                    signed = (*part, group.dimensions + self.measure)
+                    _add(found, signed, -self.contrast * piece[..., None])
+            if self.measure is not None:
+                alone = (group.dimensions + self.measure,)
+                corner = dense[(0,) * dense.ndim]
+                _add(found, alone, np.array([-self.contrast * corner]))
+        return found
+
+    @staticmethod
+    def _dense(term: Term, group: Group) -> Complexes:
+        dense = np.asarray(complex(term.coefficient))
+        for side, axis in zip(term.sides, term.axes, strict=True):
+            dense = np.multiply.outer(dense, side_transform(side, axis, group))
+        return dense
+
+
+def _add(found: dict[Axes, Complexes], part: Axes, piece: Complexes) -> None:
+    found[part] = found[part] + piece if part in found else piece
+
+
+def unsupported(names: Sequence[str]) -> UnsupportedSQL:
+    """The error for a query that the design does not collect, by what it constrains."""
+    asked = " and ".join(names)
+    return UnsupportedSQL(
+        f"this survey was not designed for questions about {asked} together",
+        hint=(
+            f"design it with a [workload] whose max_predicates is at least {len(names)}, or "
+            f"whose queries constrain {asked}"
+        ),
+    )
