@@ -209,11 +209,7 @@ class Dictionary:
         for coordinate, axis, classes in zip(character, axes, shape, strict=True):
             places = places * classes + self.folding.fold(coordinate * steps, axis)
         power = np.abs(arc_transform(order, np.array([length]), steps)[0] / order) ** 2
-        members = np.ones(())
-        for axis in axes:
-            members = np.multiply.outer(
-                members, self.folding.members(self.folding.group.orders[axis])
-            )
+        members = self.folding.members_over(axes)
         return np.asarray(np.bincount(places, power, prod(shape)) / members)
 
     # -- listed families ----------------------------------------------------------------------
