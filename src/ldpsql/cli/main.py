@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from ldpsql.cli.ask import explain, query
+from ldpsql.cli.audit import audit
 from ldpsql.cli.collect import ingest, randomize
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
@@ -113,7 +114,7 @@ def cli() -> None:
     """
 
 
-for _command in (design, randomize, ingest, query, explain, shell, schema, demo):
+for _command in (design, audit, randomize, ingest, query, explain, shell, schema, demo):
     cli.add_command(_command)
 
 
