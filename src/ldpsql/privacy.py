@@ -18,7 +18,7 @@ from ldpsql.errors import SurveyError
 SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
 LARGEST_PRECISION = 20
 _DIGITS = Context(prec=60)
-_UPWARD = Context(prec=60, rounding=ROUND_CEILING)
+_UPWARD = Context(prec=100, rounding=ROUND_CEILING)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def epsilon_of(odds: Fraction) -> Decimal:
     if odds == 1:
         return Decimal(0)
     ratio = _UPWARD.divide(Decimal(odds.numerator), Decimal(odds.denominator))
-    return _UPWARD.quantize(_DIGITS.next_plus(_DIGITS.ln(ratio)), Decimal("1e-12"))
+    return _UPWARD.quantize(_UPWARD.next_plus(_UPWARD.ln(ratio)), Decimal("1e-12"))
 
 
 @dataclass(frozen=True)

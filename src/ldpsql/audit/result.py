@@ -36,6 +36,11 @@ class Enumerated:
     worst: Worst
     independent: bool
 
+    @property
+    def epsilon(self) -> Decimal | None:
+        """Log of the worst odds, rounded up to 12 decimals; None if unbounded."""
+        return None if self.worst.odds is None else epsilon_of(self.worst.odds)
+
 
 @dataclass(frozen=True)
 class Empirical:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ _LARGEST_CALL = 1 << 16
 _QUARTERS = 4
 _FEWEST_CALLS = 4 * _QUARTERS
 _RARE = 20
-_CAUTION = 3.0
+_CAUTION = NormalDist().inv_cdf(1.0 - ALPHA / 2)
 _MULTIPLIER = 0x9E3779B97F4A7C15
 
 Keys = NDArray[np.uint64]
@@ -77,7 +78,7 @@ def sample(design: Design, channel: Channel | None, reports: int, entropy: Entro
     if channel is None or channel.design is not design:
         drawn.append(_draw(design, corners(design.domain), reports, entropy))
     tellings = [_most_telling(one) for one in drawn]
-    if channel is not None:
+    if channel is not None and len(drawn[0].records) > 1:
         tellings.append(_worst_by_law(drawn[0], channel))
     best = max(tellings, key=lambda telling: telling.score)
     trials = best.drawn.reports // 2
@@ -116,26 +117,32 @@ def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
 
 
 def _draw(design: Design, candidates: Sequence[Outcome], reports: int, entropy: Entropy) -> Drawn:
-    """Reports of the first few candidates, in calls of equal size."""
-    records = tuple(candidates[: max(2, min(_MOST_RECORDS, _MOST_REPORTS // reports))])
+    """Reports of the first few candidates, in calls of equal size.
+
+    Where one person's report has several rows people are asked one by one, and only two records.
+    """
+    first = np.array(candidates[:1], dtype=np.int64)
+    alone = len(design.randomize(first, entropy)) > 1
+    most = 2 if alone else min(_MOST_RECORDS, _MOST_REPORTS // reports)
+    records = tuple(candidates[: max(2, most)])
     calls = max(_FEWEST_CALLS, _QUARTERS * -(-reports // (_QUARTERS * _LARGEST_CALL)))
     size = -(-reports // calls)
-    keys = [[_call(design, record, size, entropy) for _ in range(calls)] for record in records]
+    call = _one_by_one if alone else _together
+    keys = [[call(design, record, size, entropy) for _ in range(calls)] for record in records]
     return Drawn(design, records, np.array(keys, dtype=np.uint64))
 
 
-def _call(design: Design, record: Outcome, size: int, entropy: Entropy) -> Keys:
-    """The keys of `size` reports of one record.
-
-    Where a report has several rows, each person is asked alone, and the order of the rows is
-    left out of account.
-    """
+def _together(design: Design, record: Outcome, size: int, entropy: Entropy) -> Keys:
+    """The keys of `size` reports of one record, from one call."""
     codes = np.tile(np.array(record, dtype=np.int64), (size, 1))
-    rows = _rows(design, codes, entropy)
-    if len(rows) != size:
-        people = [np.sort(_key(_rows(design, codes[:1], entropy))) for _ in range(size)]
-        rows = np.array(people, dtype=np.uint64)
-    return _key(rows)
+    return _key(_rows(design, codes, entropy))
+
+
+def _one_by_one(design: Design, record: Outcome, size: int, entropy: Entropy) -> Keys:
+    """The keys of `size` reports of several rows each, whose order is left out of account."""
+    codes = np.array([record], dtype=np.int64)
+    people = [np.sort(_key(_rows(design, codes, entropy))) for _ in range(size)]
+    return _key(np.array(people, dtype=np.uint64))
 
 
 def _rows(design: Design, codes: NDArray[np.int64], entropy: Entropy) -> Keys:
@@ -201,11 +208,10 @@ def _event(one: Counts, other: Counts) -> NDArray[np.int64]:
 
 
 def _score(one: Counts, other: Counts) -> NDArray[np.float64]:
-    """Log of the ratio of two counts, less a few of its standard errors."""
+    """About the bound that the last half, twice as many reports, will give for two counts."""
     first, second = one + 1.0, other + 1.0
-    result: NDArray[np.float64] = np.log(first / second) - _CAUTION * np.sqrt(
-        1.0 / first + 1.0 / second
-    )
+    spread: NDArray[np.float64] = 1.0 / np.sqrt(2.0 * first) + 1.0 / np.sqrt(2.0 * second)
+    result: NDArray[np.float64] = np.log(first / second) - _CAUTION * spread
     return result
 
 

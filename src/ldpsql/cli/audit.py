@@ -136,7 +136,11 @@ def _exact(found: Audit) -> str:
 
 def _enumerated(found: Enumerated) -> str:
     selector = "independent of" if found.independent else "DEPENDENT ON"
-    return f"{_domain(found.domain)}: {found.reports} reports; selector {selector} the record"
+    epsilon = "unbounded" if found.epsilon is None else f"{found.epsilon:f}"
+    return (
+        f"{_domain(found.domain)}: {found.reports} reports, epsilon {epsilon}, "
+        f"selector {selector} the record"
+    )
 
 
 def _empirical(found: Empirical) -> Iterator[str]:

@@ -103,7 +103,7 @@ def _first_argument(args: list[str]) -> int | None:
     cls=Verbs,
     invoke_without_command=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 fine, 1 query or data at fault, 2 usage, 3 store unreachable.",
+    epilog="Exit codes: 0 fine, 1 query, data or promise at fault, 2 usage, 3 store unreachable.",
 )
 @click.version_option(package_name="ldpsql", message="%(prog)s %(version)s")
 def cli() -> None:
