@@ -89,6 +89,14 @@ def test_where_nothing_can_be_enumerated_the_promise_is_not_established():
     assert (stated.method, stated.holds) == ("selectors", True)
 
 
+def test_too_many_reports_leave_the_stated_odds():
+    """OLH at epsilon 20 has half a billion hash values."""
+    found = audit_design(made("hio", "16", epsilon=Epsilon.parse("20")), reports=2000)
+    assert (found.method, found.holds, found.enumerated) == ("selectors", True, None)
+    assert Decimal("19.999999") < found.epsilon <= 20
+    assert found.empirical.pairs == 0
+
+
 def test_one_code_tells_nothing():
     found = audit_design(made("hgrr", "1"), reports=2000)
     assert (found.holds, found.epsilon, found.empirical.epsilon) == (True, 0, 0.0)

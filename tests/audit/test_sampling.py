@@ -126,6 +126,21 @@ def test_entropy_that_is_used_again_is_caught(name, entropy):
     assert AGAIN not in tried(made(name), 4_000).problems
 
 
+class OneWordForTwo:
+    """Every second half of the words is the first half again."""
+
+    def words(self, count):
+        half = SeededEntropy(count).words(-(-count // 2))
+        return np.concatenate([half, half])[:count]
+
+
+def test_one_word_for_two_draws_is_caught():
+    """Whether to lie and what to say must not come from the same word: some lies are never told."""
+    found = tried(made("grr"), 20_000, OneWordForTwo())
+    assert found.empirical.epsilon > 3
+    assert not found.holds
+
+
 def test_corners_are_far_apart():
     assert corners(made_up("4x1", 1)) == ((0, 0, 0), (3, 0, 1), (3, 0, 0), (1, 0, 0), (0, 0, 1))
     assert corners(made_up("1", 0)) == ((0,),)

@@ -93,7 +93,7 @@ def _candidates(design: Design, options: Mapping[str, Any]) -> Iterator[Design]:
     for domain in smaller(design.domain):
         try:
             yield mechanism(design.name).design(domain, design.epsilon, options)
-        except Error:
+        except (Error, ValueError):
             continue
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldpsql.audit.result import Audit, Empirical, Enumerated
-    from ldpsql.mechanisms.base import Design, Outcome
+    from ldpsql.mechanisms.base import Design, Outcome, Worst
     from ldpsql.schema import RecordDomain
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
@@ -107,15 +107,12 @@ def _lines(found: Audit) -> Iterator[str]:
     yield f"guarantee    {found.guarantee}"
     yield f"exact        {_exact(found)}, delta {found.guarantee.delta}"
     yield f"established  by {METHODS[found.method]}"
-    if found.enumerated is not None:
+    if found.enumerated is None:
+        yield "enumerated   nothing: even on two codes there are too many different reports"
+    else:
         yield f"enumerated   {_enumerated(found.enumerated)}"
-    if found.witness is not None:
-        worst, domain = found.witness, found.enumerated.domain if found.enumerated else found.domain
-        yield f"witness      report {_numbers(worst.report)}"
-        yield f"             sent by {_record(worst.record, domain)} with probability " + (
-            f"{float(worst.likely):.6g}"
-        )
-        yield f"             never by {_record(worst.other, domain)}"
+    if found.enumerated is not None and found.witness is not None:
+        yield from _witness(found.witness, found.enumerated.domain)
     yield f"protects     {found.guarantee.protects}"
     for item in found.guarantee.not_protected:
         yield f"not covered  {item}"
@@ -125,6 +122,13 @@ def _lines(found: Audit) -> Iterator[str]:
     for problem in found.problems:
         yield f"problem      {problem}"
     yield f"verdict      the promise {'holds' if found.holds else 'DOES NOT HOLD'}"
+
+
+def _witness(worst: Worst, domain: RecordDomain) -> Iterator[str]:
+    chance = float(worst.likely)
+    yield f"witness      report {_numbers(worst.report)}"
+    yield f"             sent by {_record(worst.record, domain)} with probability {chance:.6g}"
+    yield f"             never by {_record(worst.other, domain)}"
 
 
 def _exact(found: Audit) -> str:

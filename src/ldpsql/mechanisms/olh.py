@@ -131,7 +131,8 @@ class Olh:
         """Exact probability of each (a - 1, c, y)."""
         prime = self.primes[slot]
         label = int(_inverse(np.array([node], dtype=np.int64), prime)[0])
-        answers = [dict(grr_law(self.threshold, self.values, h)) for h in range(self.values)]
+        held = range(min(prime, self.values))
+        answers = [dict(grr_law(self.threshold, self.values, h)) for h in held]
         for a in range(prime - 1):
             for c in range(prime):
                 drawn = probability_below(a, prime - 1) * probability_below(c, prime)
