@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from ldpsql.schema import RecordDomain
 LINE = RecordDomain(("x",), (4,), (), (), ())
 ONE = Epsilon.parse("1")
 LEVEL_AND_NODE = ReportFormat(("level", "node"), np.array([[2], [4]]))
-NODE = ReportFormat(("none", "node"), np.array([[4]]))
 
 
 class Bare:
@@ -58,26 +56,6 @@ class TrueAncestor:
         chances = tuple(
             tuple(half if row in ((0, code // 2), (1, code)) else never for row in rows)
             for code in range(4)
-        )
-        return Law(tuple((code,) for code in range(4)), rows, chances)
-
-
-@dataclass(frozen=True)
-class WithAFake(TrueAncestor):
-    """Sends two rows per person: the code as it is and a uniform fake, all first rows first."""
-
-    name: str = "fake"
-    report_format: ReportFormat = NODE
-
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        fake = below(entropy.words(len(codes)), 4)
-        node = np.concatenate([codes[:, 0], fake])
-        return Reports.pack(self.report_format, [np.zeros_like(node), node])
-
-    def law(self) -> Law:
-        rows = tuple((0, one, 0, two) for one, two in product(range(4), range(4)) if one <= two)
-        chances = tuple(
-            tuple(Fraction(int(code in row[1::2]), 4) for row in rows) for code in range(4)
         )
         return Law(tuple((code,) for code in range(4)), rows, chances)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from leaky import SameWords, SeedReused, TrueAncestor, WithAFake
+from leaky import SameWords, SeedReused, TrueAncestor
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.domains import made_up
@@ -56,15 +56,12 @@ def test_a_sound_design_is_not_accused(seed):
 
 
 def test_what_is_sampled_by_default_comes_from_the_operating_system():
-    one, other = (audit_design(made("grr"), reports=4_000).empirical for _ in range(2))
-    assert one.equal != other.equal or one.seen != other.seen
+    one, other = (audit_design(made("grr"), reports=400_000).empirical for _ in range(2))
+    assert (one.equal, one.seen, one.seen_other) != (other.equal, other.seen, other.seen_other)
 
 
-@pytest.mark.parametrize(
-    "design", [TrueAncestor("local"), WithAFake("local")], ids=lambda d: d.name
-)
-def test_a_leak_shows_far_above_epsilon(design):
-    found = tried(design, 16_000)
+def test_a_leak_shows_far_above_epsilon():
+    found = tried(TrueAncestor("local"), 16_000)
     assert found.empirical.epsilon > 5
     assert not found.empirical.dependent
     assert any("device code does not keep epsilon" in problem for problem in found.problems)

@@ -34,7 +34,7 @@ def audit_design(
     odds = stated if method == "selectors" else found.worst.odds if found else None
     problems = [
         *_promise_problems(design, method, odds),
-        *_channel_problems(design, channel),
+        *_channel_problems(design, method, channel),
         *(_empirical_problems(design, empirical) if empirical else ()),
     ]
     return Audit(
@@ -70,15 +70,16 @@ def _promise_problems(design: Design, method: Method, odds: Fraction | None) -> 
         yield f"the odds of some report are above e^{design.epsilon}"
 
 
-def _channel_problems(design: Design, channel: Channel | None) -> Iterator[str]:
+def _channel_problems(design: Design, method: Method, channel: Channel | None) -> Iterator[str]:
     """What the enumerated channel says against the design, or against its reduction."""
     if channel is None:
         return
     found: Enumerated = channel.found
-    reduced = channel.design is not design
-    if reduced and (found.worst.odds is None or found.worst.odds > design.epsilon.odds):
+    if method == "selectors" and (
+        found.worst.odds is None or found.worst.odds > design.epsilon.odds
+    ):
         yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
-    if reduced and not found.independent:
+    if method != "enumeration" and not found.independent:
         yield "the selector of a report depends on the record"
     if isinstance(channel.design, StatesOdds):
         stated = channel.design.selector_odds()

@@ -117,37 +117,19 @@ def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
 
 
 def _draw(design: Design, candidates: Sequence[Outcome], reports: int, entropy: Entropy) -> Drawn:
-    """Reports of the first few candidates, in calls of equal size.
-
-    Where one person's report has several rows people are asked one by one, and only two records.
-    """
-    first = np.array(candidates[:1], dtype=np.int64)
-    alone = len(design.randomize(first, entropy)) > 1
-    most = 2 if alone else min(_MOST_RECORDS, _MOST_REPORTS // reports)
-    records = tuple(candidates[: max(2, most)])
+    """Reports of the first few candidates, in calls of equal size."""
+    records = tuple(candidates[: max(2, min(_MOST_RECORDS, _MOST_REPORTS // reports))])
     calls = max(_FEWEST_CALLS, _QUARTERS * -(-reports // (_QUARTERS * _LARGEST_CALL)))
     size = -(-reports // calls)
-    call = _one_by_one if alone else _together
-    keys = [[call(design, record, size, entropy) for _ in range(calls)] for record in records]
+    keys = [[_call(design, record, size, entropy) for _ in range(calls)] for record in records]
     return Drawn(design, records, np.array(keys, dtype=np.uint64))
 
 
-def _together(design: Design, record: Outcome, size: int, entropy: Entropy) -> Keys:
-    """The keys of `size` reports of one record, from one call."""
+def _call(design: Design, record: Outcome, size: int, entropy: Entropy) -> Keys:
+    """The keys of `size` reports of one record."""
     codes = np.tile(np.array(record, dtype=np.int64), (size, 1))
-    return _key(_rows(design, codes, entropy))
-
-
-def _one_by_one(design: Design, record: Outcome, size: int, entropy: Entropy) -> Keys:
-    """The keys of `size` reports of several rows each, whose order is left out of account."""
-    codes = np.array([record], dtype=np.int64)
-    people = [np.sort(_key(_rows(design, codes, entropy))) for _ in range(size)]
-    return _key(np.array(people, dtype=np.uint64))
-
-
-def _rows(design: Design, codes: NDArray[np.int64], entropy: Entropy) -> Keys:
     columns = design.randomize(codes, entropy).columns.values()
-    return np.stack([np.asarray(column).astype(np.uint64) for column in columns], axis=1)
+    return _key(np.stack([np.asarray(column).astype(np.uint64) for column in columns], axis=1))
 
 
 def _key(rows: Keys) -> Keys:
