@@ -98,6 +98,10 @@ class Estimator(Protocol):
         """Values (k,) and covariance (k, k) of k queries as the design's `plan` returned them."""
         ...
 
+    def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
+        """One joint answer per row of queries; the covariance between rows is not asked for."""
+        ...
+
 
 class Design(Protocol):
     """A mechanism made ready for one record domain and one epsilon.
