@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -61,26 +62,31 @@ class Answers:
         """All sums of all rows, with the covariance within each row."""
         rows, targets = len(self.plan.private_rows), len(self.plan.targets)
         step = max(1, _CHUNK // max(targets, 1))
-        values, covariance = [], []
+        values, covariance, replicates = [], [], []
         for key in self.public:
             for start in range(0, rows, step):
                 chosen = range(start, min(start + step, rows))
                 joint = self.joint(key, chosen)
                 values.append(joint.values.reshape(-1, targets))
                 covariance.append(_diagonal_blocks(joint.covariance, len(chosen), targets))
+                if joint.replicates is not None:
+                    replicates.append(joint.replicates.reshape(-1, len(chosen), targets))
+        is_complete = bool(values) and len(replicates) == len(values)
         return Sums(
             np.concatenate([np.zeros((0, targets)), *values]),
             np.concatenate([np.zeros((0, targets, targets)), *covariance]),
+            np.concatenate(replicates, axis=1) if is_complete else None,
         )
 
     def joint(self, key: Key, rows: Sequence[int]) -> Estimates:
         """The sums of some private rows under one public key, row by row, with covariance."""
-        total = Estimates.exact([0.0] * (len(rows) * len(self.plan.targets)))
+        parts = []
         for planned, estimators in zip(self.plan.planned, self.estimators, strict=True):
             if key in estimators:
                 queries = [query for row in rows for query in planned[row]]
-                total = total + estimators[key].answer(queries)
-        return total
+                parts.append(estimators[key].answer(queries))
+        nothing = Estimates.exact([0.0] * (len(rows) * len(self.plan.targets)))
+        return reduce(add, parts) if parts else nothing
 
 
 def _diagonal_blocks(covariance: Array, rows: int, targets: int) -> Array:

@@ -1,0 +1,1 @@
+"""Public. Sees parameters. The Fourier response: mechanism, design, decoding, smoothing."""
