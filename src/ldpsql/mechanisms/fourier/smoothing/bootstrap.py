@@ -10,7 +10,7 @@ import numpy as np
 
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.fourier.smoothing.candidates import Candidates
-from ldpsql.mechanisms.fourier.smoothing.project import COARSE
+from ldpsql.mechanisms.fourier.smoothing.project import Stop
 
 
 def replicates(
@@ -19,9 +19,10 @@ def replicates(
     tables: tuple[Array, ...],
     random: np.random.Generator,
     count: int,
+    stop: Stop,
 ) -> tuple[Array, ...]:
     """Per kind the tables of `count` replicates, shape (count, blocks, *orders)."""
     problem = candidates.problem
     truth = np.where(problem.is_observed, problem.layout.vectors(tables), 0.0)
     simulated = truth + problem.draw(random, count)
-    return candidates.run([name], simulated, tolerance=COARSE)[name].tables
+    return candidates.run([name], simulated, stop=stop)[name].tables

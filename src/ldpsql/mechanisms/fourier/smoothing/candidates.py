@@ -16,7 +16,7 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.fourier.smoothing.block import Coefficients
 from ldpsql.mechanisms.fourier.smoothing.independence import Independence
 from ldpsql.mechanisms.fourier.smoothing.problem import Problem
-from ldpsql.mechanisms.fourier.smoothing.project import FINE, Projected, project
+from ldpsql.mechanisms.fourier.smoothing.project import FINE, Projected, Stop, project
 from ldpsql.mechanisms.fourier.smoothing.shrink import shrink
 
 AVERAGE = "avg"
@@ -28,11 +28,10 @@ _AVERAGED = ("ht+i", "ind+i")
 class Candidates:
     """Runs the candidates of one problem.
 
-    cap: steps after which a projection is given up.  metrics: "i", "g" or both.
+    metrics: "i", "g" or both.
     """
 
     problem: Problem
-    cap: int
     metrics: tuple[str, ...] = ("i", "g")
 
     @cached_property
@@ -49,12 +48,9 @@ class Candidates:
         vectors: Coefficients,
         *,
         inflation: float = 1.0,
-        tolerance: float = FINE,
+        stop: Stop = FINE,
     ) -> Mapping[str, Projected]:
-        """Each named candidate's tables from R vectors with noise `inflation` x the problem's.
-
-        tolerance: of the projection, see `project`.
-        """
+        """Each named candidate's tables from R vectors with noise `inflation` x the problem's."""
         simple = [name for name in names if name != AVERAGE]
         simple += [name for name in _AVERAGED if AVERAGE in names and name not in simple]
         noise = self.problem.noise * inflation
@@ -68,8 +64,7 @@ class Candidates:
             stacked,
             np.repeat(kappa, len(vectors), axis=0),
             self.problem.people,
-            cap=self.cap,
-            tolerance=tolerance,
+            stop,
         )
         found = {name: _part(done, i, len(vectors)) for i, name in enumerate(simple)}
         if AVERAGE in names:

@@ -65,8 +65,9 @@ class Problem:
 
     @cached_property
     def has_gaps(self) -> bool:
-        """Whether the workload leaves frequencies out; then a wrong choice costs most."""
-        return bool((self.workload <= 1e-9 * self.workload[1:].max(initial=0.0)).any())
+        """Whether the workload leaves observed frequencies out; then a wrong choice costs most."""
+        weight = self.workload[self.is_observed]
+        return bool((weight <= 1e-9 * weight[1:].max(initial=0.0)).any())
 
     def metric(self, name: str) -> Array:
         """kappa of a projection: "i", the information, or "g", the workload's; shape (K,)."""

@@ -20,12 +20,26 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.fourier.smoothing.block import Coefficients
 from ldpsql.mechanisms.fourier.smoothing.layout import Kind, Layout
 
-CAP = 5000
-FINE, COARSE = 1e-5, 1e-4
 _RELAXATION = 1.6
 _CHECKED_EVERY = 5
 # Cells of one batch: rows are worked on together while they fit a processor's cache.
 _LARGEST_BATCH = 1 << 15
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to end a projection.
+
+    cap: steps after which it is given up.  tolerance: share of the people by which, summed over
+    all cells, the tables may still differ from their coefficients and from those a step before.
+    """
+
+    cap: int
+    tolerance: float
+
+
+# The specification's.
+FINE = Stop(5000, 1e-5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,19 +56,13 @@ def project(
     targets: Coefficients,
     kappa: Array,
     people: float,
-    *,
-    cap: int = CAP,
-    tolerance: float = FINE,
+    stop: Stop = FINE,
 ) -> Projected:
-    """Project R vectors, targets (R, K), in R metrics, kappa (R, K).
-
-    Stops where the tables and the coefficients, and two successive tables, differ by less than
-    `tolerance` x people in the sum of all cells, or after `cap` steps.
-    """
+    """Project R vectors, targets (R, K), in R metrics, kappa (R, K)."""
     step = max(1, _LARGEST_BATCH // layout.cells)
     parts = [
         _Run(layout, targets[start : start + step], kappa[start : start + step], people).finish(
-            cap, tolerance
+            stop
         )
         for start in range(0, len(targets), step)
     ]
@@ -99,16 +107,16 @@ class _Run:
         self.tables = self._onto_simplex(self.dual)
         self.dual = [np.zeros_like(table) for table in self.tables]
 
-    def finish(self, cap: int, tolerance: float) -> Projected:
+    def finish(self, stop: Stop) -> Projected:
         """Iterate until every row has converged or the cap is reached."""
         found = [np.empty_like(table) for table in self.tables]
-        steps = np.full(len(self.rows), cap)
+        steps = np.full(len(self.rows), stop.cap)
         converged = np.zeros(len(self.rows), dtype=bool)
-        for step in range(1, cap + 1):
+        for step in range(1, stop.cap + 1):
             gap = self._step(measured=step % _CHECKED_EVERY == 0)
             if gap is None:
                 continue
-            done = gap < tolerance * self.people
+            done = gap < stop.tolerance * self.people
             if done.any():
                 steps[self.rows[done]], converged[self.rows[done]] = step, True
                 self._leave(done, found)

@@ -12,18 +12,20 @@ import math
 import numpy as np
 
 from ldpsql.mechanisms.fourier.smoothing.candidates import Candidates
-from ldpsql.mechanisms.fourier.smoothing.project import COARSE
+from ldpsql.mechanisms.fourier.smoothing.project import Stop
 
 SHARE = 0.75
 
 
-def select(candidates: Candidates, random: np.random.Generator, draws: int) -> list[str]:
+def select(
+    candidates: Candidates, random: np.random.Generator, draws: int, stop: Stop
+) -> list[str]:
     """The candidates' names, best first; those that did not converge in some draw come last."""
     problem = candidates.problem
     noise = problem.draw(random, draws)
     worked = problem.observed + math.sqrt((1.0 - SHARE) / SHARE) * noise
     judge = problem.observed - math.sqrt(SHARE / (1.0 - SHARE)) * noise
-    found = candidates.run(candidates.names, worked, inflation=1.0 / SHARE, tolerance=COARSE)
+    found = candidates.run(candidates.names, worked, inflation=1.0 / SHARE, stop=stop)
     marks = {
         name: (
             not result.converged.all(),
