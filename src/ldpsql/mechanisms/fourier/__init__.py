@@ -1,1 +1,1 @@
-"""Public. Sees parameters. The Fourier response: mechanism, design, decoding, smoothing."""
+"""Public. Sees parameters. The Fourier response: one round, unbiased, near the best possible."""
