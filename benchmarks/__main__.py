@@ -1,4 +1,7 @@
-"""Run the measurements, print Markdown: `python -m benchmarks [speed|statistics|real|smoothing]`."""
+"""Run the measurements, print Markdown.
+
+`python -m benchmarks [speed|statistics|real|smoothing]`
+"""
 
 from __future__ import annotations
 

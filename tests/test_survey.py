@@ -182,12 +182,14 @@ def test_a_survey_can_be_made_from_a_schema():
     assert Survey.of("t", schema, "1", "hgrr") == Survey.of("t", schema, Epsilon.parse(1), "hgrr")
 
 
+def naming(estimator):
+    """TOML that names an estimator."""
+    return TOML.replace('epsilon = "0.7"', f'epsilon = "0.7"\nestimator = {estimator}')
+
+
 def test_a_survey_may_name_its_estimator():
     """Kept in the JSON only where it is given, so that other fingerprints stay as they were."""
-    plain = Survey.from_toml(TOML)
-    named = Survey.from_toml(
-        TOML.replace('mechanism = "hio"', 'mechanism = "hio"\nestimator = "unbiased"')
-    )
+    plain, named = Survey.from_toml(TOML), Survey.from_toml(naming('"unbiased"'))
     assert named.estimator == "unbiased"
     assert Survey.from_json(named.to_json()) == named
     assert json.loads(named.to_json())["estimator"] == "unbiased"
@@ -199,6 +201,4 @@ def test_a_survey_may_name_its_estimator():
 @pytest.mark.parametrize("value", ['"smooth"', "3"])
 def test_an_estimator_that_the_mechanism_has_not_is_refused(value):
     with pytest.raises(SurveyError, match=r"estimator must be one of unbiased, which hio has"):
-        Survey.from_toml(
-            TOML.replace('mechanism = "hio"', f'mechanism = "hio"\nestimator = {value}')
-        )
+        Survey.from_toml(naming(value))

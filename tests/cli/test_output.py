@@ -138,7 +138,7 @@ def test_a_table_shows_typical_errors_beside_the_bars(capsysbinary):
     out, _ = written(capsysbinary, None, shown=smoothed())
     assert out.decode().splitlines()[2:] == [
         "CA     1234 ± 10 (typ. 4.3)    41.3 [39.8, 44.9] (typ. ?)  2026-01-31",
-        "NULL    10 ± 100 (typ. 0) ~                          NULL  2026-02-01",
+        "NULL      10 ± 100 (typ. 0) ~                        NULL  2026-02-01",
     ]
 
 
