@@ -176,6 +176,18 @@ def test_large_tables_are_tried_less(monkeypatch):
     assert smooth([block], 0).replicates[0].shape == (5, 16, 16)
 
 
+@pytest.mark.parametrize("orders", [(1,), (4, 1), (3, 2)])
+def test_blocks_that_tell_nothing_are_a_table_all_the_same(orders):
+    """One code on an axis, or no coefficient observed but the number of people."""
+    spectrum = np.zeros(orders, dtype=complex)
+    information = np.zeros(orders)
+    spectrum.flat[0], information.flat[0] = N, 1.0
+    axes = tuple(range(len(orders)))
+    found = smooth([Block(axes, spectrum, information, np.ones(orders), orders)], N)
+    assert found.converged
+    assert found.tables[0] == pytest.approx(np.full(orders, N / np.prod(orders)))
+
+
 def test_nobody_is_nobody():
     table = np.ones((4, 4))
     block = noisy_block(table, 1.0, np.random.default_rng(2))

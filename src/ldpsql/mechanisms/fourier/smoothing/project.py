@@ -176,7 +176,10 @@ def _penalty(kappa: Array) -> float:
     Measured on ranges in one to three dimensions: 2 to 10 times fewer steps than with the
     geometric mean of the first and ninth decile, and within a factor 2 of the best in each case.
     """
-    middle, top = np.quantile(kappa[kappa > 0.0], [0.5, 0.999])
+    known = kappa[kappa > 0.0]
+    if not len(known):
+        return 1.0
+    middle, top = np.quantile(known, [0.5, 0.999])
     return float(np.sqrt(middle * top))
 
 

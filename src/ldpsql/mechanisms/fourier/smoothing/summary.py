@@ -41,7 +41,7 @@ class _Effort:
         cells = problem.layout.cells
         count = _replicates(cells)
         if cells > HUGE:
-            return cls(("i",), 1, count, Stop(300, 1e-4), Stop(500, 1e-5))
+            return cls(("i",), 1, count, Stop(200, 1e-3), Stop(1000, 1e-4))
         metrics = ("i",) if cells > LARGE else ("i", "g")
         if problem.has_gaps:
             return cls(metrics, 4, count, Stop(FINE.cap, 1e-4))
@@ -59,9 +59,9 @@ def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
     at most 600 steps to 1e-4, or 4 of 5000 where the workload's spectrum has zeros. The best one
     is run on the data themselves (5000 steps, 1e-5) and then on 20 simulated summaries. Above 2^15
     cells (of all blocks together) only the +i candidates compete; above 2^17 in 1 draw of at most
-    300 steps, with 500 for the answer and 5 replicates. Blocks agree on shared margins to 1e-5 of
-    the people. The random draws come from a hash of the coefficients: the same histogram gives
-    the same answer.
+    200 steps to 1e-3, with 1000 to 1e-4 for the answer and 5 replicates. Blocks agree on shared
+    margins to that share of the people. The random draws come from a hash of the coefficients: the
+    same histogram gives the same answer.
 
     ValueError for blocks that do not fit each other. Specification: fourier, section 8.
     """
