@@ -1,13 +1,21 @@
-"""Run the measurements, print Markdown: `python -m benchmarks [speed|statistics|real]`."""
+"""Run the measurements, print Markdown.
+
+`python -m benchmarks [speed|statistics|real|smoothing]`
+"""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import real_data, speed, statistics
+from benchmarks import real_data, smoothing, speed, statistics
 from benchmarks.tables import machine
 
-PARTS = {"speed": speed.run, "statistics": statistics.run, "real": real_data.run}
+PARTS = {
+    "speed": speed.run,
+    "statistics": statistics.run,
+    "real": real_data.run,
+    "smoothing": smoothing.run,
+}
 
 
 def main(names: list[str]) -> None:

@@ -180,3 +180,25 @@ def test_a_design_made_for_another_schema_is_refused():
 def test_a_survey_can_be_made_from_a_schema():
     schema = Schema.from_keys({"dimension": {"x": {"type": "int", "domain": [0, 9]}}})
     assert Survey.of("t", schema, "1", "hgrr") == Survey.of("t", schema, Epsilon.parse(1), "hgrr")
+
+
+def naming(estimator):
+    """TOML that names an estimator."""
+    return TOML.replace('epsilon = "0.7"', f'epsilon = "0.7"\nestimator = {estimator}')
+
+
+def test_a_survey_may_name_its_estimator():
+    """Kept in the JSON only where it is given, so that other fingerprints stay as they were."""
+    plain, named = Survey.from_toml(TOML), Survey.from_toml(naming('"unbiased"'))
+    assert named.estimator == "unbiased"
+    assert Survey.from_json(named.to_json()) == named
+    assert json.loads(named.to_json())["estimator"] == "unbiased"
+    assert plain.estimator is None
+    assert "estimator" not in json.loads(plain.to_json())
+    assert named.fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize("value", ['"smooth"', "3"])
+def test_an_estimator_that_the_mechanism_has_not_is_refused(value):
+    with pytest.raises(SurveyError, match=r"estimator must be one of unbiased, which hio has"):
+        Survey.from_toml(naming(value))

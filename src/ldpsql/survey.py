@@ -32,19 +32,26 @@ class Survey:
     """A public, immutable survey.
 
     table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
-    ready for them.  options: what the survey file asked of the mechanism.
+    ready for them.  options: what the survey file asked of the mechanism.  estimator: which of the
+    design's estimators answers unless the asker says otherwise; None for its first.
     """
 
     table: str
     schema: Schema
     design: Design
     options: Mapping[str, Any] = field(default_factory=dict)
+    estimator: str | None = None
 
     def __post_init__(self) -> None:
         if not self.table.isidentifier() or len(self.table) > 100:
             raise SurveyError(f"table must be a plain name, not {self.table!r}")
         if self.design.domain != self.schema.record_domain:
             raise SurveyError("the design was made for another schema")
+        if self.estimator is not None and self.estimator not in self.design.estimators:
+            raise SurveyError(
+                f"[survey]: estimator must be one of {', '.join(self.design.estimators)}, which "
+                f"{self.design.name} has, not {self.estimator!r}"
+            )
 
     @property
     def epsilon(self) -> Epsilon:
@@ -70,6 +77,7 @@ class Survey:
                 "public": [p.name for p in self.schema.public],
             },
             "design": dict(self.design.to_json()),
+            **({} if self.estimator is None else {"estimator": self.estimator}),
         }
 
     def to_json(self) -> str:
@@ -123,7 +131,7 @@ class Survey:
         )
         if not isinstance(data["options"], dict):
             raise SurveyError("not a survey: options must be an object")
-        return cls(data["table"], schema, design, data["options"])
+        return cls(data["table"], schema, design, data["options"], data.get("estimator"))
 
     @classmethod
     def from_toml(
@@ -147,14 +155,15 @@ class Survey:
         table, options = head.pop("table", None), head.pop("options", {})
         budget = epsilon if epsilon is not None else head.pop("epsilon", None)
         name = mechanism if mechanism is not None else head.pop("mechanism", None)
-        for key in set(head) - {"epsilon", "mechanism"}:
+        for key in set(head) - {"epsilon", "mechanism", "estimator"}:
             raise SurveyError(f"[survey]: unknown key {key!r}")
         for key, value in (("table", table), ("epsilon", budget), ("mechanism", name)):
             if value is None:
                 raise SurveyError(f"[survey]: {key} is missing")
         if not isinstance(table, str) or not isinstance(options, dict):
             raise SurveyError("[survey]: table must be a string, options a table")
-        return cls.of(table, Schema.from_keys(data), budget, str(name), options)
+        estimator = head.get("estimator")
+        return cls.of(table, Schema.from_keys(data), budget, str(name), options, estimator)
 
     @classmethod
     def of(
@@ -164,12 +173,13 @@ class Survey:
         epsilon: str | Epsilon,
         name: str,
         options: Mapping[str, Any] | None = None,
+        estimator: str | None = None,
     ) -> Survey:
         """Design a survey from a schema."""
         budget = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
         design = mechanism(name).design(schema.record_domain, budget, chosen)
-        return cls(table, schema, design, chosen)
+        return cls(table, schema, design, chosen, estimator)
 
 
 def _text(source: str | Path) -> str:

@@ -34,6 +34,12 @@ confidence = click.option(
     help="Level of the intervals and of the +/-.",
 )
 
+estimator = click.option(
+    "--estimator",
+    type=click.Choice(("unbiased", "smooth")),
+    help="How answers are made from the reports.  [default: what the survey says]",
+)
+
 output_format = click.option(
     "--format",
     "form",
@@ -60,7 +66,8 @@ parameters = click.option(
 intervals = click.option(
     "--intervals",
     is_flag=True,
-    help="Add COLUMN_stderr, COLUMN_low and COLUMN_high to machine-readable formats.",
+    help="Add COLUMN_stderr, COLUMN_low and COLUMN_high (with --estimator smooth also "
+    "COLUMN_typical) to machine-readable formats.",
 )
 
 survey_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -68,7 +75,7 @@ survey_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 def asking(command: Command) -> Command:
     """The options of every command that answers questions."""
-    for option in (intervals, output, output_format, parameters, confidence, database):
+    for option in (intervals, output, output_format, parameters, estimator, confidence, database):
         command = option(command)
     return command
 
