@@ -11,6 +11,7 @@ from client.surveys import TOML
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.forecast import forecast
+from ldpsql.designer import design
 from ldpsql.survey import Survey
 
 
@@ -24,7 +25,7 @@ def source(tmp_path):
 def test_without_a_file_the_survey_goes_to_stdout(source):
     shown = run("design", source)
     assert shown.exit_code == 0
-    assert Survey.from_json(shown.stdout) == Survey.from_toml(TOML)
+    assert Survey.from_json(shown.stdout) == design(TOML)
     assert "2-LDP" in shown.stderr
 
 
@@ -33,7 +34,7 @@ def test_with_a_file_the_explanation_goes_to_stdout(source, tmp_path):
     shown = run("design", source, "-o", target)
     assert (shown.exit_code, shown.stderr) == (0, "")
     survey = Survey.from_json(target)
-    assert survey == Survey.from_toml(TOML)
+    assert survey == design(TOML)
     different = int(sum(row.prod() for row in survey.design.report_format.limits))
     for words in (
         "mechanism    hgrr",
@@ -66,7 +67,7 @@ def test_typical_queries_are_predicted(source):
 
 
 def test_the_prediction_is_the_designs_mean_variance_over_places():
-    survey = Survey.from_toml(TOML)
+    survey = design(TOML)
     starts = np.linspace(0, 73 - 18, 24).round().astype(int).tolist()
     boxes = [Box((((start, start + 18),), None)) for start in starts]
     planned = [survey.design.plan(LinearQuery.count(box)) for box in boxes]
@@ -78,7 +79,7 @@ def test_the_prediction_is_the_designs_mean_variance_over_places():
 
 def test_errors_shrink_as_people_come():
     def shares(people):
-        lines = forecast(Survey.from_toml(TOML), people)[1:]
+        lines = forecast(design(TOML), people)[1:]
         return [float(line.rpartition("(")[2].partition("%")[0]) for line in lines]
 
     assert all(many < few for few, many in zip(shares(1_000), shares(100_000), strict=True))
