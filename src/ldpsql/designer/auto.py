@@ -6,7 +6,6 @@ workload finds the best options of each; a larger one, the same for all, ranks w
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 
-RACE, FINAL = 18, 96
+RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
 BOUND_BELOW = 3.0
 """From this epsilon on the bound is loose, and a distance from it says nothing (fourier, 1.4)."""
@@ -99,22 +98,25 @@ def _best_options(
     maker: Mechanism, wishes: Wishes, epsilon: Epsilon, probes: tuple[Probe, ...]
 ) -> Candidate:
     """The best options of a mechanism; SurveyError of the default ones where none does."""
-    domain = wishes.workload.domain
     found: list[Candidate] = []
-    refusal: Error | None = None
-    seen: set[str] = set()
-    for options in option_sets(domain):
-        try:
-            design = _sound(maker.design(domain, epsilon, options, wishes.workload))
-            content = json.dumps(dict(design.to_json()), sort_keys=True)
-            if content not in seen:
-                seen.add(content)
-                found.append(Candidate(maker.name, options, Forecast.of(design, probes, 1)))
-        except Error as error:
-            refusal = refusal or error
+    refusals: list[Error] = []
+    for alternatives in option_sets(wishes.workload.domain):
+        for options in alternatives:
+            try:
+                found.append(_candidate(maker, options, wishes, epsilon, probes))
+                break
+            except Error as error:
+                refusals.append(error)
     if not found:
-        raise refusal or SurveyError("it has no options that fit")
+        raise refusals[0]
     return min(found, key=lambda candidate: candidate.rank)
+
+
+def _candidate(
+    maker: Mechanism, options: Options, wishes: Wishes, epsilon: Epsilon, probes: tuple[Probe, ...]
+) -> Candidate:
+    design = maker.design(wishes.workload.domain, epsilon, options, wishes.workload)
+    return Candidate(maker.name, options, Forecast.of(_sound(design), probes, 1))
 
 
 def _sound(design: Design) -> Design:
@@ -123,13 +125,13 @@ def _sound(design: Design) -> Design:
     return design
 
 
-def option_sets(domain: RecordDomain) -> Iterator[Options]:
+def option_sets(domain: RecordDomain) -> Iterator[tuple[Options, ...]]:
     """Options worth a try, the mechanism's own defaults first.
 
-    Mechanisms refuse options that they do not have. Consistent inference decodes every cell, so
-    it is tried for small domains only.
+    Of alternatives the first is meant that a mechanism takes: it refuses options that it does not
+    have. Consistent inference decodes every cell, so it is tried for small domains only.
     """
-    yield {}
+    yield ({},)
     if math.prod(domain.sizes) > _MOST_CELLS:
         return
     best = {"inference": "consistent", "allocation": "optimal"}
@@ -138,5 +140,5 @@ def option_sets(domain: RecordDomain) -> Iterator[Options]:
             1 + math.ceil(math.log(size, fanout)) if size > 1 else 1 for size in domain.sizes
         )
         if combinations <= _MOST_COMBINATIONS:
-            yield {"fanout": fanout, **best}
-            yield {"fanout": fanout, "oracle": "auto", **best}
+            plain = {"fanout": fanout, **best}
+            yield ({**plain, "oracle": "auto"}, plain)
