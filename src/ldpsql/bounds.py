@@ -32,6 +32,7 @@ from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 EXACT_CELLS = 2000
 LARGEST_AXIS = 2000
 LARGEST_SPECTRUM = 1 << 20
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _exact(workload: Workload) -> tuple[float, float, float]:
     trace = float(np.einsum("pipi->", blocks)) / cells
     blocks[0] -= blocks[0].mean(axis=0)
     blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
-    roots = sum(map(_sum_of_roots, _independent(blocks)))
+    roots = sum(float(_roots(block).sum()) for block in _independent(blocks))
     return roots, mean, trace
 
 
@@ -172,7 +173,7 @@ def _product(entry: QueryClass, workload: Workload) -> tuple[float, float, float
     roots, largest, mean, trace = 1.0, 1.0, 1.0, 1.0
     for i, size in enumerate(workload.domain.sizes):
         matrix = gram(kinds[i], size) if i in kinds else np.ones((size, size))
-        values = np.sqrt(np.clip(np.linalg.eigvalsh(matrix), 0.0, None))
+        values = _roots(matrix)
         roots, largest = roots * float(values.sum()), largest * float(values.max())
         mean, trace = mean * float(matrix.mean()), trace * float(np.trace(matrix)) / size
     if entry.measure is None:
@@ -180,8 +181,10 @@ def _product(entry: QueryClass, workload: Workload) -> tuple[float, float, float
     return roots, 0.0, trace
 
 
-def _sum_of_roots(matrix: Array) -> float:
-    return float(np.sqrt(np.clip(np.linalg.eigvalsh(matrix), 0.0, None)).sum())
+def _roots(matrix: Array) -> Array:
+    """Roots of the eigenvalues; what rounding makes of a zero would have too large a root."""
+    values = np.linalg.eigvalsh(matrix)
+    return np.sqrt(np.where(values > _ROUNDING * values[-1], values, 0.0))
 
 
 # -- spectra --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ BOUND_BELOW = 3.0
 """From this epsilon on the bound is loose, and a distance from it says nothing (fourier, 1.4)."""
 _FANOUTS = (5, 4, 2)
 _MOST_COMBINATIONS = 100
-_MOST_CELLS = 1 << 16
+_MOST_CELLS = 1 << 13
 
 Options = dict[str, Any]
 

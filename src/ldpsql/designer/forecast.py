@@ -17,6 +17,7 @@ from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
 
 DEFAULT_USERS = 100_000
+_BATCH = 8
 _Z = NormalDist().inv_cdf(0.975)
 
 
@@ -107,10 +108,14 @@ def _root_mean(probes: Sequence[Probe], variances: Sequence[float]) -> float:
 
 
 def _mean_variances(design: Design, probes: Sequence[Probe], people: int) -> Iterator[float]:
-    """Mean variance of each probe's queries in the workload's units; all are predicted at once,
-    because designs share work between queries."""
+    """Mean variance of each probe's queries in the workload's units.
+
+    Designs share work between queries, but also compute the covariance of all with all, hence
+    the batches.
+    """
     planned = [design.plan(query) for probe in probes for query in probe.queries]
-    found = design.variance(planned, people)
+    batches = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
+    found = np.concatenate([design.variance(batch, people) for batch in batches])
     ends = np.cumsum([len(probe.queries) for probe in probes])
     for probe, part in zip(probes, np.split(found, ends[:-1]), strict=True):
         mean = float(np.mean(part)) / probe.unit**2
