@@ -92,7 +92,7 @@ def without(text: str) -> str:
         ("[survey\n", "not valid TOML"),
         (without("table"), r"\[survey\]: table is missing"),
         (without("epsilon"), r"\[survey\]: epsilon is missing"),
-        (without("mechanism"), r"\[survey\]: mechanism is missing"),
+        (without("mechanism"), "belong to a mechanism: name it"),
         ("\n[dimension.x]\n", r"no \[survey\] table"),
         (TOML.replace("epsilon", "budget = 1\nepsilon"), "unknown key 'budget'"),
         (TOML + "[dimensions.x]\n", r"unknown table \[dimensions\]"),

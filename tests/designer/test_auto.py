@@ -10,7 +10,7 @@ import pytest
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import auto
-from ldpsql.designer.auto import FINAL, choose, option_sets
+from ldpsql.designer.auto import FINAL, bound_of, choose, option_sets
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes
@@ -90,7 +90,7 @@ def test_nothing_unsound_is_chosen(monkeypatch):
 def test_no_mechanism_at_all_is_refused_with_the_reasons(monkeypatch):
     monkeypatch.setattr(auto, "MECHANISMS", {"hio": mechanism("hio")})
     with pytest.raises(
-        SurveyError, match="no mechanism fits this survey: hio: .*no private measure"
+        SurveyError, match=r"no mechanism fits this survey: hio: .*no private measure"
     ):
         choose(everyday(9, bounds=[(0.0, 5.0)]), ONE, 1000)
 
@@ -138,8 +138,8 @@ def test_declared_sums_are_predicted_as_they_are_asked():
 def test_a_bound_is_given_below_epsilon_3_and_nobody_is_below_it():
     choice = choose(everyday(16), ONE, 1000)
     assert all(candidate.forecast.ratio(choice.bound) > 0.99 for candidate in choice.ranked)
-    assert choose(everyday(16), Epsilon.parse("3"), 1000).bound is None
-    assert choose(everyday(64, 64), ONE, 1000).bound is None
+    assert bound_of(everyday(16), Epsilon.parse("3")) is None
+    assert bound_of(everyday(64, 64), ONE) is None
 
 
 def test_large_domains_are_tried_with_defaults_alone():

@@ -124,7 +124,7 @@ def test_a_bad_file_is_refused(text, message):
 
 
 def test_bad_sql_is_refused_even_where_the_mechanism_ignores_the_workload():
-    with pytest.raises(QueryError, match="query 1: .*height"):
+    with pytest.raises(QueryError, match=r"query 1: .*height"):
         design(named("grr") + '[workload]\nqueries = ["SELECT AVG(height) FROM app"]\n')
 
 

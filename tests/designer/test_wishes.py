@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from ldpsql.designer.wishes import read_wishes
@@ -103,7 +105,7 @@ def test_many_groups_are_taken_evenly():
     codes = [query.terms[0][1][0][0][0] for query in queries]
     assert len(codes) == 256
     assert codes[0] < 4 and codes[-1] > 995
-    assert {right - left for left, right in zip(codes, codes[1:], strict=False)} == {3, 4}
+    assert {right - left for left, right in pairwise(codes)} == {3, 4}
 
 
 def test_what_is_known_exactly_has_no_weight():

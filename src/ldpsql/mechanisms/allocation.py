@@ -108,7 +108,8 @@ class Allocation:
         counts[(0,) * counts.ndim] = 0.0
         informs = np.zeros((len(self.table.groups), *counts.shape))
         for number, group in enumerate(self.table.groups):
-            informs[number][tuple(slice(level + 1) for level in group.levels)] = self._rates[number]
+            part = informs[number, ...]
+            part[tuple(slice(level + 1) for level in group.levels)] = self._rates[number]
         informs = informs.reshape(len(informs), -1)
         parts = [(counts.ravel(), informs)]
         signs = np.array([-1 if g.sign is None else g.sign for g in self.table.groups])
