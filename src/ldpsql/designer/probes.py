@@ -147,13 +147,17 @@ def _predicate(kind: Kind, size: int, number: int) -> CodeSet:
 
 
 def _spread(count: int, axes: int) -> Array:
-    """Points of the unit cube, shape (count, axes): steps of the powers of the number g with
-    g^(axes + 1) = g + 1, which fill it evenly for every count."""
+    """Points of the unit cube, shape (count, axes), one in every count-th of each axis.
+
+    In the order of steps by the powers of the number g with g^(axes + 1) = g + 1, which fill the
+    cube evenly.
+    """
     ratio = 2.0
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (axes + 1))
     steps = ratio ** -np.arange(1.0, axes + 1.0)
-    return np.asarray((0.5 + np.outer(np.arange(count), steps)) % 1.0)
+    ranks = ((np.outer(np.arange(count), steps)) % 1.0).argsort(axis=0).argsort(axis=0)
+    return np.asarray((ranks + 0.5) / count)
 
 
 # -- declared queries -----------------------------------------------------------------------------
