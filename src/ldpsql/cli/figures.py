@@ -77,6 +77,12 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.10g}"
 
 
+def significant(value: float) -> str:
+    """A number with three significant digits, never with an exponent."""
+    places = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    return number(round(value, places))
+
+
 def plain(value: Any) -> str:
     """Any other value of a result: NULL, true, 2026-01-31."""
     if value is None or (isinstance(value, float) and math.isnan(value)):

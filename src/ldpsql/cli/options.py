@@ -73,6 +73,28 @@ intervals = click.option(
 survey_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+class HalfWidth(click.ParamType[float]):
+    """A share of the people between 0 and 1: ±2%, +-2%, 2% or 0.02."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The share as a number."""
+        text = str(value).strip()
+        for sign in ("±", "+/-", "+-"):
+            text = text.removeprefix(sign)
+        number = text.strip().removesuffix("%")
+        try:
+            share = float(number) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = 0.0
+        if not 0.0 < share < 1.0:
+            self.fail(f"{value!r} is no share of the people; write ±2% or 0.02", param, ctx)
+        return share
+
+
 def asking(command: Command) -> Command:
     """The options of every command that answers questions."""
     for option in (intervals, output, output_format, parameters, estimator, confidence, database):
