@@ -9,7 +9,14 @@ import pytest
 
 from ldpsql.boxes import Box
 from ldpsql.designer import design
-from ldpsql.engine.explain import Trace, describe_box, describe_target, explain, explain_verbose
+from ldpsql.engine.explain import (
+    Asked,
+    Trace,
+    describe_box,
+    describe_target,
+    explain,
+    explain_verbose,
+)
 from ldpsql.engine.plan import Target
 from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
@@ -50,7 +57,7 @@ def trace(sql: str) -> Trace:
 def explained(sql: str, people: int = 1000) -> list[str]:
     """The text for a number of reports in every slice."""
     plan = trace(sql)[-1][1]
-    return explain(plan, [people] * len(plan.slices))
+    return explain(plan, [Asked(people)] * len(plan.slices))
 
 
 def test_a_plan_names_survey_guarantee_reports_and_boxes() -> None:
@@ -71,7 +78,7 @@ def test_the_predicted_error_is_that_of_the_design(people: int) -> None:
     plan = trace(sql)[-1][1]
     found = [
         float(line.rpartition(" ")[2])
-        for line in explain(plan, [people])
+        for line in explain(plan, [Asked(people)])
         if "predicted standard error" in line
     ]
     expected = np.sqrt(SURVEY.design.variance(plan.planned[0][0], people))
@@ -108,7 +115,7 @@ def test_a_long_list_of_boxes_is_cut() -> None:
     )
     plan = trace(f"SELECT COUNT(*) FROM app WHERE {pairs}")[0][1]
     (piece,) = plan.slices
-    lines = explain_verbose([("boxes", plan), *trace("SELECT COUNT(*) FROM app")], [10])
+    lines = explain_verbose([("boxes", plan), *trace("SELECT COUNT(*) FROM app")], [Asked(10)])
     assert len(piece.boxes) == 23
     assert sum("box: " in line for line in lines[: lines.index("after boxes:", 1)]) == 20
     assert "    ... 3 more boxes" in lines
@@ -118,10 +125,10 @@ def test_verbose_shows_every_pass_and_ends_with_the_plan() -> None:
     """In order."""
     sql = "SELECT COUNT(*) FROM app WHERE age < 20 OR state = 'NY'"
     found = trace(sql)
-    lines = explain_verbose(found, [1000])
+    lines = explain_verbose(found, [Asked(1000)])
     headings = [line for line in lines if re.fullmatch(r"after \w+:", line)]
     assert headings == ["after boxes:", *(f"after {name}:" for name, _ in PASSES)]
-    final = explain(found[-1][1], [1000])
+    final = explain(found[-1][1], [Asked(1000)])
     assert lines[-len(final) :] == [f"  {line}" for line in final]
 
 

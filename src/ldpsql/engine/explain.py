@@ -1,17 +1,19 @@
 """Public. Sees parameters. EXPLAIN: a plan as text.
 
-The text depends on the survey, the question and the number of reports only, so it is the same
+The text depends on the survey, the question and the counts of the reports only, so it is the same
 from run to run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ldpsql.boxes import Box, CodeSet, intersect
 from ldpsql.engine.plan import Plan, Slice, Target
+from ldpsql.estimate import Array
 from ldpsql.schema import Dimension
 from ldpsql.survey import Survey
 
@@ -19,11 +21,20 @@ Trace = Sequence[tuple[str, Plan]]
 _SHOWN = 20
 
 
-def explain(plan: Plan, people: Sequence[int]) -> list[str]:
-    """The final plan: boxes, nodes, groups, predicted standard errors, guarantee.
+@dataclass(frozen=True)
+class Asked:
+    """What the reports of one slice say about its plan.
 
-    people: reports in each slice.
+    people: reports.  errors: standard errors of the first row's targets as estimated, shape (T,),
+    or None where they were not worked out.
     """
+
+    people: int
+    errors: Array | None = None
+
+
+def explain(plan: Plan, asked: Sequence[Asked]) -> list[str]:
+    """The final plan: boxes, nodes, groups, standard errors, guarantee; `asked`: per slice."""
     survey = plan.survey
     lines = [
         f"survey {survey.table}: {survey.design.name}, epsilon {survey.epsilon}",
@@ -31,13 +42,13 @@ def explain(plan: Plan, people: Sequence[int]) -> list[str]:
     ]
     lines += _keys(plan)
     for number, piece in enumerate(plan.slices):
-        lines += _slice(plan, piece, people[number])
+        lines += _slice(plan, piece, asked[number].people)
         if piece.boxes:
-            lines += _first_row(plan, number, people[number])
+            lines += _first_row(plan, number, asked[number])
     return lines
 
 
-def explain_verbose(trace: Trace, people: Sequence[int]) -> list[str]:
+def explain_verbose(trace: Trace, asked: Sequence[Asked]) -> list[str]:
     """The plan after every pass, then as `explain`."""
     lines: list[str] = []
     for name, plan in trace[:-1]:
@@ -45,7 +56,7 @@ def explain_verbose(trace: Trace, people: Sequence[int]) -> list[str]:
         for piece in plan.slices:
             lines += _indent(_slice_boxes(plan, piece))
     name, final = trace[-1]
-    return [*lines, f"after {name}:", *_indent(explain(final, people))]
+    return [*lines, f"after {name}:", *_indent(explain(final, asked))]
 
 
 def _keys(plan: Plan) -> list[str]:
@@ -73,18 +84,22 @@ def _boxes(plan: Plan, piece: Slice) -> list[str]:
     return lines or ["no box: nothing can match, an exact 0"]
 
 
-def _first_row(plan: Plan, number: int, people: int) -> list[str]:
+def _first_row(plan: Plan, number: int, asked: Asked) -> list[str]:
     design = plan.survey.design
     keys, _ = plan.private_rows[0]
     lines = []
     if keys:
         lines.append(f"  group: {', '.join(map(str, keys))}")
-    for target, planned in zip(plan.targets, plan.planned[number][0], strict=True):
+    for place, (target, planned) in enumerate(
+        zip(plan.targets, plan.planned[number][0], strict=True)
+    ):
         lines.append(f"  {describe_target(target, plan.survey)}")
-        if people:
-            stderr = float(np.sqrt(design.variance([planned], people)[0]))
+        if asked.people:
+            stderr = float(np.sqrt(design.variance([planned], asked.people)[0]))
             note = " per unit of the public column" if target.weight else ""
             lines.append(f"    predicted standard error: {stderr:.4g}{note}")
+        if asked.errors is not None:
+            lines.append(f"    standard error of these reports: {asked.errors[place]:.4g}")
         lines += _indent(design.describe(planned), 4)
     return lines
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.engine.answers import Answers, Key
+from ldpsql.engine.answers import Answers, Key, selection
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.backends.base import Selection, Store
-from ldpsql.engine.explain import explain, explain_verbose
+from ldpsql.engine.explain import Asked, explain, explain_verbose
 from ldpsql.engine.plan import Plan
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
@@ -204,11 +204,9 @@ def _explained(
     lines: list[str] = []
     for trace in traces:
         plan = trace[-1][1]
-        people = [
-            source_of(plan.survey, Selection(piece.condition)).people for piece in plan.slices
-        ]
+        asked = [_asked(plan, number, source_of) for number in range(len(plan.slices))]
         verbose = statement.mode == "explain verbose"
-        lines += explain_verbose(trace, people) if verbose else explain(plan, people)
+        lines += explain_verbose(trace, asked) if verbose else explain(plan, asked)
         name = estimators[plan.survey.table]
         if name != next(iter(plan.survey.design.estimators)):
             lines.append(f"estimator: {name}; the predicted errors are the unbiased one's")
@@ -220,6 +218,17 @@ def _explained(
         reports=reports,
         explain="\n".join(lines),
     )
+
+
+def _asked(plan: Plan, number: int, source_of: SourceOf) -> Asked:
+    """The people of one slice, and the errors of its first row where public columns do not split
+    it."""
+    piece = plan.slices[number]
+    people = source_of(plan.survey, Selection(piece.condition)).people
+    if plan.public_keys or not people or not piece.boxes or not plan.planned[number]:
+        return Asked(people)
+    estimator = source_of(plan.survey, selection(plan, piece)).estimators[()]
+    return Asked(people, estimator.answer_rows([plan.planned[number][0]])[0].stderr)
 
 
 def _notes(statement: Statement, relations: Collection[Relation]) -> tuple[str, ...]:

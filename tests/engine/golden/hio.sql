@@ -14,10 +14,12 @@ reports: ("day" = DATE '2026-03-02') (1716)
   box: everything
   SUM(pay), public
     predicted standard error: 0 per unit of the public column
+    standard error of these reports: 0
     known exactly: 1 x all reports
 reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
   box: age in {38..57}
   SUM(pay), public
     predicted standard error: 198.4 per unit of the public column
+    standard error of these reports: 1.208e+04
     group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
     group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11
