@@ -15,8 +15,9 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms import allocation
-from ldpsql.mechanisms.allocation import Allocation, Energies, workload_energies
+from ldpsql.mechanisms.allocation import Allocation
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.mechanisms.energies import Energies, workload_energies
 from ldpsql.mechanisms.groups import GroupTable, all_levels, evenly
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.mechanisms.oracles import OracleTable
@@ -285,15 +286,6 @@ def test_the_optimum_beats_its_neighbours() -> None:
     for _ in range(50):
         moved = shares * np.exp(0.2 * random.normal(size=len(shares)))
         assert found.objective(moved / moved.sum()) > least * (1 - 2e-2)
-
-
-def test_an_optimal_allocation_needs_consistent_inference() -> None:
-    """It is optimal for nothing else."""
-    with pytest.raises(SurveyError, match="needs inference"):
-        mechanism("hio").design(SIGNED_FREE, Epsilon.parse("1"), {"allocation": "optimal"})
-
-
-SIGNED_FREE = RecordDomain(("x",), (9,), (), (), ())
 
 
 def test_too_large_a_decode_is_refused() -> None:

@@ -7,7 +7,7 @@ an argument.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Protocol
@@ -126,6 +126,11 @@ class Design(Protocol):
 
     def estimator(self, histogram: Histogram) -> Estimator:
         """Collector. The unbiased estimator on one histogram."""
+        ...
+
+    @property
+    def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:
+        """Collector. Every estimator by name, the default one first."""
         ...
 
     def variance(self, queries: Sequence[Any], people: int) -> Array:

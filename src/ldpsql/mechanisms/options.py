@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.allocation import Allocation, workload_energies
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.allocation import Allocation, DirectAllocation
 from ldpsql.mechanisms.consistent import ConsistentDesign
+from ldpsql.mechanisms.energies import workload_energies
 from ldpsql.mechanisms.groups import Group, GroupTable
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.oracles import OracleTable
@@ -101,23 +103,27 @@ def hierarchical(
 ) -> LevelDesign:
     """A level design with the options `oracle`, `allocation` and `inference`.
 
-    SurveyError for values they do not have, and for an optimal allocation without the consistent
-    inference that it is optimal for.
+    The allocation is optimal for the inference that was chosen. SurveyError for values that the
+    options do not have.
     """
     for key, values in (("allocation", ALLOCATIONS), ("inference", INFERENCES)):
         if chosen[key] not in values:
             raise SurveyError(f"{key} must be one of {', '.join(values)}, not {chosen[key]!r}")
     table = GroupTable(trees, groups)
     if chosen["allocation"] == "optimal":
-        if chosen["inference"] != "consistent":
-            raise SurveyError('allocation = "optimal" needs inference = "consistent"')
         oracles = OracleTable(chosen["oracle"], epsilon, table.sizes)
-        shares = Allocation(
-            table, oracles, workload_energies(workload or Workload.everyday(domain), trees)
-        ).optimal()
-        table = table.reweighted(shares)
+        asked = workload or Workload.everyday(domain)
+        table = table.reweighted(_best_shares(table, oracles, asked, chosen["inference"]))
     maker = INFERENCES[chosen["inference"]]
     return checked(maker(name, domain, epsilon, table, chosen["oracle"]))
+
+
+def _best_shares(
+    table: GroupTable, oracles: OracleTable, workload: Workload, inference: str
+) -> Array:
+    if inference == "direct":
+        return DirectAllocation(table, oracles, workload).optimal()
+    return Allocation(table, oracles, workload_energies(workload, table.trees)).optimal()
 
 
 def checked(design: LevelDesign) -> LevelDesign:
