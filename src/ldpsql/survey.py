@@ -33,14 +33,29 @@ class Survey:
 
     table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
     ready for them.  options: what the survey file asked of the mechanism.
+    accept_no_guarantee: whether whoever designed it knows that its mechanism promises nothing;
+    without it such a survey is refused.
     """
 
     table: str
     schema: Schema
     design: Design
     options: Mapping[str, Any] = field(default_factory=dict)
+    accept_no_guarantee: bool = False
 
     def __post_init__(self) -> None:
+        promises = self.design.guarantee.kind != "none"
+        if not promises and not self.accept_no_guarantee:
+            raise SurveyError(
+                f"{self.design.name} is not differentially private: a report can tell records "
+                "apart for certain. Take another mechanism, or say accept_no_guarantee = true "
+                "under [survey] (ldpsql design --accept-no-guarantee) if nobody's privacy is at "
+                "stake"
+            )
+        if promises and self.accept_no_guarantee:
+            raise SurveyError(
+                f"accept_no_guarantee is for mechanisms without one; {self.design.name} has one"
+            )
         if not self.table.isidentifier() or len(self.table) > 100:
             raise SurveyError(f"table must be a plain name, not {self.table!r}")
         if self.design.domain != self.schema.record_domain:
@@ -70,6 +85,7 @@ class Survey:
                 "public": [p.name for p in self.schema.public],
             },
             "design": dict(self.design.to_json()),
+            **({"accept_no_guarantee": True} if self.accept_no_guarantee else {}),
         }
 
     def to_json(self) -> str:
@@ -123,15 +139,22 @@ class Survey:
         )
         if not isinstance(data["options"], dict):
             raise SurveyError("not a survey: options must be an object")
-        return cls(data["table"], schema, design, data["options"])
+        accepted = data.get("accept_no_guarantee", False) is True
+        return cls(data["table"], schema, design, data["options"], accepted)
 
     @classmethod
     def from_toml(
-        cls, source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
+        cls,
+        source: str | Path,
+        *,
+        epsilon: str | None = None,
+        mechanism: str | None = None,
+        accept_no_guarantee: bool = False,
     ) -> Survey:
         """Design a survey from a survey file: TOML text (str), or the file itself (Path).
 
-        epsilon and mechanism override the file. Raises SurveyError, which names the key, for a
+        epsilon and mechanism override the file; accept_no_guarantee may stand there too, and is
+        needed for a mechanism that promises nothing. Raises SurveyError, which names the key, for a
         missing bound, an unknown key, or anything else that is not as it should be.
         """
         try:
@@ -147,6 +170,9 @@ class Survey:
         table, options = head.pop("table", None), head.pop("options", {})
         budget = epsilon if epsilon is not None else head.pop("epsilon", None)
         name = mechanism if mechanism is not None else head.pop("mechanism", None)
+        accepted = head.pop("accept_no_guarantee", False)
+        if not isinstance(accepted, bool):
+            raise SurveyError("[survey]: accept_no_guarantee must be true or false")
         for key in set(head) - {"epsilon", "mechanism"}:
             raise SurveyError(f"[survey]: unknown key {key!r}")
         for key, value in (("table", table), ("epsilon", budget), ("mechanism", name)):
@@ -154,7 +180,14 @@ class Survey:
                 raise SurveyError(f"[survey]: {key} is missing")
         if not isinstance(table, str) or not isinstance(options, dict):
             raise SurveyError("[survey]: table must be a string, options a table")
-        return cls.of(table, Schema.from_keys(data), budget, str(name), options)
+        return cls.of(
+            table,
+            Schema.from_keys(data),
+            budget,
+            str(name),
+            options,
+            accept_no_guarantee=accepted or accept_no_guarantee,
+        )
 
     @classmethod
     def of(
@@ -164,12 +197,17 @@ class Survey:
         epsilon: str | Epsilon,
         name: str,
         options: Mapping[str, Any] | None = None,
+        *,
+        accept_no_guarantee: bool = False,
     ) -> Survey:
-        """Design a survey from a schema."""
+        """Design a survey from a schema.
+
+        accept_no_guarantee: needed for a mechanism that promises nothing, refused for others.
+        """
         budget = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
         design = mechanism(name).design(schema.record_domain, budget, chosen)
-        return cls(table, schema, design, chosen)
+        return cls(table, schema, design, chosen, accept_no_guarantee)
 
 
 def _text(source: str | Path) -> str:

@@ -125,6 +125,10 @@ def test_the_data_are_those_of_the_specification() -> None:
         ("hgrr", MEASURED, "2", total(WINDOW, None), {}, None, 1_366_855.5),
         ("hgrr", MEASURED, "2", total(WINDOW, BOX), {}, None, 13_636_384.5),
         ("hgrr", MEASURED, "1", total(None, None), {}, None, 258_516.8),
+        ("lgrr-repaired", MEASURED, "1", count(WINDOW, None), {}, 1, 162_967.4),
+        ("lgrr-repaired", MEASURED, "1", total(WINDOW, BOX), {}, None, 49_720_867.4),
+        ("lgrr-repaired", MEASURED, "2", count(WINDOW, None), {}, 1, 48_829.6),
+        ("lgrr-repaired", MEASURED, "2", total(WINDOW, BOX), {}, None, 13_498_990.0),
         ("hio", LINE, "1", count(WINDOW), {"oracle": "oue"}, None, 3_015.3),
     ],
 )

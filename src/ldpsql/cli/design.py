@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Predict the standard errors of typical queries for so many people.",
 )
+@click.option(
+    "--accept-no-guarantee",
+    is_flag=True,
+    help="Design a survey whose mechanism is not differentially private.",
+)
 @options.output
 def design(
     source: Path,
     epsilon: str | None,
     mechanism: str | None,
     users: int | None,
+    accept_no_guarantee: bool,
     target: Path | None,
 ) -> None:
     """Make a survey ready and say what it promises, what leaves a device, and how well it answers.
@@ -38,7 +44,9 @@ def design(
     """
     from ldpsql.survey import Survey  # noqa: PLC0415
 
-    survey = Survey.from_toml(source, epsilon=epsilon, mechanism=mechanism)
+    survey = Survey.from_toml(
+        source, epsilon=epsilon, mechanism=mechanism, accept_no_guarantee=accept_no_guarantee
+    )
     lines = [*_promise(survey), *_alphabet(survey)]
     if users is not None:
         from ldpsql.cli.forecast import forecast  # noqa: PLC0415
@@ -62,6 +70,8 @@ def _promise(survey: Survey) -> list[str]:
         f"guarantee    {guarantee}",
         f"protects     {guarantee.protects}",
     ]
+    if guarantee.witness:
+        lines.append(f"witness      {guarantee.witness}")
     return lines + [f"not covered  {item}" for item in guarantee.not_protected]
 
 

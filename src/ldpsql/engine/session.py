@@ -198,10 +198,11 @@ def _notes(statement: Statement, relations: Collection[Relation]) -> tuple[str, 
             f"{undetermined} value(s) are NULL: too few reports, or a denominator that cannot be "
             "told from zero"
         )
-    for relation in relations:
-        survey = relation.answers.plan.survey
-        if survey.design.guarantee.kind == "none":
-            notes.append(f"{survey.table}: not differentially private ({survey.design.name})")
+    asked = {relation.answers.plan.survey.table: relation for relation in relations}
+    for table, relation in asked.items():
+        design = relation.answers.plan.survey.design
+        if design.guarantee.kind == "none":
+            notes.append(f"{table}: {design.guarantee} ({design.name})")
     return tuple(notes)
 
 

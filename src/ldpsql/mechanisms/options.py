@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ldpsql.errors import SurveyError
@@ -39,6 +39,13 @@ def take(options: Mapping[str, Any], known: Mapping[str, Any], mechanism: str) -
     return {**known, **options}
 
 
+def one_of(option: str, value: str, values: Iterable[str]) -> None:
+    """SurveyError for a value that an option does not have."""
+    known = list(values)
+    if value not in known:
+        raise SurveyError(f"{option} must be one of {', '.join(known)}, not {value!r}")
+
+
 def trees_for(domain: RecordDomain, fanout: int) -> tuple[Tree, ...]:
     """A balanced tree for every dimension."""
     return tuple(balanced(size, fanout) for size in domain.sizes)
@@ -57,15 +64,19 @@ def restore(
     name: str, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
 ) -> LevelDesign:
     """A level design from what its `to_json` wrote."""
+    maker = INFERENCES[data.get("inference", "direct")]
+    return checked(maker(name, domain, epsilon, restored_table(domain, data), data["oracle"]))
+
+
+def restored_table(domain: RecordDomain, data: Mapping[str, Any]) -> GroupTable:
+    """Trees and groups from what a design's `to_json` wrote."""
     trees: tuple[Hierarchy, ...]
     if "fanouts" in data:
         pairs = zip(domain.sizes, data["fanouts"], strict=True)
         trees = tuple(Tree(size, tuple(map(_whole, fanouts))) for size, fanouts in pairs)
     else:
         trees = tuple(Leaves(size) for size in domain.sizes)
-    groups = tuple(_group(entry, trees, domain) for entry in data["groups"])
-    maker = INFERENCES[data.get("inference", "direct")]
-    return checked(maker(name, domain, epsilon, GroupTable(trees, groups), data["oracle"]))
+    return GroupTable(trees, tuple(_group(entry, trees, domain) for entry in data["groups"]))
 
 
 def _group(entry: Sequence[Any], trees: Sequence[Hierarchy], domain: RecordDomain) -> Group:
@@ -106,9 +117,8 @@ def hierarchical(
     The allocation is optimal for the inference that was chosen. SurveyError for values that the
     options do not have.
     """
-    for key, values in (("allocation", ALLOCATIONS), ("inference", INFERENCES)):
-        if chosen[key] not in values:
-            raise SurveyError(f"{key} must be one of {', '.join(values)}, not {chosen[key]!r}")
+    one_of("allocation", chosen["allocation"], ALLOCATIONS)
+    one_of("inference", chosen["inference"], INFERENCES)
     table = GroupTable(trees, groups)
     if chosen["allocation"] == "optimal":
         oracles = OracleTable(chosen["oracle"], epsilon, table.sizes)

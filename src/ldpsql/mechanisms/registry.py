@@ -11,6 +11,7 @@ from ldpsql.mechanisms.ehio import Ehio
 from ldpsql.mechanisms.flat import Flat
 from ldpsql.mechanisms.hgrr import Hgrr
 from ldpsql.mechanisms.hio import Hio
+from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made
@@ -19,6 +20,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Hio(),
         Ahio(),
         Ehio(),
+        Lgrr(),
+        LgrrFd(),
+        LgrrRepaired(),
         Flat("grr"),
         Flat("olh"),
         Flat("oue"),
