@@ -25,6 +25,7 @@ SIGNED_1D = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
 SIGNED_2D = RecordDomain(("x", "y"), (2, 3), ("y", "pay"), ((0.0, 2.0), (-1.0, 5.0)), (1, None))
 ONE_CODE = RecordDomain(("x",), (1,), (), (), ())
 MEASURE_ONLY = RecordDomain((), (), ("pay",), ((0.0, 1.0),), (None,))
+ONE_DIMENSION = ("hi", "hh", "haarhrr")
 SMALL = [PLAIN_1D, PLAIN_2D, SIGNED_1D, SIGNED_2D, ONE_CODE, MEASURE_ONLY]
 EPSILONS = [Epsilon.parse("0.5"), Epsilon.parse("2")]
 
@@ -34,9 +35,14 @@ def options_for(name: str) -> list[dict[str, object]]:
     if name in ("hio", "ahio", "ehio"):
         return [
             {"fanout": 2, "oracle": oracle, "root": oracle == "olh"}
-            for oracle in ("grr", "olh", "oue", "auto")
+            for oracle in ("grr", "olh", "oue", "hrr", "auto")
         ] + [{"fanout": 2, "inference": "consistent", "allocation": "optimal"}]
-    return [{}] if name in ("grr", "olh", "oue") else [{"fanout": 2}]
+    if name == "hh":
+        consistent = {"inference": "consistent", "allocation": "optimal"}
+        return [{"fanout": 2, "oracle": oracle} for oracle in ("oue", "hrr")] + [
+            {"fanout": 2, "oracle": "hrr", **consistent}
+        ]
+    return [{}] if name in ("grr", "olh", "oue", "haarhrr") else [{"fanout": 2}]
 
 
 def designs() -> list[Design]:
@@ -49,7 +55,8 @@ def designs() -> list[Design]:
         for options in options_for(name)
         if not (domain.bounds and name == "hio")
         and not (domain == SIGNED_2D and "oue" in (name, options.get("oracle")))
-        and not (name == "lgrr" and domain in (ONE_CODE, MEASURE_ONLY))
+        and not (name == "lgrr" and domain == ONE_CODE)
+        and not (name in ONE_DIMENSION and len(domain.sizes) != 1)
     ]
 
 

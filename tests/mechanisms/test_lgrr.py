@@ -138,7 +138,7 @@ def test_the_repair_draws_views_in_proportion() -> None:
         ((0, 0), None): 0.0216390320,
         ((0, 2), 0): 0.0773629171,
         ((1, 2), 0): 0.1410473571,
-        ((2, 2), 0): 0.2684162673,
+        ((2, 2), 0): 0.2684162373,
     }
     for (levels, sign), share in wanted.items():
         assert shares[index[levels, sign, 0]] == pytest.approx(share, abs=1e-9)

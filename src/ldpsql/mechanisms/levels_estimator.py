@@ -27,6 +27,7 @@ from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram, Rows
 
 Pair = tuple[Weight | None, Weight | None]
+Entries = list[tuple[int, Codes, Array]]
 _WHOLE = 4096
 
 
@@ -177,11 +178,22 @@ class LevelEstimator:
             [query.known * self.frequencies.total(query.weight) for query in queries], dtype=float
         )
         covariance = np.zeros((k, k))
-        pieces: dict[int, list[tuple[int, Codes, Array]]] = {}
+        pieces, untold = self.pieces(queries)
+        values[untold], covariance[untold, untold] = np.nan, np.inf
+        for group, entries in sorted(pieces.items()):
+            asked, estimates = self._group(group, entries, queries)
+            values[asked] += estimates.values
+            covariance[np.ix_(asked, asked)] += estimates.covariance
+        return Estimates(values, covariance)
+
+    def pieces(self, queries: Sequence[CellQuery]) -> tuple[dict[int, Entries], list[int]]:
+        """Per group the (query, nodes, weights) that it answers, and the queries nobody can."""
+        pieces: dict[int, Entries] = {}
+        untold = []
         for number, query in enumerate(queries):
             shares = self._shares(query.alternatives)
             if query.is_asked and shares is None:
-                values[number], covariance[number, number] = np.nan, np.inf
+                untold.append(number)
                 continue
             for share, alternative in zip(shares or (), query.alternatives, strict=True):
                 if share == 0.0:
@@ -189,11 +201,7 @@ class LevelEstimator:
                 for cells in alternative:
                     entry = (number, cells.nodes, cells.weights * share)
                     pieces.setdefault(cells.group, []).append(entry)
-        for group, entries in sorted(pieces.items()):
-            asked, estimates = self._group(group, entries, queries)
-            values[asked] += estimates.values
-            covariance[np.ix_(asked, asked)] += estimates.covariance
-        return Estimates(values, covariance)
+        return pieces, untold
 
     def _shares(self, alternatives: Sequence[Alternative]) -> list[float] | None:
         """Weights of independent answers by inverse variance, summing to 1; None if none is

@@ -51,6 +51,14 @@ def trees_for(domain: RecordDomain, fanout: int) -> tuple[Tree, ...]:
     return tuple(balanced(size, fanout) for size in domain.sizes)
 
 
+def one_dimension(domain: RecordDomain, mechanism: str) -> None:
+    """Refuse more than one attribute where a mechanism is for one."""
+    if len(domain.sizes) != 1:
+        raise SurveyError(
+            f"{mechanism} is for one dimension, not {len(domain.sizes)}; use hio, ahio or ehio"
+        )
+
+
 def no_measures(domain: RecordDomain, mechanism: str) -> None:
     """Refuse private measures where a mechanism has no place for them."""
     if domain.measure_names:

@@ -9,7 +9,10 @@ from ldpsql.mechanisms.ahio import Ahio
 from ldpsql.mechanisms.base import Mechanism
 from ldpsql.mechanisms.ehio import Ehio
 from ldpsql.mechanisms.flat import Flat
+from ldpsql.mechanisms.haar import HaarHrr
 from ldpsql.mechanisms.hgrr import Hgrr
+from ldpsql.mechanisms.hh import Hh
+from ldpsql.mechanisms.hi import Hi
 from ldpsql.mechanisms.hio import Hio
 from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
 
@@ -20,6 +23,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Hio(),
         Ahio(),
         Ehio(),
+        Hi(),
+        Hh(),
+        HaarHrr(),
         Lgrr(),
         LgrrFd(),
         LgrrRepaired(),
