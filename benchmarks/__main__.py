@@ -1,13 +1,18 @@
-"""Run the measurements, print Markdown: `python -m benchmarks [speed|statistics|real]`."""
+"""Run the measurements, print Markdown: `python -m benchmarks [speed|statistics|real|h4mda]`."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import real_data, speed, statistics
+from benchmarks import h4mda, real_data, speed, statistics
 from benchmarks.tables import machine
 
-PARTS = {"speed": speed.run, "statistics": statistics.run, "real": real_data.run}
+PARTS = {
+    "speed": speed.run,
+    "statistics": statistics.run,
+    "real": real_data.run,
+    "h4mda": h4mda.run,
+}
 
 
 def main(names: list[str]) -> None:
