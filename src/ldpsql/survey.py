@@ -11,15 +11,16 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ldpsql.errors import FingerprintError, SurveyError
-from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.base import Design, StagedDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
+from ldpsql.report import Histogram
 from ldpsql.schema import Schema
 
 FORMAT = 1
@@ -34,7 +35,8 @@ class Survey:
     table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
     ready for them.  options: what the survey file asked of the mechanism.
     accept_no_guarantee: whether whoever designed it knows that its mechanism promises nothing;
-    without it such a survey is refused.
+    without it such a survey is refused.  previous: fingerprint of the round before, for a survey
+    of a later round.
     """
 
     table: str
@@ -42,8 +44,19 @@ class Survey:
     design: Design
     options: Mapping[str, Any] = field(default_factory=dict)
     accept_no_guarantee: bool = False
+    previous: str | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.design, StagedDesign):
+            if self.schema.public:
+                raise SurveyError(
+                    f"{self.design.name} asks in rounds and knows nothing of the public columns of "
+                    "earlier ones; leave them out"
+                )
+            if (self.design.round > 1) != (self.previous is not None):
+                raise SurveyError("a later round, and no other survey, names the one before")
+        elif self.previous is not None:
+            raise SurveyError(f"{self.design.name} does not ask in rounds")
         promises = self.design.guarantee.kind != "none"
         if not promises and not self.accept_no_guarantee:
             raise SurveyError(
@@ -86,6 +99,7 @@ class Survey:
             },
             "design": dict(self.design.to_json()),
             **({"accept_no_guarantee": True} if self.accept_no_guarantee else {}),
+            **({"previous": self.previous} if self.previous else {}),
         }
 
     def to_json(self) -> str:
@@ -140,7 +154,17 @@ class Survey:
         if not isinstance(data["options"], dict):
             raise SurveyError("not a survey: options must be an object")
         accepted = data.get("accept_no_guarantee", False) is True
-        return cls(data["table"], schema, design, data["options"], accepted)
+        return cls(data["table"], schema, design, data["options"], accepted, data.get("previous"))
+
+    def next_round(self, histogram: Histogram) -> Survey:
+        """The survey of the next round, from the reports of this one.
+
+        It is a survey of its own, with its own fingerprint, and names this one. SurveyError for a
+        mechanism that does not ask in rounds, and after the last round.
+        """
+        if not isinstance(self.design, StagedDesign):
+            raise SurveyError(f"{self.table}: {self.design.name} does not ask in rounds")
+        return replace(self, design=self.design.following(histogram), previous=self.fingerprint)
 
     @classmethod
     def from_toml(

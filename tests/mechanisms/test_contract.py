@@ -42,6 +42,8 @@ def options_for(name: str) -> list[dict[str, object]]:
         return [{"fanout": 2, "oracle": oracle} for oracle in ("oue", "hrr")] + [
             {"fanout": 2, "oracle": "hrr", **consistent}
         ]
+    if name == "ahead":
+        return [{"oracle": oracle} for oracle in ("olh", "oue", "auto")]
     return [{}] if name in ("grr", "olh", "oue", "haarhrr") else [{"fanout": 2}]
 
 
@@ -53,7 +55,7 @@ def designs() -> list[Design]:
         for domain in SMALL
         for epsilon in EPSILONS
         for options in options_for(name)
-        if not (domain.bounds and name == "hio")
+        if not (domain.bounds and name in ("hio", "ahead"))
         and not (domain == SIGNED_2D and "oue" in (name, options.get("oracle")))
         and not (name == "lgrr" and domain == ONE_CODE)
         and not (name in ONE_DIMENSION and len(domain.sizes) != 1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Design a survey and publish it as JSON.")
-@click.argument("source", metavar="SURVEY.toml", type=options.survey_file)
+@click.argument("source", metavar="[SURVEY.toml]", type=options.survey_file, required=False)
 @click.option("--epsilon", help="Overrides the file's.")
 @click.option("--mechanism", help="Overrides the file's.")
 @click.option(
@@ -28,13 +28,21 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Design a survey whose mechanism is not differentially private.",
 )
+@click.option(
+    "--next",
+    "finished",
+    metavar="ROUND.duckdb",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Design the next round from the reports of a finished one, instead of from a file.",
+)
 @options.output
 def design(
-    source: Path,
+    source: Path | None,
     epsilon: str | None,
     mechanism: str | None,
     users: int | None,
     accept_no_guarantee: bool,
+    finished: Path | None,
     target: Path | None,
 ) -> None:
     """Make a survey ready and say what it promises, what leaves a device, and how well it answers.
@@ -44,9 +52,17 @@ def design(
     """
     from ldpsql.survey import Survey  # noqa: PLC0415
 
-    survey = Survey.from_toml(
-        source, epsilon=epsilon, mechanism=mechanism, accept_no_guarantee=accept_no_guarantee
-    )
+    if (source is None) == (finished is None):
+        raise click.UsageError("name a survey file, or a finished round with --next")
+    if finished is not None:
+        if epsilon or mechanism or accept_no_guarantee:
+            raise click.UsageError("--next takes everything from the finished round")
+        survey = _next_round(finished)
+    else:
+        assert source is not None
+        survey = Survey.from_toml(
+            source, epsilon=epsilon, mechanism=mechanism, accept_no_guarantee=accept_no_guarantee
+        )
     lines = [*_promise(survey), *_alphabet(survey)]
     if users is not None:
         from ldpsql.cli.forecast import forecast  # noqa: PLC0415
@@ -62,11 +78,29 @@ def design(
     click.echo("\n".join(lines), err=target is None)
 
 
+def _next_round(finished: Path) -> Survey:
+    """The next round of the one survey in a database that asks in rounds."""
+    from ldpsql.engine.backends.base import Selection  # noqa: PLC0415
+    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.errors import SurveyError  # noqa: PLC0415
+    from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
+
+    with DuckDBStore.open(finished, read_only=True) as store:
+        staged = [s for s in store.surveys() if isinstance(s.design, StagedDesign)]
+        if len(staged) != 1:
+            raise SurveyError(
+                f"{finished} holds {len(staged)} surveys that ask in rounds, not one; keep every "
+                "round in a database of its own"
+            )
+        ((_, histogram),) = store.histograms(staged[0].table, Selection())
+        return staged[0].next_round(histogram)
+
+
 def _promise(survey: Survey) -> list[str]:
     guarantee = survey.design.guarantee
     lines = [
         f"survey       {survey.table} ({survey.fingerprint[:12]})",
-        f"mechanism    {survey.design.name}",
+        f"mechanism    {survey.design.name}{_round(survey)}",
         f"guarantee    {guarantee}",
         f"protects     {guarantee.protects}",
     ]
@@ -84,3 +118,12 @@ def _alphabet(survey: Survey) -> list[str]:
         f"report       columns (values): {columns}",
         f"             {different:.6g} different reports, {form.bits_per_report:.1f} bits each",
     ]
+
+
+def _round(survey: Survey) -> str:
+    from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
+
+    design = survey.design
+    if not isinstance(design, StagedDesign):
+        return ""
+    return f", round {design.round} of {design.rounds}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,31 @@ class Design(Protocol):
 
     def to_json(self) -> Mapping[str, Any]:
         """Plain data from which `from_json` of the same mechanism restores the design."""
+        ...
+
+
+@runtime_checkable
+class StagedDesign(Protocol):
+    """A design whose later questions depend on earlier answers: one round of several.
+
+    Each person answers one round; the last round's estimator answers best, from all rounds.
+    """
+
+    @property
+    def round(self) -> int:
+        """Number of this round, from 1."""
+        ...
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        ...
+
+    def following(self, histogram: Histogram) -> Design:
+        """Collector. The next round's design, from this one's reports.
+
+        SurveyError after the last round, or where there are too few reports.
+        """
         ...
 
 

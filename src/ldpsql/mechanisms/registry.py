@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.ahead import Ahead
 from ldpsql.mechanisms.ahio import Ahio
 from ldpsql.mechanisms.base import Mechanism
 from ldpsql.mechanisms.ehio import Ehio
@@ -26,6 +27,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Hi(),
         Hh(),
         HaarHrr(),
+        Ahead(),
         Lgrr(),
         LgrrFd(),
         LgrrRepaired(),
