@@ -28,7 +28,7 @@ from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, Workload
 
-PEOPLE, RUNS = 100_000, 10
+PEOPLE, RUNS = 100_000, 20
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
 
 

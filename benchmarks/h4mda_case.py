@@ -12,20 +12,25 @@ import time
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.real_data import folder
 from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.client.table import randomize_batch
 from ldpsql.engine.backends.base import Selection
 from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.mechanisms.base import StagedDesign
+from ldpsql.report import Histogram, Reports
+from ldpsql.schema import RESERVED_PREFIX
 from ldpsql.survey import Survey
 
 EPSILONS = ("0.5", "1", "2", "5")
 TABLES = {"adult": (17, 90), "acs_income_2018": (17, 96)}
 HOURS = (1, 99)
-WINDOWS, VOLUME, LEAST = 250, 0.15, {1: 0.01, 2: 0.002}
+WINDOWS, VOLUME, LEAST = 100, 0.15, {1: 0.01, 2: 0.002}
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
 CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "hio (counts only)": ("hio", {}, "unbiased"),
@@ -45,6 +50,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
         "unbiased",
     ),
     "haarhrr (age only)": ("haarhrr", {}, "unbiased"),
+    "ahead (counts only)": ("ahead", {}, "adaptive"),
     "lgrr-fd, published (NOT PRIVATE)": ("lgrr-fd", {}, "published"),
     "lgrr-fd, unbiased (NOT PRIVATE)": ("lgrr-fd", {}, "unbiased"),
     "lgrr, published (NOT PRIVATE)": ("lgrr", {}, "published"),
@@ -87,6 +93,12 @@ def measure(table: str, epsilon: str, case: str) -> dict[str, float]:
 
     asked = survey(table, epsilon, case)
     lap("design")
+    while isinstance(asked.design, StagedDesign) and asked.design.round < asked.design.rounds:
+        chosen = _answers_round(asked.design, len(age))
+        asked = asked.next_round(_histogram(asked, people.filter(pa.array(chosen))))
+    if isinstance(asked.design, StagedDesign):
+        people = people.filter(pa.array(_answers_round(asked.design, len(age))))
+        lap("design")
     reports, _ = randomize_batch(asked, people, SeededEntropy(1))
     lap("randomize")
     with DuckDBStore.open(None, read_only=False) as store:
@@ -110,6 +122,20 @@ def measure(table: str, epsilon: str, case: str) -> dict[str, float]:
         result["answer"] = spent * (2 / len(asked.design.domain.sizes))
     result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return result
+
+
+def _answers_round(design: StagedDesign, people: int) -> np.ndarray:
+    """Who answers this round: everybody one of them, drawn once."""
+    drawn = np.random.default_rng(5).integers(1, design.rounds + 1, people)
+    return np.asarray(drawn == design.round)
+
+
+def _histogram(asked: Survey, people: pa.Table) -> Histogram:
+    """The counts of one round."""
+    reports, _ = randomize_batch(asked, people, SeededEntropy(1))
+    form = asked.design.report_format
+    columns = {name: np.asarray(reports[RESERVED_PREFIX + name]) for name in form.columns}
+    return histogram_of(Reports(form, columns))
 
 
 def _windows(

@@ -35,7 +35,7 @@ def options_for(name: str) -> list[dict[str, object]]:
     if name in ("hio", "ahio", "ehio"):
         return [
             {"fanout": 2, "oracle": oracle, "root": oracle == "olh"}
-            for oracle in ("grr", "olh", "oue", "hrr", "auto")
+            for oracle in ("grr", "olh", "oue", "auto")
         ] + [{"fanout": 2, "inference": "consistent", "allocation": "optimal"}]
     if name == "hh":
         consistent = {"inference": "consistent", "allocation": "optimal"}

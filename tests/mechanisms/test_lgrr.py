@@ -118,10 +118,15 @@ def test_what_the_channel_gives_away(fakes: int, epsilon: str, delta: float) -> 
 
 
 def test_a_path_without_anything_but_roots_is_refused() -> None:
-    """LGRR has no leaves; a tree of one level below the root leaves nothing to ask."""
-    plain = RecordDomain(("x",), (4,), (), (), ())
-    with pytest.raises(SurveyError, match="smaller fanout"):
-        mechanism("lgrr").design(plain, Epsilon.parse("1"), {"fanout": 4})
+    """LGRR has no leaves; of two codes nothing is left, of four a binary tree's upper level."""
+    plain = RecordDomain(("x",), (2,), (), (), ())
+    with pytest.raises(SurveyError, match="three codes"):
+        mechanism("lgrr").design(plain, Epsilon.parse("1"), {})
+    four = RecordDomain(("x",), (4,), (), (), ())
+    design = mechanism("lgrr").design(four, Epsilon.parse("1"), {})
+    assert isinstance(design, LgrrDesign)
+    assert design.table.sizes == (1, 2)
+    assert design.witness is not None
 
 
 # -- the repair ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""HI, HH and HaarHRR: vectors of the specification, statistics, what they refuse."""
+"""HI, HH and HaarHRR: vectors and statistics (those of the repaired LGRR too), refusals."""
 
 from __future__ import annotations
 
@@ -138,6 +138,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("hh", {"fanout": 3, "oracle": "hrr"}),
     ("hh", {"fanout": 2, "oracle": "oue", "inference": "consistent", "allocation": "optimal"}),
     ("haarhrr", {}),
+    ("lgrr-repaired", {"fanout": 2}),
 ]
 QUERIES = [
     LinearQuery.count(Box((((1, 6),),))),

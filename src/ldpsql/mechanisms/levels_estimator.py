@@ -12,7 +12,7 @@ n f (1 - f) more).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -231,14 +231,7 @@ class LevelEstimator:
         """The contribution of one group to the queries that ask it."""
         asked = sorted({number for number, _, _ in entries})
         position = {number: row for row, number in enumerate(asked)}
-        nodes, place = np.unique(
-            np.concatenate([chosen for _, chosen, _ in entries]), return_inverse=True
-        )
-        owners = np.repeat(
-            [position[number] for number, _, _ in entries], [len(c) for _, c, _ in entries]
-        )
-        weights = np.zeros((len(asked), len(nodes)))
-        np.add.at(weights, (owners, place), np.concatenate([w for _, _, w in entries]))
+        nodes, weights = _merged(entries, position)
         block = _GroupBlock(
             self, group, nodes, weights, tuple(queries[number].weight for number in asked)
         )
@@ -315,6 +308,28 @@ class _GroupBlock:
         sums = Weights(w_left.sum(axis=1), w_right.sum(axis=1), w_left @ w_right.T)
         support = self.estimator.oracles.support(self.group)
         return support.covariance(sums, self._mean(pair), first, second)
+
+
+def _merged(entries: Entries, position: Mapping[int, int]) -> tuple[Codes, Array]:
+    """The distinct nodes of all entries (c,) and the weights of each query on them (k, c).
+
+    Consistent inference asks every query at the same nodes, which then need no sorting.
+    """
+    nodes = entries[0][1]
+    if all(chosen is nodes for _, chosen, _ in entries):
+        weights = np.zeros((len(position), len(nodes)))
+        for number, _, part in entries:
+            weights[position[number]] += part
+        return nodes, weights
+    nodes, place = np.unique(
+        np.concatenate([chosen for _, chosen, _ in entries]), return_inverse=True
+    )
+    owners = np.repeat(
+        [position[number] for number, _, _ in entries], [len(c) for _, c, _ in entries]
+    )
+    weights = np.zeros((len(position), len(nodes)))
+    np.add.at(weights, (owners, place), np.concatenate([w for _, _, w in entries]))
+    return nodes, weights
 
 
 def _within(values: Array, limit: Array) -> Array:

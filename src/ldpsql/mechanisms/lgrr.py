@@ -37,7 +37,7 @@ from ldpsql.mechanisms.options import (
 from ldpsql.mechanisms.paths import LgrrDesign
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
-from ldpsql.trees.hierarchy import Tree
+from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import Workload
 
 
@@ -79,9 +79,13 @@ class Lgrr:
         options: Mapping[str, Any],
         workload: Workload | None = None,
     ) -> LgrrDesign:
-        """As LGRR-FD, without leaves and fakes."""
-        chosen = take(options, {"fanout": DEFAULT_FANOUT}, self.name)
-        trees = trees_for(domain, chosen["fanout"])
+        """As LGRR-FD, without leaves and fakes.
+
+        A dimension that one level of `fanout` nodes would cover gets a binary tree, for without
+        its leaves nothing else would be left of it.
+        """
+        fanout = take(options, {"fanout": DEFAULT_FANOUT}, self.name)["fanout"]
+        trees = tuple(balanced(size, fanout if size > fanout else 2) for size in domain.sizes)
         inner = [
             combination
             for combination in signed_combinations(domain, trees, root=True)
@@ -90,8 +94,8 @@ class Lgrr:
         table = GroupTable(trees, evenly_by_frame(inner))
         if max(table.sizes) == 1:
             raise SurveyError(
-                "lgrr leaves out the leaves, and nothing but the roots is left; use a smaller "
-                "fanout"
+                "lgrr leaves out the leaves, and nothing but the roots is left; a dimension needs "
+                "three codes or more"
             )
         return LgrrDesign(self.name, domain, epsilon, table, 0, True)
 
