@@ -73,6 +73,19 @@ def test_inner_nodes_settle_by_inverse_variance() -> None:
     assert rounds[1] == pytest.approx(2.0)
 
 
+def test_grids_from_json_are_checked() -> None:
+    """A survey may come from somebody else."""
+    good = [node.to_json() for node in Partition.first((4,), 2).nodes]
+    assert Partition.from_json((4,), 2, good) == Partition.first((4,), 2)
+    for number, place, value in ((1, 2, 5), (2, 0, 3), (2, 1, [7]), (0, 4, 0.0), (1, 0, 1.0)):
+        bad = json.loads(json.dumps(good))
+        bad[number][place] = value
+        with pytest.raises(SurveyError):
+            Partition.from_json((4,), 2, bad)
+    with pytest.raises(SurveyError):
+        Partition.from_json((4,), 2, good[:-1])
+
+
 def test_three_sides_are_fitted_to_their_pairs() -> None:
     """Independent sides give the product; pairs that agree with a table give it back."""
     pairs = [(0, 1), (0, 2), (1, 2)]

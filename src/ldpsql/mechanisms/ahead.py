@@ -31,7 +31,7 @@ from ldpsql.mechanisms.cell_query import known_lines, split_known
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
 from ldpsql.mechanisms.draws import below, probability_below
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
-from ldpsql.mechanisms.options import no_measures, one_of, take
+from ldpsql.mechanisms.options import no_measures, one_of, take, whole
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.partitions import Partition, on_simplex, splitting_threshold
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
@@ -243,8 +243,8 @@ class Ahead:
             Partition.from_json(tuple(domain.sizes[axis] for axis in axes), depth, nodes)
             for axes, nodes in zip(grids_for(domain), data["grids"], strict=True)
         )
-        number, earlier = data["round"], data["earlier"]
-        if type(number) is not int or type(earlier) is not int or not 1 <= number <= depth:
+        number, earlier = whole(data["round"]), whole(data["earlier"])
+        if not 1 <= number <= depth or earlier < 0:
             raise SurveyError(f"a round is one of 1 to {depth}")
         return _checked(
             AheadDesign(self.name, domain, epsilon, data["oracle"], number, partitions, earlier)

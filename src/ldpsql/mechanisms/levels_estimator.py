@@ -27,7 +27,8 @@ from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram, Rows
 
 Pair = tuple[Weight | None, Weight | None]
-Entries = list[tuple[int, Codes, Array]]
+Entry = tuple[int, Codes, Array]
+Entries = list[Entry]
 _WHOLE = 4096
 
 
@@ -225,7 +226,7 @@ class LevelEstimator:
     def _group(
         self,
         group: int,
-        entries: Sequence[tuple[int, Codes, Array]],
+        entries: Sequence[Entry],
         queries: Sequence[CellQuery],
     ) -> tuple[Codes, Estimates]:
         """The contribution of one group to the queries that ask it."""
@@ -310,7 +311,7 @@ class _GroupBlock:
         return support.covariance(sums, self._mean(pair), first, second)
 
 
-def _merged(entries: Entries, position: Mapping[int, int]) -> tuple[Codes, Array]:
+def _merged(entries: Sequence[Entry], position: Mapping[int, int]) -> tuple[Codes, Array]:
     """The distinct nodes of all entries (c,) and the weights of each query on them (k, c).
 
     Consistent inference asks every query at the same nodes, which then need no sorting.

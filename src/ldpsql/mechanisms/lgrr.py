@@ -33,6 +33,7 @@ from ldpsql.mechanisms.options import (
     restored_table,
     take,
     trees_for,
+    whole,
 )
 from ldpsql.mechanisms.paths import LgrrDesign
 from ldpsql.privacy import Epsilon
@@ -149,5 +150,5 @@ def _has_leaf(combination: Combination, trees: tuple[Tree, ...]) -> bool:
 def _restored(
     name: str, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
 ) -> LgrrDesign:
-    table = restored_table(domain, data)
-    return LgrrDesign(name, domain, epsilon, table, data["fakes"], data["virtual_leaves"])
+    table, leafless = restored_table(domain, data), data["virtual_leaves"] is True
+    return LgrrDesign(name, domain, epsilon, table, whole(data["fakes"]), leafless)

@@ -81,7 +81,7 @@ def restored_table(domain: RecordDomain, data: Mapping[str, Any]) -> GroupTable:
     trees: tuple[Hierarchy, ...]
     if "fanouts" in data:
         pairs = zip(domain.sizes, data["fanouts"], strict=True)
-        trees = tuple(Tree(size, tuple(map(_whole, fanouts))) for size, fanouts in pairs)
+        trees = tuple(Tree(size, tuple(map(whole, fanouts))) for size, fanouts in pairs)
     else:
         trees = tuple(Leaves(size) for size in domain.sizes)
     return GroupTable(trees, tuple(_group(entry, trees, domain) for entry in data["groups"]))
@@ -91,9 +91,9 @@ def _group(entry: Sequence[Any], trees: Sequence[Hierarchy], domain: RecordDomai
     """A group from its JSON; SurveyError if it does not fit the trees."""
     levels, sign, frame, weight = entry
     group = Group(
-        tuple(map(_whole, levels)),
-        None if sign is None else _whole(sign),
-        _whole(frame),
+        tuple(map(whole, levels)),
+        None if sign is None else whole(sign),
+        whole(frame),
         int(weight),
     )
     fits = len(group.levels) == len(trees) and all(
@@ -104,7 +104,7 @@ def _group(entry: Sequence[Any], trees: Sequence[Hierarchy], domain: RecordDomai
     return group
 
 
-def _whole(value: Any) -> int:
+def whole(value: Any) -> int:
     """A JSON integer as it is: a float would make thresholds inexact."""
     if type(value) is not int:
         raise SurveyError("a design holds whole numbers only")

@@ -63,9 +63,26 @@ class Partition:
         """The inverse of writing down the nodes; SurveyError if they are no such tree."""
         nodes = tuple(Node(d, tuple(place), p, float(f), float(r)) for d, place, p, f, r in data)
         made = cls(sizes, depth, nodes)
-        if math.prod(sizes) > LARGEST_GRID or not nodes or (made.labels < 0).any():
+        sound = math.prod(sizes) <= LARGEST_GRID and all(
+            made._is_sound(number) for number in range(len(nodes))
+        )
+        if not sound or (made.labels < 0).any():
             raise SurveyError("the leaves of an adaptive grid do not cover its codes")
         return made
+
+    def _is_sound(self, number: int) -> bool:
+        """Whether a node lies below an earlier one, and was measured unless it is a leaf."""
+        node = self.nodes[number]
+        whole = all(type(value) is int for value in (node.depth, node.parent, *node.place))
+        if not whole or len(node.place) != len(self.sizes) or min(node.place) < 0:
+            return False
+        if number == 0:
+            return (node.depth, node.parent) == (0, -1) and node.rounds > 0.0
+        if not 0 <= node.parent < number:
+            return False
+        above = self.nodes[node.parent]
+        inside = all(a == b // 2 for a, b in zip(above.place, node.place, strict=True))
+        return node.depth == above.depth + 1 <= self.depth and above.rounds > 0.0 and inside
 
     @cached_property
     def leaves(self) -> Codes:
