@@ -28,7 +28,7 @@ from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, Workload
 
-PEOPLE, RUNS = 100_000, 20
+PEOPLE, RANGE_RUNS, BOX_RUNS = 100_000, 60, 10
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
 
 
@@ -37,7 +37,7 @@ def run() -> None:
     print_table(
         "COUNT over random ranges of 256 codes, epsilon 1: direct HIO against the rest",
         ("design", "predicted error / HIO's", "measured"),
-        _compared(RecordDomain(("x",), (256,), (), (), ()), _ranges(), None),
+        _compared(RecordDomain(("x",), (256,), (), (), ()), _ranges(), None, RANGE_RUNS),
     )
     sides = [((a, a + 32),) for a in range(33)]
     boxes = [(left, right) for left in sides for right in sides]
@@ -49,7 +49,7 @@ def run() -> None:
     print_table(
         "COUNT over boxes of half side in 64 x 64 codes, epsilon 1, the boxes declared",
         ("design", "predicted error / HIO's", "measured"),
-        _compared(square, [LinearQuery.count(Box(box)) for box in asked], declared),
+        _compared(square, [LinearQuery.count(Box(box)) for box in asked], declared, BOX_RUNS),
     )
     if folder() is None:
         print("\nReal tables: skipped, set LDPSQL_DATA to a folder with adult.parquet")
@@ -115,7 +115,7 @@ def _ranges() -> list[LinearQuery]:
 
 
 def _compared(
-    domain: RecordDomain, queries: list[LinearQuery], workload: Workload | None
+    domain: RecordDomain, queries: list[LinearQuery], workload: Workload | None, runs: int
 ) -> Iterator[tuple[object, ...]]:
     """Error of several designs over that of HIO, which comes first."""
     designs: list[tuple[str, str, dict[str, object]]] = [
@@ -135,7 +135,7 @@ def _compared(
     first: tuple[float, float] | None = None
     for label, name, options in designs:
         design = mechanism(name).design(domain, Epsilon.parse("1"), options, workload)
-        errors = _predicted(design, queries), _measured(design, queries)
+        errors = _predicted(design, queries), _measured(design, queries, runs)
         first = first or errors
         yield (label, *(f"{error / base:.3f}" for error, base in zip(errors, first, strict=True)))
 
@@ -144,7 +144,7 @@ def _predicted(design: Design, queries: list[LinearQuery]) -> float:
     return float(design.variance([design.plan(query) for query in queries], PEOPLE).mean())
 
 
-def _measured(design: Design, queries: list[LinearQuery]) -> float:
+def _measured(design: Design, queries: list[LinearQuery], runs: int) -> float:
     """Mean squared error over queries and runs, on skewed and correlated people."""
     planned = [design.plan(query) for query in queries]
     random = np.random.default_rng(3)
@@ -154,7 +154,7 @@ def _measured(design: Design, queries: list[LinearQuery]) -> float:
     codes = np.stack([x, y], axis=1)[:, : len(design.domain.sizes)]
     truths = np.array([_inside(query, codes).sum() for query in queries])
     errors = []
-    for seed in range(RUNS):
+    for seed in range(runs):
         histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
         values = design.estimator(histogram).answer(planned).values
         errors.append(np.mean((values - truths) ** 2))
