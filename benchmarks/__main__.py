@@ -1,13 +1,13 @@
 """Run the measurements, print Markdown.
 
-`python -m benchmarks [speed|statistics|real|smoothing]`
+`python -m benchmarks [speed|statistics|real|smoothing|h4mda]`
 """
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import real_data, smoothing, speed, statistics
+from benchmarks import h4mda, real_data, smoothing, speed, statistics
 from benchmarks.tables import machine
 
 PARTS = {
@@ -15,6 +15,7 @@ PARTS = {
     "statistics": statistics.run,
     "real": real_data.run,
     "smoothing": smoothing.run,
+    "h4mda": h4mda.run,
 }
 
 

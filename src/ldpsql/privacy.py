@@ -87,6 +87,8 @@ class Guarantee:
     epsilon: the nominal budget; None where nothing is promised.
     delta: the probability with which the promise may fail; 0 for every local mechanism here.
     protects: in words, what is covered.  not_protected: in words, what is not.
+    witness: where nothing is promised, two records and a report that one of them can send and the
+    other never, in words; else empty.
     """
 
     kind: str
@@ -94,6 +96,7 @@ class Guarantee:
     protects: str
     not_protected: tuple[str, ...] = ()
     delta: Fraction = Fraction(0)
+    witness: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in ("local", "none"):
@@ -106,6 +109,21 @@ class Guarantee:
             return "not differentially private"
         delta = f", delta {float(self.delta):g}" if self.delta else ""
         return f"{self.epsilon}-LDP{delta}"
+
+
+def local_guarantee(epsilon: Epsilon) -> Guarantee:
+    """The promise of a mechanism that is epsilon-LDP for the whole private record."""
+    return Guarantee(
+        "local",
+        epsilon,
+        "every private attribute of one person's report together: no report is more than "
+        f"e^{epsilon} times likelier under one record than under another",
+        (
+            "public columns travel in clear",
+            "that a person took part, and when, is visible",
+            "a person who answers several surveys loses the sum of their epsilons",
+        ),
+    )
 
 
 def compose(budgets: Iterable[Epsilon]) -> Decimal:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ldpsql.errors import FingerprintError, SurveyError
-from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.base import Design, StagedDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
+from ldpsql.report import Histogram
 from ldpsql.schema import Schema
 from ldpsql.workload import Workload
 
@@ -35,9 +36,12 @@ class Survey:
     table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
     ready for them.  options: of the mechanism, as the survey file or `auto` chose them.
     estimator: which of the design's estimators answers unless the asker says otherwise; None for
-    its first.  chosen: "auto" where the mechanism was chosen by its expected error, else None.
-    workload: the survey file's table [workload], or None.  users: how many people were expected,
-    or None. The last three say why the design is what it is; nothing is derived from them.
+    its first.  accept_no_guarantee: whether whoever designed it knows that its mechanism promises
+    nothing; without it such a survey is refused.  previous: fingerprint of the round before, for a
+    survey of a later round.  chosen: "auto" where the mechanism was chosen by its expected error,
+    else None.  workload: the survey file's table [workload], or None.  users: how many people were
+    expected, or None. The last three say why the design is what it is; nothing is derived from
+    them.
     """
 
     table: str
@@ -45,11 +49,35 @@ class Survey:
     design: Design
     options: Mapping[str, Any] = field(default_factory=dict)
     estimator: str | None = None
+    accept_no_guarantee: bool = False
+    previous: str | None = None
     chosen: str | None = None
     workload: Mapping[str, Any] | None = None
     users: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.design, StagedDesign):
+            if self.schema.public:
+                raise SurveyError(
+                    f"{self.design.name} asks in rounds and knows nothing of the public columns of "
+                    "earlier ones; leave them out"
+                )
+            if (self.design.round > 1) != (self.previous is not None):
+                raise SurveyError("a later round, and no other survey, names the one before")
+        elif self.previous is not None:
+            raise SurveyError(f"{self.design.name} does not ask in rounds")
+        promises = self.design.guarantee.kind != "none"
+        if not promises and not self.accept_no_guarantee:
+            raise SurveyError(
+                f"{self.design.name} is not differentially private: a report can tell records "
+                "apart for certain. Take another mechanism, or say accept_no_guarantee = true "
+                "under [survey] (ldpsql design --accept-no-guarantee) if nobody's privacy is at "
+                "stake"
+            )
+        if promises and self.accept_no_guarantee:
+            raise SurveyError(
+                f"accept_no_guarantee is for mechanisms without one; {self.design.name} has one"
+            )
         if not self.table.isidentifier() or len(self.table) > 100:
             raise SurveyError(f"table must be a plain name, not {self.table!r}")
         if self.design.domain != self.schema.record_domain:
@@ -96,6 +124,8 @@ class Survey:
         """What a survey need not say; one that does not has none of these keys."""
         return {
             "estimator": self.estimator,
+            "accept_no_guarantee": self.accept_no_guarantee or None,
+            "previous": self.previous,
             "chosen": self.chosen,
             "workload": None if self.workload is None else dict(self.workload),
             "users": self.users,
@@ -152,8 +182,27 @@ class Survey:
         )
         if not isinstance(data["options"], dict):
             raise SurveyError("not a survey: options must be an object")
-        optional = {key: data.get(key) for key in ("estimator", "chosen", "workload", "users")}
-        return cls(data["table"], schema, design, data["options"], **optional)
+        kept = ("estimator", "previous", "chosen", "workload", "users")
+        optional = {key: data.get(key) for key in kept}
+        accepted = data.get("accept_no_guarantee", False) is True
+        return cls(
+            data["table"],
+            schema,
+            design,
+            data["options"],
+            accept_no_guarantee=accepted,
+            **optional,
+        )
+
+    def next_round(self, histogram: Histogram) -> Survey:
+        """The survey of the next round, from the reports of this one.
+
+        It is a survey of its own, with its own fingerprint, and names this one. SurveyError for a
+        mechanism that does not ask in rounds, and after the last round.
+        """
+        if not isinstance(self.design, StagedDesign):
+            raise SurveyError(f"{self.table}: {self.design.name} does not ask in rounds")
+        return replace(self, design=self.design.following(histogram), previous=self.fingerprint)
 
     @classmethod
     def of(
@@ -164,15 +213,18 @@ class Survey:
         name: str,
         options: Mapping[str, Any] | None = None,
         workload: Workload | None = None,
+        *,
+        accept_no_guarantee: bool = False,
     ) -> Survey:
         """Design a survey from a schema, with a mechanism of the registry.
 
-        workload: what it should answer best; None for `Workload.everyday`.
+        workload: what it should answer best; None for `Workload.everyday`. accept_no_guarantee:
+        needed for a mechanism that promises nothing, refused for others.
         """
         budget = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
         design = mechanism(name).design(schema.record_domain, budget, chosen, workload)
-        return cls(table, schema, design, chosen)
+        return cls(table, schema, design, chosen, accept_no_guarantee=accept_no_guarantee)
 
 
 def check_users(users: Any) -> None:

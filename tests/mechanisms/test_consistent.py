@@ -15,8 +15,9 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms import allocation
-from ldpsql.mechanisms.allocation import Allocation, Energies, workload_energies
+from ldpsql.mechanisms.allocation import Allocation
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.mechanisms.energies import Energies, workload_energies
 from ldpsql.mechanisms.groups import GroupTable, all_levels, evenly
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.mechanisms.oracles import OracleTable
@@ -287,17 +288,54 @@ def test_the_optimum_beats_its_neighbours() -> None:
         assert found.objective(moved / moved.sum()) > least * (1 - 2e-2)
 
 
-def test_an_optimal_allocation_needs_consistent_inference() -> None:
-    """It is optimal for nothing else."""
-    with pytest.raises(SurveyError, match="needs inference"):
-        mechanism("hio").design(SIGNED_FREE, Epsilon.parse("1"), {"allocation": "optimal"})
-
-
-SIGNED_FREE = RecordDomain(("x",), (9,), (), (), ())
-
-
 def test_too_large_a_decode_is_refused() -> None:
     """Consistent inference touches every node."""
     domain = RecordDomain(("x", "y"), (512, 512), (), (), ())
     with pytest.raises(SurveyError, match="decodes every node"):
         mechanism("hio").design(domain, Epsilon.parse("1"), CONSISTENT)
+
+
+class UnitVariance:
+    """A contrast has variance 1 in every group."""
+
+    node_variance = 1.0
+
+    def contrast_variance(self, nodes: int) -> float:
+        return 1.0
+
+
+class UnitOracles(OracleTable):
+    """As the specification's tables without an oracle."""
+
+    def support(self, group: int) -> Any:
+        return UnitVariance()
+
+
+@pytest.mark.parametrize(
+    ("size", "fanouts", "shares", "best", "uniform"),
+    [
+        (8, (2, 2, 2), [0, 0.20331, 0.79669], 1.400447, 2.069444),
+        (64, (4, 4, 4), [0.14843, 0.31713, 0.53444], 5.655564, 6.584238),
+        (125, (5, 5, 5), [0.17374, 0.33130, 0.49495], 8.001972, 8.974652),
+        (256, (16, 16), [0.37205, 0.62795], 13.923256, 14.727778),
+    ],
+)
+def test_best_shares_of_one_tree(
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    fanouts: tuple[int, ...],
+    shares: list[float],
+    best: float,
+    uniform: float,
+) -> None:
+    """Specification h4mda, vector V3: all intervals, unit variances."""
+    monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
+    tree = Tree(size, fanouts)
+    table = GroupTable((tree,), evenly(((j,), None, 0) for j in range(1, len(fanouts) + 1)))
+    oracles = UnitOracles("grr", Epsilon.parse("1"), table.sizes)
+    found = Allocation(table, oracles, Energies(average_range_energies(tree), ()))
+    optimal = found.optimal()
+    assert optimal == pytest.approx(shares, abs=2e-3)
+    assert found.objective(optimal) == pytest.approx(best, rel=1e-5)
+    even = np.full(len(fanouts), 1 / len(fanouts))
+    assert found.objective(even) == pytest.approx(uniform, rel=1e-5)

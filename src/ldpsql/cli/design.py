@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Design a survey and publish it as JSON.")
-@click.argument("source", metavar="SURVEY.toml", type=options.survey_file)
+@click.argument("source", metavar="[SURVEY.toml]", type=options.survey_file, required=False)
 @click.option("--epsilon", help="Overrides the file's.")
 @click.option("--mechanism", help="Overrides the file's; auto takes the most accurate one.")
 @click.option(
@@ -31,13 +31,27 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Say what it takes to count to within this share of the people: ±2%.",
 )
+@click.option(
+    "--accept-no-guarantee",
+    is_flag=True,
+    help="Design a survey whose mechanism is not differentially private.",
+)
+@click.option(
+    "--next",
+    "finished",
+    metavar="ROUND.duckdb",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Design the next round from the reports of a finished one, instead of from a file.",
+)
 @options.output
 def design(
-    source: Path,
+    source: Path | None,
     epsilon: str | None,
     mechanism: str | None,
     users: int | None,
     half_width: float | None,
+    accept_no_guarantee: bool,
+    finished: Path | None,
     target: Path | None,
 ) -> None:
     """Make a survey ready and say what it promises, what leaves a device, and how well it answers.
@@ -47,15 +61,24 @@ def design(
     """
     from ldpsql.designer import designed  # noqa: PLC0415
 
-    found = designed(source, epsilon=epsilon, mechanism=mechanism, users=users)
-    survey = found.survey
-    lines = [*_promise(survey), *_alphabet(survey)]
-    is_expected = users is not None or survey.users is not None or half_width is not None
-    lines += _expectations(found) if found.choice or is_expected else []
-    if half_width is not None:
-        from ldpsql.cli.forecast import plan  # noqa: PLC0415
-
-        lines += plan(found, half_width)
+    if (source is None) == (finished is None):
+        raise click.UsageError("name a survey file, or a finished round with --next")
+    if source is None:
+        assert finished is not None
+        if epsilon or mechanism or users or half_width or accept_no_guarantee:
+            raise click.UsageError("--next takes everything from the finished round")
+        survey = _next_round(finished)
+        lines = [*_promise(survey), *_alphabet(survey)]
+    else:
+        found = designed(
+            source,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            users=users,
+            accept_no_guarantee=accept_no_guarantee,
+        )
+        survey = found.survey
+        lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:
@@ -66,6 +89,17 @@ def design(
     click.echo("\n".join(lines), err=target is None)
 
 
+def _forecasts(found: Designed, users: int | None, half_width: float | None) -> list[str]:
+    """What was compared, what is expected, and what a target takes, as far as it was asked."""
+    is_expected = users is not None or found.survey.users is not None or half_width is not None
+    lines = _expectations(found) if found.choice or is_expected else []
+    if half_width is not None:
+        from ldpsql.cli.forecast import plan  # noqa: PLC0415
+
+        lines += plan(found, half_width)
+    return lines
+
+
 def _expectations(found: Designed) -> list[str]:
     from ldpsql.cli.comparison import comparison  # noqa: PLC0415
     from ldpsql.cli.forecast import forecast  # noqa: PLC0415
@@ -74,14 +108,35 @@ def _expectations(found: Designed) -> list[str]:
     return [*compared, *forecast(found)]
 
 
+def _next_round(finished: Path) -> Survey:
+    """The next round of the one survey in a database that asks in rounds."""
+    from ldpsql.engine.backends.base import Selection  # noqa: PLC0415
+    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.errors import SurveyError  # noqa: PLC0415
+    from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
+
+    with DuckDBStore.open(finished, read_only=True) as store:
+        staged = [s for s in store.surveys() if isinstance(s.design, StagedDesign)]
+        if len(staged) != 1:
+            raise SurveyError(
+                f"{finished} holds {len(staged)} surveys that ask in rounds, not one; keep every "
+                "round in a database of its own"
+            )
+        ((_, histogram),) = store.histograms(staged[0].table, Selection())
+        return staged[0].next_round(histogram)
+
+
 def _promise(survey: Survey) -> list[str]:
     guarantee = survey.design.guarantee
     lines = [
         f"survey       {survey.table} ({survey.fingerprint[:12]})",
-        f"mechanism    {survey.design.name}{', chosen by auto' if survey.chosen else ''}",
+        f"mechanism    {survey.design.name}{', chosen by auto' if survey.chosen else ''}"
+        f"{_round(survey)}",
         f"guarantee    {guarantee}",
         f"protects     {guarantee.protects}",
     ]
+    if guarantee.witness:
+        lines.append(f"witness      {guarantee.witness}")
     return lines + [f"not covered  {item}" for item in guarantee.not_protected]
 
 
@@ -94,3 +149,12 @@ def _alphabet(survey: Survey) -> list[str]:
         f"report       columns (values): {columns}",
         f"             {different:.6g} different reports, {form.bits_per_report:.1f} bits each",
     ]
+
+
+def _round(survey: Survey) -> str:
+    from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
+
+    design = survey.design
+    if not isinstance(design, StagedDesign):
+        return ""
+    return f", round {design.round} of {design.rounds}"

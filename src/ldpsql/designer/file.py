@@ -22,7 +22,15 @@ from ldpsql.schema import Schema
 from ldpsql.survey import AUTO, Survey, check_users, text_of
 
 _TABLES = ("dimension", "measure", "public", "workload")
-_HEAD = ("table", "epsilon", "mechanism", "options", "estimator", "users")
+_HEAD = (
+    "table",
+    "epsilon",
+    "mechanism",
+    "options",
+    "estimator",
+    "users",
+    "accept_no_guarantee",
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,7 @@ class SurveyFile:
 
     options: of the mechanism.  users: how many people are expected, or None.  workload: the table
     [workload] as written, or None.  estimator: as written, or None; the survey checks it.
+    accept_no_guarantee: whether the mechanism may promise nothing.
     """
 
     table: str
@@ -41,6 +50,7 @@ class SurveyFile:
     users: int | None
     workload: Mapping[str, Any] | None
     estimator: Any
+    accept_no_guarantee: bool
 
     def __post_init__(self) -> None:
         if self.mechanism == AUTO and self.options:
@@ -99,17 +109,25 @@ def design(
     epsilon: str | None = None,
     mechanism: str | None = None,
     users: int | None = None,
+    accept_no_guarantee: bool = False,
 ) -> Survey:
     """Design a survey from a survey file: TOML text (str), or the file itself (Path).
 
     epsilon and mechanism override the file. Without a mechanism, or with "auto", the one with
     the least expected error on the file's [workload] is taken. users: how many people to predict
-    for; the file's `users` or 100,000 otherwise.
+    for; the file's `users` or 100,000 otherwise. accept_no_guarantee: may stand in the file too,
+    and is needed for a mechanism that promises nothing.
 
     Raises SurveyError, which names the key, for a missing bound, an unknown key, or anything else
     that is not as it should be; QueryError and UnsupportedSQL for SQL in [workload].
     """
-    return designed(source, epsilon=epsilon, mechanism=mechanism, users=users).survey
+    return designed(
+        source,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        users=users,
+        accept_no_guarantee=accept_no_guarantee,
+    ).survey
 
 
 def designed(
@@ -118,6 +136,7 @@ def designed(
     epsilon: str | None = None,
     mechanism: str | None = None,
     users: int | None = None,
+    accept_no_guarantee: bool = False,
 ) -> Designed:
     """As `design`, with the workload and what `auto` compared."""
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
@@ -135,6 +154,7 @@ def designed(
             file.mechanism,
             file.options,
             file.wishes.workload,
+            accept_no_guarantee=file.accept_no_guarantee or accept_no_guarantee,
         )
     survey = replace(survey, estimator=file.estimator, workload=file.workload, users=file.users)
     return Designed(survey, file.wishes, choice, people)
@@ -163,13 +183,24 @@ def read_file(
     if not isinstance(head["table"], str) or not isinstance(options, dict):
         raise SurveyError("[survey]: table must be a string, options a table")
     check_users(users)
+    accepted = head.get("accept_no_guarantee", False)
+    if not isinstance(accepted, bool):
+        raise SurveyError("[survey]: accept_no_guarantee must be true or false")
     workload = data.pop("workload", None)
     if not isinstance(workload, dict | None):
         raise SurveyError("[workload] must be a table")
     name = mechanism if mechanism is not None else head.get("mechanism", AUTO)
     budget, schema = Epsilon.parse(head["epsilon"]), Schema.from_keys(data)
     return SurveyFile(
-        head["table"], schema, budget, str(name), options, users, workload, head.get("estimator")
+        head["table"],
+        schema,
+        budget,
+        str(name),
+        options,
+        users,
+        workload,
+        head.get("estimator"),
+        accepted,
     )
 
 

@@ -244,15 +244,16 @@ def _notes(statement: Statement, relations: Collection[Relation]) -> tuple[str, 
             f"{undetermined} value(s) are NULL: too few reports, or a denominator that cannot be "
             "told from zero"
         )
-    for relation in relations:
-        survey = relation.answers.plan.survey
+    asked = {relation.answers.plan.survey.table: relation for relation in relations}
+    for table, relation in asked.items():
+        design = relation.answers.plan.survey.design
         if relation.answers.sums.replicates is not None:
             notes.append(
-                f"{survey.table}: values are post-processed; ± is the interval of the unbiased "
-                "estimate around them, (typ. x) the error that simulations say is typical"
+                f"{table}: values are post-processed; ± is the interval of the unbiased estimate "
+                "around them, (typ. x) the error that simulations say is typical"
             )
-        if survey.design.guarantee.kind == "none":
-            notes.append(f"{survey.table}: not differentially private ({survey.design.name})")
+        if design.guarantee.kind == "none":
+            notes.append(f"{table}: {design.guarantee} ({design.name})")
     return tuple(notes)
 
 

@@ -3,72 +3,46 @@
 Under consistent inference the average variance of a workload is F = sum over classes of E_l / I_l,
 with E_l the workload's mean energy in class l and I_l the information that the allocation gives
 it; F is convex in the allocation. The shares that minimise it (A-optimality) are found by
-multiplicative updates that never raise F. Specification: h4mda, section 10.3.
+multiplicative updates that never raise F. Under direct inference F = sum over groups of
+a_g / share_g, with a_g the workload's mean squared node weights times the variance of a node, and
+the best shares are proportional to the roots of a_g. Both are computed from the whole workload,
+without sampling queries. Specification: h4mda, section 10.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
+from ldpsql.boxes import Box
 from ldpsql.estimate import Array
+from ldpsql.mechanisms.energies import Energies
 from ldpsql.mechanisms.groups import GroupTable
+from ldpsql.mechanisms.information import InformationTable
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
+from ldpsql.trees.cells import cells_of
+from ldpsql.trees.covers import average_cover
 from ldpsql.trees.hierarchy import Hierarchy
-from ldpsql.workload import Workload
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 
 SHARE_FOR_ALL = 0.01
 _STEPS, _GAP = 3000, 1e-6
 
-
-@dataclass(frozen=True)
-class Energies:
-    """Mean energies of a workload, per class of the trees' levels.
-
-    counts: of what does not depend on a sign.  contrasts: per measure, of the difference of its
-    two signs.
-    """
-
-    counts: Array
-    contrasts: tuple[Array, ...]
+Squares = dict[tuple[int, ...], float]
 
 
-def workload_energies(workload: Workload, trees: Sequence[Hierarchy]) -> Energies:
-    """Mean energies of a workload.
-
-    A class counts by its ranges, whatever the kind of its predicates.
-    A declared query counts by its own boxes; a sum of a measure about the middle of its bounds,
-    in units of half their distance, has contrasts only.
-    """
-    shape = tuple(len(tree.counts) for tree in trees)
-    ranges = [average_range_energies(tree) for tree in trees]
-    free = [np.eye(len(tree.counts))[0] * tree.widths[0] for tree in trees]
-    counts, contrasts = np.zeros(shape), [np.zeros(shape) for _ in workload.domain.bounds]
-    for entry in workload.classes:
-        asked = {i for i, _ in entry.predicates}
-        axes = [ranges[i] if i in asked else free[i] for i in range(len(trees))]
-        into = counts if entry.measure is None else contrasts[entry.measure]
-        into += entry.weight * product_energies(axes)
-    for query in workload.queries:
-        energies = np.zeros(shape)
-        for share, sides in query.terms:
-            axes = [
-                AxisDetails.of(tree, side).energies for tree, side in zip(trees, sides, strict=True)
-            ]
-            energies += share**2 * product_energies(axes)
-        counts += query.weight * query.level**2 * energies
-        if query.measure is not None:
-            contrasts[query.measure] += query.weight * query.contrast**2 * energies
-    return Energies(counts, tuple(contrasts))
+def with_floor(shares: Array) -> Array:
+    """The shares, one hundredth of all users spread evenly so that every group stays alive."""
+    return np.asarray((1.0 - SHARE_FOR_ALL) * shares + SHARE_FOR_ALL / len(shares))
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """The information that shares of users give to every class."""
+    """Shares of users under consistent inference."""
 
     table: GroupTable
     oracles: OracleTable
@@ -83,7 +57,7 @@ class Allocation:
                 break
             shares = shares * np.sqrt(gain / objective)
             shares /= shares.sum()
-        return (1.0 - SHARE_FOR_ALL) * shares + SHARE_FOR_ALL / len(shares)
+        return with_floor(shares)
 
     def objective(self, shares: Array) -> float:
         """Mean variance per person of the workload's frequencies."""
@@ -107,9 +81,8 @@ class Allocation:
         counts = np.array(self.energies.counts)
         counts[(0,) * counts.ndim] = 0.0
         informs = np.zeros((len(self.table.groups), *counts.shape))
-        for number, group in enumerate(self.table.groups):
-            part = informs[number, ...]
-            part[tuple(slice(level + 1) for level in group.levels)] = self._rates[number]
+        for number in range(len(self.table.groups)):
+            informs[number][self._told.below[number]] = self._told.rates[number]
         informs = informs.reshape(len(informs), -1)
         parts = [(counts.ravel(), informs)]
         signs = np.array([-1 if g.sign is None else g.sign for g in self.table.groups])
@@ -118,13 +91,98 @@ class Allocation:
         return parts
 
     @cached_property
-    def _rates(self) -> list[float]:
-        """Information per report of each group: codes per node over contrast variance."""
-        rates = []
-        for number, group in enumerate(self.table.groups):
-            codes = 1 if group.sign is None else 0.5
-            for tree, level in zip(self.table.trees, group.levels, strict=True):
-                codes *= tree.widths[level]
-            support = self.oracles.support(number)
-            rates.append(codes / support.contrast_variance(self.table.sizes[number]))
-        return rates
+    def _told(self) -> InformationTable:
+        return InformationTable(self.table, self.oracles)
+
+
+@dataclass(frozen=True)
+class DirectAllocation:
+    """Shares of users under direct inference.
+
+    A query that several frames answer counts in each with its answer weighted evenly, which the
+    estimator's weights by inverse variance can only improve.
+    """
+
+    table: GroupTable
+    oracles: OracleTable
+    workload: Workload
+
+    def optimal(self) -> Array:
+        """Shares of the groups that minimise the objective, one hundredth spread evenly."""
+        roots = np.sqrt(self.loads)
+        if not roots.any():
+            return np.full(len(roots), 1.0 / len(roots))
+        return with_floor(roots / roots.sum())
+
+    def objective(self, shares: Array) -> float:
+        """Mean leading variance per person of the workload's frequencies."""
+        return float(np.sum(self.loads / shares))
+
+    @cached_property
+    def loads(self) -> Array:
+        """a_g of every group, shape (groups,)."""
+        squares = np.zeros(len(self.table.groups))
+        for entry in self.workload.classes:
+            level, contrast = (1.0, 0.0) if entry.measure is None else (0.0, 1.0)
+            scale = entry.weight * (level**2 + contrast**2)
+            self._add(squares, class_squares(entry, self.table.trees), entry.measure, scale)
+        for query in self.workload.queries:
+            scale = query.weight * (query.level**2 + query.contrast**2)
+            self._add(squares, declared_squares(query, self.table.trees), query.measure, scale)
+        variances = [self.oracles.support(n).node_variance for n in range(len(squares))]
+        return np.asarray(squares * np.array(variances))
+
+    def _add(self, into: Array, squares: Squares, measure: int | None, scale: float) -> None:
+        """Spread a query's squared weights over the groups of every frame that can answer it."""
+        if measure is None:
+            squares = {levels: s for levels, s in squares.items() if any(levels)}
+        frames = [
+            found
+            for frame in self.table.frames
+            if (found := self._groups(frame, list(squares), measure)) is not None
+        ]
+        for groups in frames:
+            for group, square in zip(groups, squares.values(), strict=True):
+                signs = 1 if self.table.groups[group].sign is None else 2
+                into[group] += scale * square * signs / len(frames) ** 2
+
+    def _groups(
+        self, frame: int, levels: Sequence[tuple[int, ...]], measure: int | None
+    ) -> list[int] | None:
+        found = [self.table.serving(frame, combination, measure) for combination in levels]
+        groups = [group for group in found if group is not None]
+        return groups if len(groups) == len(found) else None
+
+
+def class_squares(entry: QueryClass, trees: Sequence[Hierarchy]) -> Squares:
+    """Mean number of nodes that cover a query of the class, per level combination."""
+    asked = dict(entry.predicates)
+    axes = [
+        average_cover(tree, asked[i]) if i in asked else np.eye(len(tree.counts))[0]
+        for i, tree in enumerate(trees)
+    ]
+    found = (
+        (levels, float(np.prod([axis[j] for axis, j in zip(axes, levels, strict=True)])))
+        for levels in product(*(range(len(tree.counts)) for tree in trees))
+    )
+    return {levels: square for levels, square in found if square > 0.0}
+
+
+def declared_squares(query: DeclaredQuery, trees: Sequence[Hierarchy]) -> Squares:
+    """Sum of squared node weights of one query, per level combination."""
+    weights: dict[tuple[int, ...], dict[int, float]] = {}
+    for levels, node, share in _nodes(query, trees):
+        found = weights.setdefault(levels, {})
+        found[node] = found.get(node, 0.0) + share
+    return {
+        levels: float(np.sum(np.square(list(found.values())))) for levels, found in weights.items()
+    }
+
+
+def _nodes(
+    query: DeclaredQuery, trees: Sequence[Hierarchy]
+) -> Iterator[tuple[tuple[int, ...], int, float]]:
+    for share, sides in query.terms:
+        for cells in cells_of(Box(sides), trees):
+            for node in cells.nodes.tolist():
+                yield cells.levels, node, share

@@ -198,6 +198,31 @@ class StatesOdds(Protocol):
         ...
 
 
+@runtime_checkable
+class StagedDesign(Protocol):
+    """A design whose later questions depend on earlier answers: one round of several.
+
+    Each person answers one round; the last round's estimator answers best, from all rounds.
+    """
+
+    @property
+    def round(self) -> int:
+        """Number of this round, from 1."""
+        ...
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        ...
+
+    def following(self, histogram: Histogram) -> Design:
+        """Collector. The next round's design, from this one's reports.
+
+        SurveyError after the last round, or where there are too few reports.
+        """
+        ...
+
+
 class Mechanism(Protocol):
     """A line of the registry: makes designs."""
 

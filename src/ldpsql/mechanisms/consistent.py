@@ -27,8 +27,9 @@ import numpy as np
 from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
+from ldpsql.mechanisms.cell_query import CellQuery, GroupCells, known_lines, split_known
 from ldpsql.mechanisms.groups import Group
+from ldpsql.mechanisms.information import InformationTable
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.levels_estimator import (
     Frequencies,
@@ -77,12 +78,9 @@ class ConsistentDesign(LevelDesign):
 
     def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
         """The details of every box that is not the whole."""
-        boxes = [(share, box) for share, box in query.terms if not box.is_empty]
-        level, contrast, known = 1.0, 0.0, 0.0
-        if query.measure is None:
-            known = sum(share for share, box in boxes if box.is_whole)
-            boxes = [(share, box) for share, box in boxes if not box.is_whole]
-        else:
+        known, boxes = split_known(query)
+        level, contrast = 1.0, 0.0
+        if query.measure is not None:
             low, high = self.domain.bounds[query.measure]
             level, contrast = (high + low) / 2.0, (high - low) / 2.0
         terms = tuple(
@@ -92,7 +90,7 @@ class ConsistentDesign(LevelDesign):
 
     def describe(self, planned: DetailQuery) -> list[str]:  # type: ignore[override]
         """For EXPLAIN: all groups take part."""
-        lines = [f"known exactly: {planned.known:g} x all reports"] if planned.known else []
+        lines = known_lines(planned.known)
         if planned.terms:
             lines.append(f"least squares over all {len(self.table.groups)} groups")
         return lines
@@ -140,7 +138,7 @@ class ConsistentEstimator:
 
     def _cells(self, query: DetailQuery) -> Iterator[GroupCells]:
         for number, group in enumerate(self.design.table.groups):
-            factor = self._factors[number]
+            factor = float(self._factors[number])
             if not factor:
                 continue
             weights = query.level * self._spread(query.terms, group, self._level_inverse)
@@ -167,34 +165,24 @@ class ConsistentEstimator:
         return [np.arange(size) for size in self.design.table.sizes]
 
     @cached_property
-    def _factors(self) -> list[float]:
-        """Reports over contrast variance of each group, its two signs counted as one node."""
-        factors = []
-        for number, group in enumerate(self.design.table.groups):
-            support = self.design.oracles.support(number)
-            variance = support.contrast_variance(self.design.table.sizes[number])
-            signs = 1 if group.sign is None else 2
-            factors.append(self.frequencies.size(number) / (signs * variance))
-        return factors
+    def _told(self) -> InformationTable:
+        return InformationTable(self.design.table, self.design.oracles)
 
-    def _information(self, groups: Sequence[int]) -> Array:
-        """I_l of every class from the given groups, shape (levels of axis 1, ...)."""
-        trees = self.design.table.trees
-        information = np.zeros(tuple(len(tree.counts) for tree in trees))
-        for number in groups:
-            levels = self.design.table.groups[number].levels
-            codes = 1
-            for tree, level in zip(trees, levels, strict=True):
-                codes *= tree.widths[level]
-            part = tuple(slice(level + 1) for level in levels)
-            information[part] += self._factors[number] * codes
-        return information
+    @cached_property
+    def _reports(self) -> Array:
+        """Reports per group, shape (groups,)."""
+        return np.array([self.frequencies.size(n) for n in range(len(self.design.table.groups))])
+
+    @cached_property
+    def _factors(self) -> Array:
+        """Reports over contrast variance of each group, its two signs counted as one node."""
+        return np.asarray(self._reports * self._told.precisions)
 
     @cached_property
     def _level_inverse(self) -> Array:
         """1 / I_l for what does not depend on a sign; 0 for the class of all roots, which is
         known, and where there is no information."""
-        inverse = _inverse(self._information(range(len(self.design.table.groups))))
+        inverse = _inverse(self._told.total(self._reports, range(len(self._reports))))
         inverse[(0,) * inverse.ndim] = 0.0
         return inverse
 
@@ -203,7 +191,11 @@ class ConsistentEstimator:
         """For every measure 1 / I_l of the difference of its two signs; 0 without information."""
         groups = self.design.table.groups
         return [
-            _inverse(self._information([n for n, g in enumerate(groups) if g.sign == measure]))
+            _inverse(
+                self._told.total(
+                    self._reports, [n for n, g in enumerate(groups) if g.sign == measure]
+                )
+            )
             for measure in range(len(self.design.domain.bounds))
         ]
 

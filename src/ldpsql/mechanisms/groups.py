@@ -138,6 +138,23 @@ class GroupTable:
         return {(g.levels, g.sign, g.frame): i for i, g in enumerate(self.groups)}
 
     @cached_property
+    def frames(self) -> tuple[int, ...]:
+        """The frames there are, ascending."""
+        return tuple(sorted({group.frame for group in self.groups}))
+
+    @cached_property
+    def _signs_of(self) -> tuple[int | None, ...]:
+        signs = {group.sign for group in self.groups} - {None}
+        return (None, *sorted(sign for sign in signs if sign is not None))
+
+    def serving(self, frame: int, levels: tuple[int, ...], measure: int | None) -> int | None:
+        """The group with these levels: signed by the measure for a sum, unsigned or signed by
+        any measure for a count. None if the frame does not collect them."""
+        signs = self._signs_of if measure is None else (measure,)
+        found = (self.index.get((levels, sign, frame)) for sign in signs)
+        return next((group for group in found if group is not None), None)
+
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Nodes per group, the two signs counted where the group has one."""
         return tuple(

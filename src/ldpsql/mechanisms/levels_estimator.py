@@ -12,7 +12,7 @@ n f (1 - f) more).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,6 +27,8 @@ from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram, Rows
 
 Pair = tuple[Weight | None, Weight | None]
+Entry = tuple[int, Codes, Array]
+Entries = list[Entry]
 _WHOLE = 4096
 
 
@@ -177,11 +179,22 @@ class LevelEstimator:
             [query.known * self.frequencies.total(query.weight) for query in queries], dtype=float
         )
         covariance = np.zeros((k, k))
-        pieces: dict[int, list[tuple[int, Codes, Array]]] = {}
+        pieces, untold = self.pieces(queries)
+        values[untold], covariance[untold, untold] = np.nan, np.inf
+        for group, entries in sorted(pieces.items()):
+            asked, estimates = self._group(group, entries, queries)
+            values[asked] += estimates.values
+            covariance[np.ix_(asked, asked)] += estimates.covariance
+        return Estimates(values, covariance)
+
+    def pieces(self, queries: Sequence[CellQuery]) -> tuple[dict[int, Entries], list[int]]:
+        """Per group the (query, nodes, weights) that it answers, and the queries nobody can."""
+        pieces: dict[int, Entries] = {}
+        untold = []
         for number, query in enumerate(queries):
             shares = self._shares(query.alternatives)
             if query.is_asked and shares is None:
-                values[number], covariance[number, number] = np.nan, np.inf
+                untold.append(number)
                 continue
             for share, alternative in zip(shares or (), query.alternatives, strict=True):
                 if share == 0.0:
@@ -189,11 +202,7 @@ class LevelEstimator:
                 for cells in alternative:
                     entry = (number, cells.nodes, cells.weights * share)
                     pieces.setdefault(cells.group, []).append(entry)
-        for group, entries in sorted(pieces.items()):
-            asked, estimates = self._group(group, entries, queries)
-            values[asked] += estimates.values
-            covariance[np.ix_(asked, asked)] += estimates.covariance
-        return Estimates(values, covariance)
+        return pieces, untold
 
     def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row."""
@@ -221,20 +230,13 @@ class LevelEstimator:
     def _group(
         self,
         group: int,
-        entries: Sequence[tuple[int, Codes, Array]],
+        entries: Sequence[Entry],
         queries: Sequence[CellQuery],
     ) -> tuple[Codes, Estimates]:
         """The contribution of one group to the queries that ask it."""
         asked = sorted({number for number, _, _ in entries})
         position = {number: row for row, number in enumerate(asked)}
-        nodes, place = np.unique(
-            np.concatenate([chosen for _, chosen, _ in entries]), return_inverse=True
-        )
-        owners = np.repeat(
-            [position[number] for number, _, _ in entries], [len(c) for _, c, _ in entries]
-        )
-        weights = np.zeros((len(asked), len(nodes)))
-        np.add.at(weights, (owners, place), np.concatenate([w for _, _, w in entries]))
+        nodes, weights = _merged(entries, position)
         block = _GroupBlock(
             self, group, nodes, weights, tuple(queries[number].weight for number in asked)
         )
@@ -311,6 +313,28 @@ class _GroupBlock:
         sums = Weights(w_left.sum(axis=1), w_right.sum(axis=1), w_left @ w_right.T)
         support = self.estimator.oracles.support(self.group)
         return support.covariance(sums, self._mean(pair), first, second)
+
+
+def _merged(entries: Sequence[Entry], position: Mapping[int, int]) -> tuple[Codes, Array]:
+    """The distinct nodes of all entries (c,) and the weights of each query on them (k, c).
+
+    Consistent inference asks every query at the same nodes, which then need no sorting.
+    """
+    nodes = entries[0][1]
+    if all(chosen is nodes for _, chosen, _ in entries):
+        weights = np.zeros((len(position), len(nodes)))
+        for number, _, part in entries:
+            weights[position[number]] += part
+        return nodes, weights
+    nodes, place = np.unique(
+        np.concatenate([chosen for _, chosen, _ in entries]), return_inverse=True
+    )
+    owners = np.repeat(
+        [position[number] for number, _, _ in entries], [len(c) for _, c, _ in entries]
+    )
+    weights = np.zeros((len(position), len(nodes)))
+    np.add.at(weights, (owners, place), np.concatenate([w for _, _, w in entries]))
+    return nodes, weights
 
 
 def _within(values: Array, limit: Array) -> Array:

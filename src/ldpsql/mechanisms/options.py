@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.allocation import Allocation, workload_energies
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.allocation import Allocation, DirectAllocation
 from ldpsql.mechanisms.consistent import ConsistentDesign
+from ldpsql.mechanisms.energies import workload_energies
 from ldpsql.mechanisms.groups import Group, GroupTable
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.oracles import OracleTable
@@ -37,9 +39,24 @@ def take(options: Mapping[str, Any], known: Mapping[str, Any], mechanism: str) -
     return {**known, **options}
 
 
+def one_of(option: str, value: str, values: Iterable[str]) -> None:
+    """SurveyError for a value that an option does not have."""
+    known = list(values)
+    if value not in known:
+        raise SurveyError(f"{option} must be one of {', '.join(known)}, not {value!r}")
+
+
 def trees_for(domain: RecordDomain, fanout: int) -> tuple[Tree, ...]:
     """A balanced tree for every dimension."""
     return tuple(balanced(size, fanout) for size in domain.sizes)
+
+
+def one_dimension(domain: RecordDomain, mechanism: str) -> None:
+    """Refuse more than one attribute where a mechanism is for one."""
+    if len(domain.sizes) != 1:
+        raise SurveyError(
+            f"{mechanism} is for one dimension, not {len(domain.sizes)}; use hio, ahio or ehio"
+        )
 
 
 def no_measures(domain: RecordDomain, mechanism: str) -> None:
@@ -55,24 +72,28 @@ def restore(
     name: str, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
 ) -> LevelDesign:
     """A level design from what its `to_json` wrote."""
+    maker = INFERENCES[data.get("inference", "direct")]
+    return checked(maker(name, domain, epsilon, restored_table(domain, data), data["oracle"]))
+
+
+def restored_table(domain: RecordDomain, data: Mapping[str, Any]) -> GroupTable:
+    """Trees and groups from what a design's `to_json` wrote."""
     trees: tuple[Hierarchy, ...]
     if "fanouts" in data:
         pairs = zip(domain.sizes, data["fanouts"], strict=True)
-        trees = tuple(Tree(size, tuple(map(_whole, fanouts))) for size, fanouts in pairs)
+        trees = tuple(Tree(size, tuple(map(whole, fanouts))) for size, fanouts in pairs)
     else:
         trees = tuple(Leaves(size) for size in domain.sizes)
-    groups = tuple(_group(entry, trees, domain) for entry in data["groups"])
-    maker = INFERENCES[data.get("inference", "direct")]
-    return checked(maker(name, domain, epsilon, GroupTable(trees, groups), data["oracle"]))
+    return GroupTable(trees, tuple(_group(entry, trees, domain) for entry in data["groups"]))
 
 
 def _group(entry: Sequence[Any], trees: Sequence[Hierarchy], domain: RecordDomain) -> Group:
     """A group from its JSON; SurveyError if it does not fit the trees."""
     levels, sign, frame, weight = entry
     group = Group(
-        tuple(map(_whole, levels)),
-        None if sign is None else _whole(sign),
-        _whole(frame),
+        tuple(map(whole, levels)),
+        None if sign is None else whole(sign),
+        whole(frame),
         int(weight),
     )
     fits = len(group.levels) == len(trees) and all(
@@ -83,7 +104,7 @@ def _group(entry: Sequence[Any], trees: Sequence[Hierarchy], domain: RecordDomai
     return group
 
 
-def _whole(value: Any) -> int:
+def whole(value: Any) -> int:
     """A JSON integer as it is: a float would make thresholds inexact."""
     if type(value) is not int:
         raise SurveyError("a design holds whole numbers only")
@@ -101,23 +122,26 @@ def hierarchical(
 ) -> LevelDesign:
     """A level design with the options `oracle`, `allocation` and `inference`.
 
-    SurveyError for values they do not have, and for an optimal allocation without the consistent
-    inference that it is optimal for.
+    The allocation is optimal for the inference that was chosen. SurveyError for values that the
+    options do not have.
     """
-    for key, values in (("allocation", ALLOCATIONS), ("inference", INFERENCES)):
-        if chosen[key] not in values:
-            raise SurveyError(f"{key} must be one of {', '.join(values)}, not {chosen[key]!r}")
+    one_of("allocation", chosen["allocation"], ALLOCATIONS)
+    one_of("inference", chosen["inference"], INFERENCES)
     table = GroupTable(trees, groups)
     if chosen["allocation"] == "optimal":
-        if chosen["inference"] != "consistent":
-            raise SurveyError('allocation = "optimal" needs inference = "consistent"')
         oracles = OracleTable(chosen["oracle"], epsilon, table.sizes)
-        shares = Allocation(
-            table, oracles, workload_energies(workload or Workload.everyday(domain), trees)
-        ).optimal()
-        table = table.reweighted(shares)
+        asked = workload or Workload.everyday(domain)
+        table = table.reweighted(_best_shares(table, oracles, asked, chosen["inference"]))
     maker = INFERENCES[chosen["inference"]]
     return checked(maker(name, domain, epsilon, table, chosen["oracle"]))
+
+
+def _best_shares(
+    table: GroupTable, oracles: OracleTable, workload: Workload, inference: str
+) -> Array:
+    if inference == "direct":
+        return DirectAllocation(table, oracles, workload).optimal()
+    return Allocation(table, oracles, workload_energies(workload, table.trees)).optimal()
 
 
 def checked(design: LevelDesign) -> LevelDesign:

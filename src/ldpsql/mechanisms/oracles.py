@@ -1,6 +1,6 @@
 """Public. Sees parameters. Which frequency oracle each group of a design uses.
 
-`oracle = "grr" | "olh" | "oue"` uses one throughout; "auto" takes GRR for groups of at most
+`oracle = "grr" | "olh" | "oue" | "hrr"` uses one throughout; "auto" takes GRR for groups of at most
 3 e^epsilon + 2 nodes, where its variance is the lower one, and OLH for the rest.
 """
 
@@ -17,13 +17,14 @@ from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Outcome
 from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.hrr import Hrr
 from ldpsql.mechanisms.olh import Olh
 from ldpsql.mechanisms.oracle import Oracle, Support
 from ldpsql.mechanisms.oue import Oue
 from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
 
-ORACLES = ("grr", "olh", "oue", "auto")
+ORACLES = ("grr", "olh", "oue", "hrr", "auto")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class OracleTable:
     @cached_property
     def _members(self) -> dict[str, Oracle]:
         """One oracle per kind in use, over the groups of that kind."""
-        makers = {"grr": Grr, "olh": Olh, "oue": Oue}
+        makers = {"grr": Grr, "olh": Olh, "oue": Oue, "hrr": Hrr}
         return {
             kind: makers[kind](
                 self.epsilon,

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.ahead import Ahead
 from ldpsql.mechanisms.ahio import Ahio
 from ldpsql.mechanisms.base import Mechanism
 from ldpsql.mechanisms.ehio import Ehio
 from ldpsql.mechanisms.flat import Flat
 from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.mechanisms.haar import HaarHrr
 from ldpsql.mechanisms.hgrr import Hgrr
+from ldpsql.mechanisms.hh import Hh
+from ldpsql.mechanisms.hi import Hi
 from ldpsql.mechanisms.hio import Hio
+from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made
@@ -21,6 +26,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Hio(),
         Ahio(),
         Ehio(),
+        Hi(),
+        Hh(),
+        HaarHrr(),
+        Ahead(),
+        Lgrr(),
+        LgrrFd(),
+        LgrrRepaired(),
         Flat("grr"),
         Flat("olh"),
         Flat("oue"),

@@ -81,27 +81,55 @@ class AxisDetails:
 def average_range_energies(tree: Hierarchy) -> Array:
     """Mean of `AxisDetails.energies` over all size (size + 1) / 2 intervals, shape (levels,).
 
-    At a level with nodes of w codes the mean of sum_k (covered_k)^2 / w over all intervals
-    follows node by node from how many intervals cover c of its codes.
+    Intervals that end at the last code cover the padding too, so they are added up on their own;
+    the others are all intervals of one code less.
     """
-    norms = [_mean_square_cover(tree, level) for level in range(len(tree.widths))]
-    return np.diff(norms, prepend=0.0)
+    norms = [
+        (_inner_squares(tree.size - 1, width) + _tail_squares(tree, width).sum()) / width
+        for width in tree.widths
+    ]
+    return np.diff(norms, prepend=0.0) / (tree.size * (tree.size + 1) / 2)
 
 
-def _mean_square_cover(tree: Hierarchy, level: int) -> float:
-    """Mean over all intervals of sum over nodes of (codes covered)^2 / width."""
-    size, width = tree.size, tree.widths[level]
+def average_prefix_energies(tree: Hierarchy) -> Array:
+    """As `average_range_energies`, over the intervals from 0 to each code, shape (levels,)."""
+    norms = []
+    for width in tree.widths:
+        ends = np.arange(1, tree.size, dtype=np.float64)
+        squares = np.floor(ends / width) * width**2 + (ends % width) ** 2
+        norms.append((float(squares.sum()) + tree.widths[0] * width) / width)
+    return np.diff(norms, prepend=0.0) / tree.size
+
+
+def average_equality_energies(tree: Hierarchy) -> Array:
+    """As `average_range_energies`, over the single codes, shape (levels,)."""
+    norms = [
+        (tree.size - 1 + float(_tail_squares(tree, width)[-1])) / width for width in tree.widths
+    ]
+    return np.diff(norms, prepend=0.0) / tree.size
+
+
+def _inner_squares(size: int, width: int) -> float:
+    """Sum over all intervals of `size` codes of sum over nodes of (codes covered)^2.
+
+    Node by node from how many intervals cover c of its codes.
+    """
     total = 0.0
-    for node in range(tree.counts[level]):
-        first, end = node * width, min((node + 1) * width, size)
+    for first in range(0, size, width):
+        end = min(first + width, size)
         inside, before, after = end - first, first, size - end
         partial = np.arange(1, inside, dtype=np.float64)
         # Intervals that cover c < inside codes: from one end, from the other, or strictly within.
         one_sided = float(np.sum(partial**2)) * (before + after)
         within = float(np.sum(partial**2 * (inside - partial + 1)))
-        whole = float(inside**2) * (before + 1) * (after + 1)
-        total += one_sided + within + whole
-    return total / width / (size * (size + 1) / 2)
+        total += one_sided + within + float(inside**2) * (before + 1) * (after + 1)
+    return total
+
+
+def _tail_squares(tree: Hierarchy, width: int) -> Array:
+    """Per first code, sum over nodes of (codes covered)^2 up to the end of the padding."""
+    covered = tree.widths[0] - np.arange(tree.size, dtype=np.float64)
+    return np.asarray(np.floor(covered / width) * width**2 + (covered % width) ** 2)
 
 
 def product_energies(axes: Sequence[Array]) -> Array:

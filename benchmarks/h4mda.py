@@ -1,0 +1,197 @@
+"""Hierarchical mechanisms against each other: ranges, boxes, real tables, cost.
+
+The parts on real tables run every case in a process of its own and keep its result in a file
+(LDPSQL_RESULTS, default in the temporary folder), so a run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.h4mda_case import CASES, EPSILONS, TABLES
+from benchmarks.real_data import folder
+from benchmarks.tables import print_table
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.bench.memory import histogram_of
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import DeclaredQuery, Workload
+
+PEOPLE, RANGE_RUNS, BOX_RUNS = 100_000, 60, 10
+BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
+
+
+def run() -> None:
+    """Print the tables."""
+    print_table(
+        "COUNT over random ranges of 256 codes, epsilon 1: direct HIO against the rest",
+        ("design", "predicted error / HIO's", "measured"),
+        _compared(RecordDomain(("x",), (256,), (), (), ()), _ranges(), None, RANGE_RUNS),
+    )
+    sides = [((a, a + 32),) for a in range(33)]
+    boxes = [(left, right) for left in sides for right in sides]
+    square = RecordDomain(("x", "y"), (64, 64), (), (), ())
+    asked = [boxes[i] for i in np.random.default_rng(2).choice(len(boxes), 100, replace=False)]
+    share = 1.0 / len(boxes)
+    declared = Workload(square, (), tuple(DeclaredQuery(share, ((1.0, box),)) for box in boxes))
+    print()
+    print_table(
+        "COUNT over boxes of half side in 64 x 64 codes, epsilon 1, the boxes declared",
+        ("design", "predicted error / HIO's", "measured"),
+        _compared(square, [LinearQuery.count(Box(box)) for box in asked], declared, BOX_RUNS),
+    )
+    if folder() is None:
+        print("\nReal tables: skipped, set LDPSQL_DATA to a folder with adult.parquet")
+        return
+    found = dict(_results())
+    print()
+    print_table(
+        "Real tables: NMSE of COUNT and SUM, MRE of AVG, one and two predicates",
+        (
+            "table",
+            "epsilon",
+            "mechanism",
+            *(f"{a} {d}" for a in ("COUNT", "SUM", "AVG") for d in "12"),
+        ),
+        (
+            (table, epsilon, name, *(_figure(result.get(key)) for key in _KEYS))
+            for (table, epsilon, name), result in found.items()
+        ),
+    )
+    print()
+    print_table(
+        "Cost at epsilon 1 on 1,451,292 rows",
+        (
+            "mechanism",
+            "design (s)",
+            "randomize (s)",
+            "ingest (s)",
+            "1,000 queries (s)",
+            "peak (GB)",
+        ),
+        (
+            (
+                name,
+                *(
+                    f"{result[key]:.2f}"
+                    for key in ("design", "randomize", "ingest", "answer", "peak")
+                ),
+            )
+            for (table, epsilon, name), result in found.items()
+            if table == "acs_income_2018" and epsilon == "1" and "peak" in result
+        ),
+    )
+
+
+_TITLES = [f"{aggregate} {d}" for aggregate in ("COUNT", "SUM", "AVG") for d in (1, 2)]
+_COSTS = {
+    "design": "design (s)",
+    "randomize": "randomize (s)",
+    "ingest": "ingest (s)",
+    "answer": "1,000 queries (s)",
+    "peak": "peak memory (GB)",
+}
+_KEYS = [f"{kind}{d}" for kind in ("count", "sum", "avg") for d in (1, 2)]
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.2g}"
+
+
+def _ranges() -> list[LinearQuery]:
+    ends = np.sort(np.random.default_rng(1).integers(0, 257, (150, 2)), axis=1).tolist()
+    return [LinearQuery.count(Box((((a, b),),))) for a, b in ends if 0 < b - a < 256]
+
+
+def _compared(
+    domain: RecordDomain, queries: list[LinearQuery], workload: Workload | None, runs: int
+) -> Iterator[tuple[object, ...]]:
+    """Error of several designs over that of HIO, which comes first."""
+    designs: list[tuple[str, str, dict[str, object]]] = [
+        ("HIO as published (fanout 5, root)", "hio", {"root": True}),
+        ("HIO, direct", "hio", {}),
+        ("HIO, direct, fanout 2, root", "hio", {"fanout": 2, "root": True}),
+        ("HIO, direct, optimal allocation", "hio", {"allocation": "optimal"}),
+        *((f"consistent, optimal, fanout {f}", "hio", {**BEST, "fanout": f}) for f in (2, 4, 8)),
+    ]
+    if len(domain.sizes) == 1:
+        consistent = {"fanout": 2, "inference": "consistent", "allocation": "optimal"}
+        designs += [
+            ("HI", "hi", {}),
+            ("HH (OUE), consistent, optimal", "hh", {**consistent, "oracle": "oue"}),
+            ("HaarHRR", "haarhrr", {}),
+        ]
+    first: tuple[float, float] | None = None
+    for label, name, options in designs:
+        design = mechanism(name).design(domain, Epsilon.parse("1"), options, workload)
+        errors = _predicted(design, queries), _measured(design, queries, runs)
+        first = first or errors
+        yield (label, *(f"{error / base:.3f}" for error, base in zip(errors, first, strict=True)))
+
+
+def _predicted(design: Design, queries: list[LinearQuery]) -> float:
+    return float(design.variance([design.plan(query) for query in queries], PEOPLE).mean())
+
+
+def _measured(design: Design, queries: list[LinearQuery], runs: int) -> float:
+    """Mean squared error over queries and runs, on skewed and correlated people."""
+    planned = [design.plan(query) for query in queries]
+    random = np.random.default_rng(3)
+    size = design.domain.sizes[0]
+    x = np.clip(random.normal(size / 2, size / 6, PEOPLE), 0, size - 1).astype(np.int64)
+    y = np.clip(x + random.normal(0, size / 8, PEOPLE), 0, size - 1).astype(np.int64)
+    codes = np.stack([x, y], axis=1)[:, : len(design.domain.sizes)]
+    truths = np.array([_inside(query, codes).sum() for query in queries])
+    errors = []
+    for seed in range(runs):
+        histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
+        values = design.estimator(histogram).answer(planned).values
+        errors.append(np.mean((values - truths) ** 2))
+    return float(np.mean(errors))
+
+
+def _inside(query: LinearQuery, codes: np.ndarray) -> np.ndarray:
+    inside = np.ones(len(codes), dtype=bool)
+    for side, column in zip(query.terms[0][1].sides, codes.T, strict=True):
+        ((low, high),) = side or ((0, int(column.max()) + 1),)
+        inside &= (column >= low) & (column < high)
+    return inside
+
+
+def _results() -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:
+    """Every case, run in its own process unless its result is kept."""
+    kept = Path(
+        os.environ.get("LDPSQL_RESULTS", Path(tempfile.gettempdir()) / "ldpsql-h4mda.jsonl")
+    )
+    known: dict[tuple[str, str, str], dict[str, float]] = {}
+    if kept.exists():
+        for line in kept.read_text(encoding="utf-8").splitlines():
+            key, result = json.loads(line)
+            known[tuple(key)] = result
+    for table in TABLES:
+        for epsilon in EPSILONS:
+            for name in CASES:
+                key = (table, epsilon, name)
+                if key not in known:
+                    known[key] = _run_apart(key)
+                    with kept.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps([key, known[key]]) + "\n")
+                yield key, known[key]
+
+
+def _run_apart(key: tuple[str, str, str]) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.h4mda_case", *key]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, float] = json.loads(done.stdout)
+    return result

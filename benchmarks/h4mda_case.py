@@ -1,0 +1,180 @@
+"""One mechanism on one real table at one epsilon: errors, seconds and peak memory, as JSON.
+
+`python -m benchmarks.h4mda_case TABLE EPSILON CASE`; `benchmarks.h4mda` runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.real_data import folder
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.bench.memory import histogram_of
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.client.table import randomize_batch
+from ldpsql.engine.backends.base import Selection
+from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.mechanisms.base import StagedDesign
+from ldpsql.report import Histogram, Reports
+from ldpsql.schema import RESERVED_PREFIX
+from ldpsql.survey import Survey
+
+EPSILONS = ("0.5", "1", "2", "5")
+TABLES = {"adult": (17, 90), "acs_income_2018": (17, 96)}
+HOURS = (1, 99)
+WINDOWS, VOLUME, LEAST = 100, 0.15, {1: 0.01, 2: 0.002}
+BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
+CASES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "hio (counts only)": ("hio", {}, "unbiased"),
+    "hio, consistent, optimal (counts only)": ("hio", BEST, "unbiased"),
+    "ahio": ("ahio", {}, "unbiased"),
+    "ehio": ("ehio", {}, "unbiased"),
+    "ehio, oracle auto": ("ehio", {"oracle": "auto"}, "unbiased"),
+    "hgrr": ("hgrr", {}, "unbiased"),
+    "lgrr-repaired": ("lgrr-repaired", {}, "unbiased"),
+    "ahio, consistent, optimal": ("ahio", BEST, "unbiased"),
+    "ehio, consistent, optimal": ("ehio", BEST, "unbiased"),
+    "hi (age only)": ("hi", {}, "unbiased"),
+    "hh, oue (age only)": ("hh", {"oracle": "oue"}, "unbiased"),
+    "hh, hrr, consistent (age only)": (
+        "hh",
+        {"fanout": 2, "oracle": "hrr", "inference": "consistent"},
+        "unbiased",
+    ),
+    "haarhrr (age only)": ("haarhrr", {}, "unbiased"),
+    "ahead (counts only)": ("ahead", {}, "adaptive"),
+    "lgrr-fd, published (NOT PRIVATE)": ("lgrr-fd", {}, "published"),
+    "lgrr-fd, unbiased (NOT PRIVATE)": ("lgrr-fd", {}, "unbiased"),
+    "lgrr, published (NOT PRIVATE)": ("lgrr", {}, "published"),
+    "lgrr, unbiased (NOT PRIVATE)": ("lgrr", {}, "unbiased"),
+}
+
+
+def survey(table: str, epsilon: str, case: str) -> Survey:
+    """Age and weekly hours; the hours are a measure too, unless the mechanism only counts."""
+    name, options, _ = CASES[case]
+    low, high = TABLES[table]
+    text = f'[survey]\ntable = "people"\nepsilon = "{epsilon}"\nmechanism = "{name}"\n'
+    if name.startswith("lgrr") and name != "lgrr-repaired":
+        text += "accept_no_guarantee = true\n"
+    text += "[survey.options]\n"
+    text += "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
+    text += f'[dimension.age]\ntype = "int"\ndomain = [{low}, {high}]\n'
+    if "age only" not in case:
+        text += f'[dimension.hours_per_week]\ntype = "int"\ndomain = [{HOURS[0]}, {HOURS[1]}]\n'
+    if "counts only" not in case:
+        text += f"[measure.hours_per_week]\nbounds = [{HOURS[0]}, {HOURS[1]}]\n"
+    return Survey.from_toml(text)
+
+
+def measure(table: str, epsilon: str, case: str) -> dict[str, float]:
+    """NMSE of COUNT and SUM, MRE of AVG for one and two predicates, and what it cost."""
+    place = folder()
+    assert place is not None
+    people = pq.read_table(place / f"{table}.parquet", columns=["age", "hours_per_week"])
+    low = TABLES[table][0]
+    age = np.asarray(people["age"], dtype=np.int64) - low
+    hours = np.asarray(people["hours_per_week"], dtype=np.int64)
+    result: dict[str, float] = {}
+    started = time.perf_counter()
+
+    def lap(key: str) -> None:
+        nonlocal started
+        result[key] = time.perf_counter() - started
+        started = time.perf_counter()
+
+    asked = survey(table, epsilon, case)
+    lap("design")
+    while isinstance(asked.design, StagedDesign) and asked.design.round < asked.design.rounds:
+        chosen = _answers_round(asked.design, len(age))
+        asked = asked.next_round(_histogram(asked, people.filter(pa.array(chosen))))
+    if isinstance(asked.design, StagedDesign):
+        people = people.filter(pa.array(_answers_round(asked.design, len(age))))
+        lap("design")
+    reports, _ = randomize_batch(asked, people, SeededEntropy(1))
+    lap("randomize")
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(reports, asked)
+        lap("ingest")
+        ((_, histogram),) = store.histograms("people", Selection())
+        estimator = asked.design.estimators[CASES[case][2]](histogram)
+        first, asked_so_far, repeat = 0.0, 0, 0.0
+        for predicates in range(1, len(asked.design.domain.sizes) + 1):
+            windows, inside = _windows(asked, age, hours - HOURS[0], predicates)
+            queries = [LinearQuery.count(window) for window in windows]
+            if asked.schema.measures:
+                queries += [LinearQuery.sum(0, window) for window in windows]
+            started = time.perf_counter()
+            planned = [asked.design.plan(query) for query in queries]
+            values = np.concatenate(
+                [estimator.answer(planned[i : i + 100]).values for i in range(0, len(planned), 100)]
+            )
+            first, asked_so_far = first + time.perf_counter() - started, asked_so_far + len(queries)
+            started = time.perf_counter()
+            estimator.answer([asked.design.plan(query) for query in queries[:100]])
+            repeat += (time.perf_counter() - started) / 100 / len(asked.design.domain.sizes)
+            result.update(_errors(values, inside, hours, predicates))
+        # Reports are decoded once, by the first queries; the rest cost what a repetition costs.
+        result["answer"] = first + repeat * (1000 - asked_so_far)
+    result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return result
+
+
+def _answers_round(design: StagedDesign, people: int) -> np.ndarray:
+    """Who answers this round: everybody one of them, drawn once."""
+    drawn = np.random.default_rng(5).integers(1, design.rounds + 1, people)
+    return np.asarray(drawn == design.round)
+
+
+def _histogram(asked: Survey, people: pa.Table) -> Histogram:
+    """The counts of one round."""
+    reports, _ = randomize_batch(asked, people, SeededEntropy(1))
+    form = asked.design.report_format
+    columns = {name: np.asarray(reports[RESERVED_PREFIX + name]) for name in form.columns}
+    return histogram_of(Reports(form, columns))
+
+
+def _windows(
+    asked: Survey, age: np.ndarray, hours: np.ndarray, predicates: int
+) -> tuple[list[Box], list[np.ndarray]]:
+    """Random windows of a share of each domain's codes that hold enough people."""
+    random = np.random.default_rng([7, predicates])
+    boxes: list[Box] = []
+    inside: list[np.ndarray] = []
+    sizes = asked.design.domain.sizes
+    while len(boxes) < WINDOWS:
+        sides, members = [], np.ones(len(age), dtype=bool)
+        for size, codes in list(zip(sizes, (age, hours), strict=False))[:predicates]:
+            width = round(VOLUME * size)
+            first = int(random.integers(0, size - width + 1))
+            sides.append(((first, first + width),))
+            members &= (codes >= first) & (codes < first + width)
+        if members.mean() >= LEAST[predicates]:
+            boxes.append(Box((*sides, *([None] * (len(sizes) - predicates)))))
+            inside.append(np.flatnonzero(members))
+    return boxes, inside
+
+
+def _errors(
+    values: np.ndarray, inside: list[np.ndarray], hours: np.ndarray, predicates: int
+) -> dict[str, float]:
+    counts = np.array([len(members) for members in inside], dtype=float)
+    sums = np.array([hours[members].sum() for members in inside], dtype=float)
+    found = {f"count{predicates}": ((values[:WINDOWS] - counts) / len(hours)) ** 2}
+    if len(values) > WINDOWS:
+        found[f"sum{predicates}"] = ((values[WINDOWS:] - sums) / hours.sum()) ** 2
+        average = np.clip(values[WINDOWS:] / values[:WINDOWS], *HOURS)
+        found[f"avg{predicates}"] = np.abs(average - sums / counts) / (sums / counts)
+    return {key: float(np.mean(error)) for key, error in found.items()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*sys.argv[1:4])))

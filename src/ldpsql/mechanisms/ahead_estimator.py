@@ -1,0 +1,131 @@
+"""Runs at the collector. Sees reports. Answers from adaptive grids.
+
+Frequencies of leaves are made non-negative with sum 1 and a cut leaf counts by the share of its
+codes, so answers are biased; their covariance is that of the noise alone, nodes taken for
+independent. With more than two dimensions every pair has a grid: a query on one dimension is
+averaged over its pairs, and one on three or more is fitted to the 2 x 2 tables of its pairs by
+iterative proportional fitting. Specification: h4mda, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from ldpsql.boxes import Box
+from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.mechanisms.partitions import Partition
+
+_CHANGE, _CYCLES, _STEP = 1e-7, 200, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class GridQuery:
+    """A count: what is known of it, and the (coefficient, box) terms that must be asked."""
+
+    known: float
+    terms: tuple[tuple[float, Box], ...]
+
+
+@dataclass(frozen=True)
+class GridEstimator:
+    """Answers from the frequencies of all grids.
+
+    axes: the dimensions of each grid.  frequencies: of all nodes of all grids, one after the
+    other, with their noise variances.  people: whom the answers count.
+    """
+
+    axes: tuple[tuple[int, ...], ...]
+    partitions: tuple[Partition, ...]
+    frequencies: Array
+    variances: Array
+    people: float
+
+    def answer_rows(self, rows: Sequence[Sequence[GridQuery]]) -> list[Estimates]:
+        """One joint answer per row."""
+        return rows_of(self.answer, rows)
+
+    def answer(self, queries: Sequence[GridQuery]) -> Estimates:
+        """Values (k,) and the covariance of their noise (k, k); NaN and inf without reports."""
+        known = np.array([query.known for query in queries], dtype=float)
+        values, slopes = known.copy(), np.zeros((len(queries), len(self.frequencies)))
+        for number, query in enumerate(queries):
+            for share, box in query.terms:
+                value, slope = self._box(box)
+                values[number] += share * value
+                slopes[number] += share * slope
+        used = slopes.any(axis=0)
+        noise = (slopes[:, used] * self.variances[used]) @ slopes[:, used].T
+        untold = ~np.isfinite(np.diagonal(noise))
+        values[untold] = np.nan
+        noise[untold, :] = noise[:, untold] = 0.0
+        noise[untold, untold] = np.inf
+        return Estimates(self.people * values, self.people**2 * noise)
+
+    def _box(self, box: Box) -> tuple[float, Array]:
+        """The share of people in a box, and its slope in every frequency."""
+        asked = tuple(i for i, side in enumerate(box.sides) if side is not None)
+        usable = [grid for grid, axes in enumerate(self.axes) if set(asked) <= set(axes)]
+        if usable:
+            row = np.mean([self._row(grid, box, asked) for grid in usable], axis=0)
+            return float(row @ self.frequencies), row
+        return self._fitted(box, asked)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *np.cumsum([len(partition.nodes) for partition in self.partitions]).tolist()]
+
+    def _row(self, grid: int, box: Box, kept: Sequence[int]) -> Array:
+        """Weights of all nodes for the box, constrained on the kept dimensions only."""
+        row = np.zeros(self._starts[-1])
+        sides = [box.sides[axis] if axis in kept else None for axis in self.axes[grid]]
+        row[self._starts[grid] : self._starts[grid + 1]] = self.partitions[grid].cover(sides)
+        return row
+
+    def _fitted(self, box: Box, asked: tuple[int, ...]) -> tuple[float, Array]:
+        pairs = list(combinations(range(len(asked)), 2))
+        rows = []
+        for left, right in pairs:
+            axes = (asked[left], asked[right])
+            grid = self.axes.index(axes)
+            rows += [self._row(grid, box, kept) for kept in (axes, axes[:1], axes[1:])]
+        matrix = np.array(rows)
+        shares = matrix @ self.frequencies
+
+        def fit(given: Array) -> float:
+            return fitted_share(len(asked), pairs, given.reshape(-1, 3))
+
+        return fit(shares), _slopes(fit, shares) @ matrix
+
+
+def _slopes(function: Callable[[Array], float], at: Array) -> Array:
+    """By central differences."""
+    steps = np.eye(len(at)) * _STEP
+    return np.array([(function(at + s) - function(at - s)) / (2.0 * _STEP) for s in steps])
+
+
+def fitted_share(axes: int, pairs: Sequence[tuple[int, int]], shares: Array) -> float:
+    """Share inside on all axes of the table fitted to the pairs' 2 x 2 tables.
+
+    shares: per pair the share inside on both, on the first, on the second, shape (pairs, 3).
+    """
+    table = np.full((2,) * axes, 0.5**axes)
+    targets = []
+    for both, first, second in shares:
+        target = np.array([[1.0 - first - second + both, second - both], [first - both, both]])
+        target = np.maximum(target, 0.0)
+        targets.append(target / target.sum())
+    for _ in range(_CYCLES):
+        before = table
+        for (left, right), target in zip(pairs, targets, strict=True):
+            others = tuple(axis for axis in range(axes) if axis not in (left, right))
+            now = table.sum(axis=others, keepdims=True)
+            wanted = target.reshape([2 if axis in (left, right) else 1 for axis in range(axes)])
+            table = table * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0.0)
+        if np.abs(table - before).sum() < _CHANGE:
+            break
+    return float(table[(1,) * axes])

@@ -1,0 +1,176 @@
+"""Runs at the collector. Sees reports. Estimates where the same people answer several levels.
+
+As `levels_estimator`, level by level; but the people of a frame answer all of its levels, so the
+levels' covariances do not simply add. The noise of their answers is independent given the record;
+what the levels share is the record itself: Cov = E[m_g m_h] - E[m_g] E[m_h] for the amounts m_g
+and m_h that two levels count for a person. For the nodes of one cover, which are disjoint, the
+first term is identically zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldpsql.boxes import Weight
+from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.mechanisms.base import Codes
+from ldpsql.mechanisms.cell_query import CellQuery
+from ldpsql.mechanisms.groups import GroupTable
+from ldpsql.mechanisms.levels_estimator import (
+    Entries,
+    Frequencies,
+    LevelEstimator,
+    Pair,
+    ReportedFrequencies,
+)
+from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.report import Histogram, Rows
+from ldpsql.schema import RecordDomain
+
+
+@dataclass(frozen=True)
+class SplitFrequencies:
+    """Frequencies by level, from reports that hold all levels of a frame."""
+
+    histogram: Histogram
+    levels: ReportedFrequencies
+
+    @classmethod
+    def of(
+        cls, oracles: OracleTable, members: Sequence[Sequence[int]], histogram: Histogram
+    ) -> SplitFrequencies:
+        """members: the groups of each frame, in the order of the report's columns."""
+        place = {
+            group: (frame, position)
+            for frame, groups in enumerate(members)
+            for position, group in enumerate(groups)
+        }
+        sizes = np.array([histogram.sizes[place[group][0]] for group in sorted(place)])
+        width = len(oracles.columns)
+        loaded: dict[int, Rows] = {}
+
+        def load(group: int) -> Rows:
+            frame, position = place[group]
+            if frame not in loaded:
+                loaded[frame] = histogram.load(frame)
+            rows = loaded[frame]
+            columns = rows.columns[position * width : (position + 1) * width]
+            return Rows(columns, rows.counts, rows.moments)
+
+        def load_all() -> Rows:
+            raise NotImplementedError("levels are read one at a time")
+
+        by_level = Histogram(sizes, load, load_all, histogram.totals)
+        return cls(histogram, ReportedFrequencies(oracles, by_level))
+
+    @property
+    def people(self) -> float:
+        """Number of reports."""
+        return float(self.histogram.people)
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a public weight over all people."""
+        return self.histogram.total(weight)
+
+    def size(self, group: int) -> float:
+        """Reports of the group's frame."""
+        return self.levels.size(group)
+
+    def mean(self, group: int, pair: Pair) -> float:
+        """Mean of u v over the people of the group."""
+        return self.levels.mean(group, pair)
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """Estimated frequencies at the nodes, shape (c,)."""
+        return self.levels.at(group, nodes, pair)
+
+    def doubt(self, group: int) -> float:
+        """See `ReportedFrequencies.doubt`."""
+        return self.levels.doubt(group)
+
+
+@dataclass(frozen=True)
+class SplitEstimator:
+    """Answers cell queries from all levels of all frames."""
+
+    table: GroupTable
+    oracles: OracleTable
+    frequencies: Frequencies
+    domain: RecordDomain
+
+    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
+        """One joint answer per row."""
+        return rows_of(self.answer, rows)
+
+    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
+        """Values (k,) and covariance (k, k); NaN and inf where a needed frame has no reports."""
+        levels = LevelEstimator(self.oracles, self.frequencies)
+        alone, (pieces, _) = levels.answer(queries), levels.pieces(queries)
+        covariance = alone.covariance.copy()
+        for frame in self.table.frames:
+            own = {g: pieces[g] for g in pieces if self.table.groups[g].frame == frame}
+            if own:
+                asked = sorted({number for entries in own.values() for number, _, _ in entries})
+                covariance[np.ix_(asked, asked)] += self._shared(own, asked, queries)
+        return Estimates(alone.values, covariance)
+
+    def _shared(
+        self, pieces: dict[int, Entries], asked: Sequence[int], queries: Sequence[CellQuery]
+    ) -> Array:
+        """What the covariance of a frame has beyond that of its levels alone."""
+        source, row_of = self.frequencies, {number: row for row, number in enumerate(asked)}
+        kinds = [queries[number].weight for number in asked]
+        finest = self._finest(self.table.groups[next(iter(pieces))].frame)
+        total = np.zeros((len(asked), len(self._records)))
+        mean = np.zeros(len(asked))
+        alone, alone_means = [], np.zeros((len(asked), len(asked)))
+        for group, entries in pieces.items():
+            weights = np.zeros((len(asked), self.table.sizes[group]))
+            for number, nodes, part in entries:
+                np.add.at(weights[row_of[number]], nodes, part)
+            limit = np.abs(weights).max(axis=1)
+            level = np.array(
+                [
+                    row @ source.at(group, np.arange(len(row)), (kind, None))
+                    for row, kind in zip(weights, kinds, strict=True)
+                ]
+            )
+            level = np.clip(level, -limit, limit)
+            amounts = weights[:, self._node_of(group)]
+            total, mean = total + amounts, mean + level
+            alone.append(amounts)
+            alone_means += np.outer(level, level)
+        shared = alone_means - np.outer(mean, mean)
+        cells = self._node_of(finest)
+        for left in set(kinds):
+            for right in set(kinds):
+                rows = [i for i, kind in enumerate(kinds) if kind == left]
+                columns = [i for i, kind in enumerate(kinds) if kind == right]
+                share = source.at(finest, cells, (left, right))
+                joint = (total[rows] * share) @ total[columns].T
+                joint -= sum((part[rows] * share) @ part[columns].T for part in alone)
+                shared[np.ix_(rows, columns)] += joint
+        return np.asarray(shared * source.people**2 / source.size(finest))
+
+    def _finest(self, frame: int) -> int:
+        """The group of a frame whose nodes are single records."""
+        members = [n for n, group in enumerate(self.table.groups) if group.frame == frame]
+        return max(members, key=lambda group: self.table.sizes[group])
+
+    @cached_property
+    def _records(self) -> Codes:
+        """Every code with every sign, all measures of the same sign, shape (2 m, 1 + k)."""
+        signs = len(self.domain.bounds)
+        (size,) = self.domain.sizes
+        rows = [
+            (code, *([bit] * signs)) for bit in range(2 if signs else 1) for code in range(size)
+        ]
+        return np.array(rows, dtype=np.int64)
+
+    def _node_of(self, group: int) -> Codes:
+        """The node of each record in a group."""
+        return self.table.node(np.full(len(self._records), group), self._records)

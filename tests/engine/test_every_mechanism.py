@@ -1,0 +1,49 @@
+"""Every mechanism from records to SQL: counts, private and public sums, EXPLAIN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ldpsql.bench import simulate
+from ldpsql.designer import design
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.survey import Survey
+
+PEOPLE = 20_000
+COUNTS_ONLY, IN_ROUNDS = ("hio", "ahead"), ("ahead",)
+
+
+def survey(name: str) -> Survey:
+    """Ages, a private pay and a public amount, as far as the mechanism takes them."""
+    text = f'[survey]\ntable = "app"\nepsilon = "4"\nmechanism = "{name}"\n'
+    text += "accept_no_guarantee = true\n" if name in ("lgrr", "lgrr-fd") else ""
+    text += '[dimension.age]\ntype = "int"\ndomain = [0, 8]\n'
+    text += "" if name in COUNTS_ONLY else "[measure.pay]\nbounds = [0, 10]\n"
+    text += "" if name in IN_ROUNDS else '[public.amount]\ntype = "float"\n'
+    return design(text)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_from_records_to_answers(name: str) -> None:
+    """Every answer within six of its own standard errors, which are not absurd."""
+    random = np.random.default_rng(3)
+    age = np.repeat(np.arange(9), PEOPLE // 9 + 1)[:PEOPLE]
+    pay, amount = np.minimum(10.0, age + random.random(PEOPLE)), random.integers(1, 5, PEOPLE) / 2
+    table = pa.table({"age": age, "pay": pay, "amount": amount})
+    inside = (age >= 2) & (age <= 5)
+    truths = {"COUNT(*)": float(inside.sum())}
+    if name not in COUNTS_ONLY:
+        truths["SUM(pay)"] = float(pay[inside].sum())
+    if name not in IN_ROUNDS:
+        truths["SUM(amount)"] = float(amount[inside].sum())
+    sql = f"SELECT {', '.join(truths)} FROM app WHERE age BETWEEN 2 AND 5"
+    with simulate(survey(name), table, seed=2) as connection:
+        result = connection.execute(sql).result
+        explained = connection.execute(f"EXPLAIN {sql}").result.explain
+    assert name in explained
+    for index, (text, truth) in enumerate(truths.items()):
+        value, error = result.table.column(index)[0].as_py(), result.intervals[index].stderr[0]
+        assert abs(value - truth) < 6.0 * error, text
+        assert error < 0.25 * truth, text

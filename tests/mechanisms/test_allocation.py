@@ -1,0 +1,179 @@
+"""Workload energies and covers against brute force; the allocation of direct estimates."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ldpsql.boxes import Box, LinearQuery, Side
+from ldpsql.mechanisms.allocation import DirectAllocation
+from ldpsql.mechanisms.energies import declared_energies, workload_energies
+from ldpsql.mechanisms.levels import LevelDesign
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+from ldpsql.trees.covers import average_cover
+from ldpsql.trees.detail import (
+    AxisDetails,
+    average_equality_energies,
+    average_prefix_energies,
+    average_range_energies,
+)
+from ldpsql.trees.hierarchy import Tree, balanced
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+
+TREES = [balanced(7, 3), balanced(8, 2), Tree(11, (3, 2, 2)), balanced(5, 5), balanced(1, 2)]
+AVERAGES = {
+    "range": average_range_energies,
+    "prefix": average_prefix_energies,
+    "equality": average_equality_energies,
+}
+
+
+def sides(kind: str, size: int) -> list[Side]:
+    """Every predicate of a kind."""
+    if kind == "equality":
+        return [((code, code + 1),) for code in range(size)]
+    firsts = [0] if kind == "prefix" else range(size)
+    return [((a, b),) for a in firsts for b in range(a + 1, size + 1)]
+
+
+@pytest.mark.parametrize("kind", AVERAGES)
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: f"{tree.size}")
+def test_average_energies_are_those_of_all_predicates(kind: str, tree: Tree) -> None:
+    """With the padding that a predicate reaching the last code covers."""
+    brute = np.mean([AxisDetails.of(tree, s).energies for s in sides(kind, tree.size)], axis=0)
+    assert AVERAGES[kind](tree) == pytest.approx(brute, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", AVERAGES)
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: f"{tree.size}")
+def test_average_covers_are_those_of_all_predicates(kind: str, tree: Tree) -> None:
+    """Nodes per level of the fewest nodes that cover a side."""
+    asked = sides(kind, tree.size)
+    brute = np.zeros(len(tree.counts))
+    for side in asked:
+        for level, nodes in tree.cover(side).items():
+            brute[level] += len(nodes) / len(asked)
+    assert average_cover(tree, kind) == pytest.approx(brute, abs=1e-12)
+
+
+def dense_energies(query: DeclaredQuery, trees: tuple[Tree, ...]) -> np.ndarray:
+    """||P_l q||^2 from the whole indicator and dense projections."""
+    cells = np.zeros(tuple(tree.widths[0] for tree in trees))
+    for share, box in query.terms:
+        part = np.ones(())
+        for tree, side in zip(trees, box, strict=True):
+            part = np.multiply.outer(part, AxisDetails.of(tree, side).means[-1])
+        cells += share * part
+    energies = np.zeros(tuple(len(tree.counts) for tree in trees))
+    for levels in product(*(range(size) for size in energies.shape)):
+        projected = cells
+        for axis, (tree, level) in enumerate(zip(trees, levels, strict=True)):
+            detail = averaging(tree, level) - (averaging(tree, level - 1) if level else 0.0)
+            projected = np.moveaxis(np.tensordot(detail, projected, axes=(1, axis)), 0, axis)
+        energies[levels] = np.sum(projected**2)
+    return energies
+
+
+def averaging(tree: Tree, level: int) -> np.ndarray:
+    """The projection on the nodes of a level."""
+    width = tree.widths[level]
+    return np.kron(np.eye(tree.widths[0] // width), np.full((width, width), 1.0 / width))
+
+
+PLANE = (balanced(7, 3), balanced(4, 2))
+ELL = DeclaredQuery(
+    0.5, ((1.0, (((1, 4),), ((0, 3),))), (1.0, (((4, 7),), ((0, 1),))), (-2.0, (((0, 1),), None)))
+)
+
+
+def test_a_declared_query_counts_the_cross_terms_of_its_boxes() -> None:
+    """Two boxes side by side are not two independent queries."""
+    exact = dense_energies(ELL, PLANE)
+    assert declared_energies(ELL, PLANE) == pytest.approx(exact, abs=1e-9)
+    alone = [DeclaredQuery(1.0, (term,)) for term in ELL.terms]
+    without = sum(declared_energies(query, PLANE) for query in alone)
+    assert np.abs(without - exact).max() > 0.1
+
+
+def test_a_class_counts_by_the_kind_of_its_predicates() -> None:
+    """The mean over all its queries, dense."""
+    domain = RecordDomain(("x", "y"), (7, 4), (), (), ())
+    entry = QueryClass(1.0, ((0, "prefix"), (1, "equality")))
+    queries = [
+        DeclaredQuery(1.0, ((1.0, (a, b)),))
+        for a, b in product(sides("prefix", 7), sides("equality", 4))
+    ]
+    brute = np.mean([dense_energies(query, PLANE) for query in queries], axis=0)
+    found = workload_energies(Workload(domain, (entry,)), PLANE).counts
+    assert found == pytest.approx(brute, abs=1e-9)
+
+
+SIGNED = RecordDomain(("x", "y"), (9, 4), ("x",), ((0.0, 8.0),), (0,))
+PLAIN = RecordDomain(("x", "y"), (9, 4), (), (), ())
+OPTIONS = {"fanout": 3, "inference": "direct"}
+
+
+@pytest.mark.parametrize("name", ["hio", "ehio", "ahio"])
+def test_the_best_shares_of_direct_estimates_beat_their_neighbours(name: str) -> None:
+    """Moving users between groups never helps, and even shares are worse."""
+    domain = PLAIN if name == "hio" else SIGNED
+    design = mechanism(name).design(domain, Epsilon.parse("1"), OPTIONS)
+    assert isinstance(design, LevelDesign)
+    found = DirectAllocation(design.table, design.oracles, Workload.everyday(domain))
+    shares = found.optimal()
+    least = found.objective(shares)
+    random = np.random.default_rng(3)
+    for _ in range(50):
+        moved = shares * np.exp(0.2 * random.normal(size=len(shares)))
+        assert found.objective(moved / moved.sum()) > least * (1 - 2e-2)
+    assert found.objective(np.full(len(shares), 1 / len(shares))) > 1.05 * least
+
+
+def test_the_objective_is_the_mean_leading_variance() -> None:
+    """Against the planned nodes of every query of a small workload."""
+    design = mechanism("hio").design(PLAIN, Epsilon.parse("1"), OPTIONS)
+    assert isinstance(design, LevelDesign)
+    entry = QueryClass(0.5, ((0, "range"), (1, "prefix")))
+    workload = Workload(PLAIN, (entry,), (ELL_9,))
+    shares = np.linspace(1.0, 2.0, len(design.table.groups))
+    shares /= shares.sum()
+    boxes = [Box((a, b)) for a in sides("range", 9) for b in sides("prefix", 4)]
+    single = [leading(design, LinearQuery.count(box), shares) for box in boxes]
+    declared = LinearQuery(tuple((share, Box(box)) for share, box in ELL_9.terms))
+    brute = 0.5 * np.mean(single) + 0.5 * leading(design, declared, shares)
+    found = DirectAllocation(design.table, design.oracles, workload).objective(shares)
+    assert found == pytest.approx(brute, rel=1e-9)
+
+
+ELL_9 = DeclaredQuery(0.5, ((1.0, (((1, 4),), ((0, 3),))), (3.0, (((4, 9),), ((0, 1),)))))
+
+
+def leading(design: LevelDesign, query: LinearQuery, shares: np.ndarray) -> float:
+    """Sum over groups of squared weights x node variance / share, from the plan."""
+    planned = design.plan(LinearQuery(tuple((s, b.normal((9, 4))) for s, b in query.terms)))
+    return sum(
+        float(np.sum(cells.weights**2))
+        * design.oracles.support(cells.group).node_variance
+        / shares[cells.group]
+        for alternative in planned.alternatives
+        for cells in alternative
+    )
+
+
+def test_a_survey_of_direct_estimates_can_be_allocated() -> None:
+    """The option reaches the design, which answers its workload better than an even one."""
+    even, best = (
+        mechanism("hio").design(PLAIN, Epsilon.parse("1"), {**OPTIONS, "allocation": allocation})
+        for allocation in ("uniform", "optimal")
+    )
+    boxes = [Box((a, b)) for a in sides("range", 9)[::3] for b in sides("range", 4)[::2]]
+    queries = [LinearQuery.count(box.normal((9, 4))) for box in boxes]
+    variances = [
+        design.variance([design.plan(query) for query in queries], 1000).mean()
+        for design in (even, best)
+    ]
+    assert variances[1] < 0.9 * variances[0]

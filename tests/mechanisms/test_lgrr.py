@@ -1,0 +1,195 @@
+"""LGRR and LGRR-FD as published, and the repair: vectors, bias, what they give away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from histograms import histogram_of
+from statistics_tools import is_unbiased, variance_fits
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.forest import Forest, ForestEstimator, as_published, unbiased
+from ldpsql.mechanisms.levels import LevelDesign
+from ldpsql.mechanisms.paths import LgrrDesign
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+
+N = 100_000
+INDEX = np.arange(N)
+X1 = np.minimum(INDEX % 125, (INDEX // 125) % 125)
+X2 = np.maximum(3 * INDEX % 125, (INDEX // 125) % 125)
+MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x2",), ((1.0, 125.0),), (1,))
+LINE = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
+
+
+@dataclass(frozen=True)
+class TrueForest:
+    """Node frequencies of the specification's data, signs by their expectation."""
+
+    design: LgrrDesign
+    people: float = float(N)
+
+    def total(self, weight: Any) -> float:
+        return self.people
+
+    def size(self, frame: int) -> float:
+        return self.people / len(self.design.forests)
+
+    def mean(self, frame: int, pair: Any) -> float:
+        return 1.0
+
+    def doubt(self, frame: int) -> float:
+        return 0.0
+
+    def all(self, frame: int, pair: Any) -> np.ndarray:
+        forest = self.design.forests[frame]
+        counted = np.zeros(forest.nodes)
+        for bit, share in ((0, 1 - X2 / 124), (1, X2 / 124)):
+            private = np.stack([X1, X2, np.full(N, bit)], axis=1)
+            for group, start in zip(forest.groups, forest.starts, strict=True):
+                node = self.design.table.node(np.full(N, group), private)
+                counted += np.bincount(start + node, share, minlength=forest.nodes)
+        return counted / N
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "published", "unbiased_count"),
+    [
+        ("lgrr", "1", 172_201, 52_360),
+        ("lgrr", "2", 84_590, 52_360),
+        ("lgrr-fd", "1", 251_867, 52_342),
+        ("lgrr-fd", "2", 106_003, 52_342),
+    ],
+)
+def test_expectations_of_the_specification(
+    name: str, epsilon: str, published: float, unbiased_count: float
+) -> None:
+    """Section 13: COUNT of [12, 56) in the signed frame of the second attribute."""
+    design = mechanism(name).design(MEASURED, Epsilon.parse(epsilon), {})
+    assert isinstance(design, LgrrDesign)
+    assert design.forests[0].length == (12 if name == "lgrr" else 20)
+    planned = design.plan(LinearQuery.count(Box((((12, 56),), None))))
+    for reading, expected in ((as_published, published), (unbiased, unbiased_count)):
+        estimator = ForestEstimator(design.table, design.forests, TrueForest(design), reading)
+        assert estimator.answer([planned]).values[0] == pytest.approx(expected, rel=2e-4)
+
+
+def test_estimates_of_one_node() -> None:
+    """Section 9: 40 of 1,000 reports name a node of ten, path of 12, epsilon 2."""
+    forest = Forest(tuple(range(12)), (10,) * 12, 0, float(np.exp(2)))
+    frequency = 12 * 40 / 1000
+    found = [
+        1000 * (frequency - read.baseline[0]) / read.scale
+        for read in (unbiased(forest), as_published(forest))
+    ]
+    assert found == pytest.approx([480, 1193.72], abs=5e-3)
+
+
+def smallest_delta(design: LgrrDesign) -> float:
+    """Least delta for which the channel is (epsilon, delta)-LDP."""
+    law, odds = design.law(), design.epsilon.odds
+    return float(
+        max(
+            sum(max(p - odds * q, Fraction(0)) for p, q in zip(one, two, strict=True))
+            for one in law.probabilities
+            for two in law.probabilities
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("fakes", "epsilon", "delta"),
+    [(0, "1", 0.75), (1, "0.5", 0.568), (1, "1", 0.55), (2, "1", 0.406)],
+)
+def test_what_the_channel_gives_away(fakes: int, epsilon: str, delta: float) -> None:
+    """Section 8: four codes, signed binary tree; epsilon hardly matters, fakes do not repair it."""
+    options = {"fanout": 2, "fakes": fakes}
+    design = mechanism("lgrr-fd").design(LINE, Epsilon.parse(epsilon), options)
+    assert isinstance(design, LgrrDesign)
+    assert smallest_delta(design) == pytest.approx(delta, abs=1e-3)
+    assert design.law().worst_odds() is None
+
+
+def test_a_path_without_anything_but_roots_is_refused() -> None:
+    """LGRR has no leaves; of two codes nothing is left, of four a binary tree's upper level."""
+    plain = RecordDomain(("x",), (2,), (), (), ())
+    with pytest.raises(SurveyError, match="three codes"):
+        mechanism("lgrr").design(plain, Epsilon.parse("1"), {})
+    four = RecordDomain(("x",), (4,), (), (), ())
+    design = mechanism("lgrr").design(four, Epsilon.parse("1"), {})
+    assert isinstance(design, LgrrDesign)
+    assert design.table.sizes == (1, 2)
+    assert design.witness is not None
+
+
+# -- the repair ----------------------------------------------------------------------------------
+
+
+def test_the_repair_draws_views_in_proportion() -> None:
+    """Section 9b: the signed plane of 4 x 4 codes, Z = 125.619382 at epsilon 1."""
+    domain = RecordDomain(("x", "y"), (4, 4), ("y",), ((0.0, 3.0),), (1,))
+    design = mechanism("lgrr-repaired").design(domain, Epsilon.parse("1"), {"fanout": 2})
+    assert isinstance(design, LevelDesign)
+    assert (len(design.table.groups), sum(design.table.sizes)) == (12, 105)
+    index, shares = design.table.index, design.shares
+    wanted = {
+        ((0, 0), None): 0.0216390320,
+        ((0, 2), 0): 0.0773629171,
+        ((1, 2), 0): 0.1410473571,
+        ((2, 2), 0): 0.2684162373,
+    }
+    for (levels, sign), share in wanted.items():
+        assert shares[index[levels, sign, 0]] == pytest.approx(share, abs=1e-9)
+
+
+# -- statistics ----------------------------------------------------------------------------------
+
+PEOPLE, RUNS = 2_000, 300
+SKEWED = RecordDomain(("x", "y"), (8, 4), ("x",), ((0.0, 7.0),), (0,))
+
+
+def simulated(name: str) -> tuple[LgrrDesign, dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Estimates and variances by estimator: (runs, 2) of a COUNT and a SUM, and the truth."""
+    design = mechanism(name).design(SKEWED, Epsilon.parse("1"), {"fanout": 2})
+    assert isinstance(design, LgrrDesign)
+    random = np.random.default_rng(5)
+    x = np.minimum(random.geometric(0.35, PEOPLE) - 1, 7)
+    y = random.integers(0, 4, PEOPLE)
+    box = Box((((0, 4),), ((0, 2),)))
+    planned = [design.plan(q) for q in (LinearQuery.count(box), LinearQuery.sum(0, box))]
+    found: dict[str, list[Any]] = {name: [] for name in design.estimators}
+    variances = []
+    for seed in range(RUNS):
+        signs = np.random.default_rng([seed, 1]).random(PEOPLE) < x / 7
+        codes = np.stack([x, y, signs.astype(np.int64)], axis=1)
+        histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
+        for each, make in design.estimators.items():
+            answer = make(histogram).answer(planned)
+            found[each].append(answer.values)
+            if each == "unbiased":
+                variances.append(np.diagonal(answer.covariance))
+    inside = (x < 4) & (y < 2)
+    truth = np.array([inside.sum(), x[inside].sum()], dtype=float)
+    return design, {k: np.array(v) for k, v in found.items()}, np.array(variances), truth
+
+
+@pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
+def test_the_published_estimator_is_biased_as_predicted(name: str) -> None:
+    """f + L (f - 1/K) / (e - 1) for the published one, f for the other, with honest variance."""
+    design, found, variances, truth = simulated(name)
+    assert is_unbiased(found["unbiased"][:, 0], truth[0])
+    assert is_unbiased(found["unbiased"][:, 1], truth[1])
+    assert variance_fits(found["unbiased"][:, 0], variances[:, 0].mean())
+    assert variance_fits(found["unbiased"][:, 1], variances[:, 1].mean())
+    length = design.forests[0].length
+    even = PEOPLE / 4  # half of x by half of y
+    bias = length * (truth[0] - even) / (np.e - 1)
+    assert is_unbiased(found["published"][:, 0], truth[0] + bias)
+    assert not is_unbiased(found["published"][:, 0], truth[0])

@@ -1,0 +1,259 @@
+"""HI, HH and HaarHRR: vectors and statistics (those of the repaired LGRR too), refusals."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from histograms import histogram_of
+from mechanisms.test_acceptance import WINDOW, X1, N, TrueFrequencies
+from statistics_tools import coverage_fits, is_unbiased, variance_fits
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.errors import SurveyError
+from ldpsql.estimate import quantile
+from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.mechanisms.haar import HaarDesign
+from ldpsql.mechanisms.hi import HiDesign
+from ldpsql.mechanisms.hrr import Hrr, hadamard
+from ldpsql.mechanisms.levels import LevelDesign
+from ldpsql.mechanisms.levels_estimator import LevelEstimator
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.split_estimator import SplitEstimator
+from ldpsql.privacy import Epsilon
+from ldpsql.report import Rows
+from ldpsql.schema import RecordDomain
+
+LINE = RecordDomain(("x1",), (125,), (), (), ())
+PADDED = RecordDomain(("x1",), (128,), (), (), ())
+COUNT = LinearQuery.count(Box((WINDOW,)))
+ONE = Epsilon.parse("1")
+USERS = N * ((X1 >= 12) & (X1 < 56)).var()
+
+
+# -- vectors ---------------------------------------------------------------------------------------
+
+
+def test_frequencies_of_hadamard_reports() -> None:
+    """Section 13: three nodes, five reports."""
+    oracle = Hrr(ONE, (3,))
+    columns = (np.array([0, 1, 2, 3, 1]), np.array([0, 1, 0, 0, 0]))
+    rows = Rows(columns, np.ones(5, dtype=np.int64))
+    support = oracle.support(0)
+    agree = oracle.supporters(0, rows, np.arange(3), [np.ones(5)])[0]
+    frequencies = (agree / 5 - support.q) / (support.p - support.q)
+    assert frequencies == pytest.approx([1.298372048, 0.432790683, -0.432790683], abs=1e-9)
+
+
+def test_the_hadamard_transform() -> None:
+    """Against its matrix."""
+    matrix = [[(-1) ** (j & x).bit_count() for j in range(16)] for x in range(16)]
+    values = np.random.default_rng(1).random(16)
+    assert hadamard(values) == pytest.approx(np.array(matrix) @ values)
+
+
+def test_haar_coefficients_of_the_specification() -> None:
+    """Section 4: [2, 7) of eight codes."""
+    design = mechanism("haarhrr").design(RecordDomain(("x",), (8,), (), (), ()), ONE, {})
+    assert isinstance(design, HaarDesign)
+    planned = design.plan(LinearQuery.count(Box((((2, 7),),))))
+    assert planned.mean == 5 / 8
+    scaled = [(2**i * part).tolist() for i, part in enumerate(planned.coefficients, start=1)]
+    assert scaled == [[0, 0, 0, 1], [-2, 1], [-1]]
+    variance = design.variance([planned], 1000)[0] / 1000**2
+    assert variance == pytest.approx(0.00812154806, rel=1e-8)
+    five = np.array([[5]])
+    leaf = design._leaf(five, np.array([0]))
+    assert [(int(leaf[0]) >> i, int(leaf[0] >> (i - 1) & 1)) for i in (1, 2, 3)] == [
+        (2, 1),
+        (1, 0),
+        (0, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("domain", "options", "exact"),
+    [
+        (LINE, {"fanout": 5, "oracle": "oue"}, 3_015.3),
+        (PADDED, {"fanout": 2, "oracle": "oue"}, 3_302.3),
+        (PADDED, {"fanout": 2, "oracle": "hrr"}, 3_601.8),
+    ],
+)
+def test_hierarchical_histograms(
+    domain: RecordDomain, options: dict[str, Any], exact: float
+) -> None:
+    """Section 13, exact standard deviations."""
+    design = mechanism("hh").design(domain, ONE, options)
+    assert isinstance(design, LevelDesign)
+    estimator = LevelEstimator(design.oracles, TrueFrequencies(design))
+    variance = estimator.answer([design.plan(COUNT)]).covariance[0, 0]
+    assert np.sqrt(variance - USERS) == pytest.approx(exact, rel=2e-5)
+
+
+def test_constrained_inference() -> None:
+    """Section 13: HH with OUE on a binary tree, consistent."""
+    options = {"fanout": 2, "oracle": "oue", "inference": "consistent"}
+    design = mechanism("hh").design(PADDED, ONE, options)
+    assert isinstance(design, ConsistentDesign)
+    estimator = ConsistentEstimator(design, TrueFrequencies(design))
+    variance = estimator.answer([design.plan(COUNT)]).covariance[0, 0]
+    assert np.sqrt(variance - USERS) == pytest.approx(1_600.2, rel=1e-4)
+
+
+class EveryLevel(TrueFrequencies):
+    """Everybody answers every level."""
+
+    def size(self, group: int) -> float:
+        return float(N)
+
+
+def test_a_split_budget() -> None:
+    """Section 13: HI with three levels at a third of epsilon each; no sampling of users."""
+    design = mechanism("hi").design(LINE, ONE, {})
+    assert isinstance(design, HiDesign)
+    estimator = SplitEstimator(design.table, design.oracles, EveryLevel(design), LINE)
+    variance = estimator.answer([design.plan(COUNT)]).covariance[0, 0]
+    # OLH over the complete family collides a little less than the ideal hash.
+    assert 0.95 * 5_354.5 < np.sqrt(variance - USERS) <= 1.002 * 5_354.5
+
+
+def test_a_haar_range() -> None:
+    """Section 13, an upper bound there: without the means."""
+    design = mechanism("haarhrr").design(PADDED, ONE, {})
+    found = np.sqrt(design.variance([design.plan(COUNT)], N)[0])
+    assert found == pytest.approx(1_705.8, rel=1e-4)
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+PEOPLE, RUNS = 2_000, 200
+SIGNED = RecordDomain(("x",), (7,), ("x", "pay"), ((0.0, 6.0), (2.0, 10.0)), (0, None))
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("hi", {"fanout": 3}),
+    ("hi", {"fanout": 2, "oracle": "hrr"}),
+    ("hh", {"fanout": 3, "oracle": "hrr"}),
+    ("hh", {"fanout": 2, "oracle": "oue", "inference": "consistent", "allocation": "optimal"}),
+    ("haarhrr", {}),
+    ("lgrr-repaired", {"fanout": 2}),
+]
+QUERIES = [
+    LinearQuery.count(Box((((1, 6),),))),
+    LinearQuery.count(Box((((0, 3),),))),
+    LinearQuery.sum(0, Box((((1, 6),),))),
+    LinearQuery.sum(1, Box((((0, 1), (3, 5)),))),
+]
+
+
+def people(*, evenly: bool, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and the chance of an upper sign per measure."""
+    random = np.random.default_rng(seed)
+    x = (
+        random.integers(0, 7, PEOPLE)
+        if evenly
+        else np.minimum(random.geometric(0.3, PEOPLE) - 1, 6)
+    )
+    pay = np.full(PEOPLE, 0.5) if evenly else np.minimum(1.0, (x + random.random(PEOPLE)) / 7)
+    return x, np.stack([np.full(PEOPLE, 0.5) if evenly else x / 6, pay], axis=1)
+
+
+def answers(design: Design, *, evenly: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Values (runs, k) and covariances (runs, k, k)."""
+    planned = [design.plan(query) for query in QUERIES]
+    values, covariances = [], []
+    x, chances = people(evenly=evenly)
+    for seed in range(RUNS):
+        if evenly:
+            x, chances = people(evenly=True, seed=seed)
+        signs = np.random.default_rng([seed, 1]).random(chances.shape) < chances
+        codes = np.column_stack([x, signs.astype(np.int64)])
+        histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
+        answer = design.estimator(histogram).answer(planned)
+        values.append(answer.values)
+        covariances.append(answer.covariance)
+    return np.array(values), np.array(covariances)
+
+
+@cache
+def simulated(case: int) -> tuple[np.ndarray, np.ndarray]:
+    name, options = CASES[case]
+    return answers(mechanism(name).design(SIGNED, Epsilon.parse("2"), options), evenly=False)
+
+
+def truth() -> np.ndarray:
+    x, chances = people(evenly=False)
+    inside, parts = (x >= 1) & (x < 6), (x < 1) | ((x >= 3) & (x < 5))
+    pay = 2.0 + 8.0 * chances[:, 1]
+    return np.array([inside.sum(), (x < 3).sum(), x[inside].sum(), pay[parts].sum()])
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=lambda case: CASES[case][0])
+def test_unbiased_with_honest_errors(case: int) -> None:
+    """COUNT and SUM, also of a measure without a dimension: mean, spread, coverage."""
+    values, covariances = simulated(case)
+    for column, exact in enumerate(truth()):
+        variances = covariances[:, column, column]
+        assert is_unbiased(values[:, column], exact)
+        assert variance_fits(values[:, column], variances.mean())
+        inside = np.abs(values[:, column] - exact) <= quantile(0.5) * np.sqrt(variances)
+        assert coverage_fits(int(inside.sum()), RUNS, 0.5)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=lambda case: CASES[case][0])
+def test_covariances_are_honest_too(case: int) -> None:
+    """The variance of a sum of two overlapping counts, and of a difference of COUNT and SUM."""
+    values, covariances = simulated(case)
+    for left, right, factor in ((0, 1, 1.0), (0, 2, -0.5)):
+        joint = values[:, left] + factor * values[:, right]
+        variance = (
+            covariances[:, left, left]
+            + factor**2 * covariances[:, right, right]
+            + 2 * factor * covariances[:, left, right]
+        )
+        assert variance_fits(joint, variance.mean())
+
+
+@pytest.mark.parametrize("case", [0, 2, 4], ids=lambda case: CASES[case][0])
+def test_predictions_hold_for_even_data(case: int) -> None:
+    """`Design.variance` before any data."""
+    name, options = CASES[case]
+    design = mechanism(name).design(SIGNED, Epsilon.parse("2"), options)
+    values, _ = answers(design, evenly=True)
+    predicted = design.variance([design.plan(query) for query in QUERIES], PEOPLE)
+    for column, variance in enumerate(predicted):
+        assert variance_fits(values[:, column], variance)
+
+
+def test_levels_taken_for_independent_are_caught() -> None:
+    """The negative control: HI without the covariance that its levels share through the record.
+
+    At a large epsilon hardly any noise is left, and people count as a sample.
+    """
+    design = mechanism("hi").design(
+        RecordDomain(("x",), (4,), (), (), ()), Epsilon.parse("16"), {"fanout": 2}
+    )
+    assert isinstance(design, HiDesign)
+    query = design.plan(LinearQuery.count(Box((((0, 3),),))))
+    values, told, apart = [], [], []
+    for seed in range(RUNS):
+        x = np.random.default_rng([seed, 2]).choice(4, (PEOPLE, 1), p=[0.6, 0.05, 0.3, 0.05])
+        histogram = histogram_of(design.randomize(x, SeededEntropy(seed)))
+        estimator = design.estimator(histogram)
+        answer = estimator.answer([query])
+        values.append(answer.values[0])
+        told.append(answer.covariance[0, 0])
+        levels = LevelEstimator(design.oracles, estimator.frequencies)
+        apart.append(levels.answer([query]).covariance[0, 0])
+    assert variance_fits(np.array(values), float(np.mean(told)))
+    assert not variance_fits(np.array(values), float(np.mean(apart)))
+
+
+@pytest.mark.parametrize("name", ["hi", "hh", "haarhrr"])
+def test_more_than_one_attribute_is_refused(name: str) -> None:
+    """They are made for one."""
+    domain = RecordDomain(("x", "y"), (4, 4), (), (), ())
+    with pytest.raises(SurveyError, match="for one dimension"):
+        mechanism(name).design(domain, ONE, {})
