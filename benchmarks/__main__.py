@@ -1,13 +1,29 @@
-"""Run the measurements, print Markdown: `python -m benchmarks [speed|statistics|real]`."""
+"""Run the measurements, print Markdown: `python -m benchmarks [PART ...]`, all by default."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import real_data, speed, statistics
+from benchmarks import (
+    fourier_accuracy,
+    fourier_bounds,
+    fourier_coverage,
+    fourier_speed,
+    real_data,
+    speed,
+    statistics,
+)
 from benchmarks.tables import machine
 
-PARTS = {"speed": speed.run, "statistics": statistics.run, "real": real_data.run}
+PARTS = {
+    "speed": speed.run,
+    "statistics": statistics.run,
+    "real": real_data.run,
+    "fourier-bounds": fourier_bounds.run,
+    "fourier-accuracy": fourier_accuracy.run,
+    "fourier-coverage": fourier_coverage.run,
+    "fourier-speed": fourier_speed.run,
+}
 
 
 def main(names: list[str]) -> None:
