@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.estimate import Estimates
+from ldpsql.estimate import Estimates, rows_of
 from ldpsql.mechanisms.cell_query import CellQuery
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
@@ -117,6 +117,9 @@ class Noiseless:
             raise AssertionError("people answered, and yet a sum is unknown")
         return Estimates.exact(list(values))
 
+    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
+        return rows_of(self.answer, rows)
+
 
 @dataclass(frozen=True)
 class ExactFrequencies:
@@ -194,6 +197,9 @@ class BoxCounter:
 
     def answer(self, queries: Sequence[LinearQuery]) -> Estimates:
         return Estimates.exact([self._sum(query) for query in queries])
+
+    def answer_rows(self, rows: Sequence[Sequence[LinearQuery]]) -> list[Estimates]:
+        return rows_of(self.answer, rows)
 
     def _sum(self, query: LinearQuery) -> float:
         persons = self.rows.columns[0]

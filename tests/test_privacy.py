@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from ldpsql.errors import SurveyError
-from ldpsql.privacy import Epsilon, Guarantee, compose
+from ldpsql.privacy import Epsilon, Guarantee, compose, epsilon_of
 
 ONE = Epsilon.parse("1")
 
@@ -99,3 +99,19 @@ def test_a_guarantee_has_an_epsilon_exactly_when_it_promises_something() -> None
         Guarantee("none", ONE, "nothing")
     with pytest.raises(SurveyError, match="unknown kind"):
         Guarantee("central", ONE, "all")
+
+
+@pytest.mark.parametrize("given", ["0.001", "0.5", "1", "2", "7.25", "20"])
+def test_the_epsilon_of_odds_is_rounded_up(given: str) -> None:
+    """To 12 decimals: the odds of an epsilon give it back, a little more than them gives more."""
+    odds = Epsilon.parse(given).odds
+    assert epsilon_of(odds) == Decimal(given)
+    assert epsilon_of(odds * (1 + Fraction(1, 10**30))) == Decimal(given) + Decimal("1e-12")
+    assert epsilon_of(odds * (1 - Fraction(1, 10**13))) == Decimal(given)
+
+
+def test_equal_chances_have_epsilon_0() -> None:
+    """Nothing is told."""
+    assert epsilon_of(Fraction(1)) == 0
+    assert epsilon_of(Fraction(2)) == Decimal("0.693147180560")
+    assert epsilon_of(Fraction(2**64 - 1)) == Decimal("44.361419555837")

@@ -7,14 +7,19 @@ Nothing is clipped or rounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Query = TypeVar("Query")
+
+_CHUNK = 256
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,21 @@ class Estimates:
     def exact(cls, values: Sequence[float]) -> Estimates:
         """Numbers that are known: covariance zero."""
         return cls(np.asarray(values, dtype=np.float64), np.zeros((len(values), len(values))))
+
+
+def rows_of(
+    answer: Callable[[Sequence[Query]], Estimates], rows: Sequence[Sequence[Query]]
+) -> list[Estimates]:
+    """Joint answers per row from a function that answers jointly, a chunk of rows at a time."""
+    found: list[Estimates] = []
+    step = max(1, _CHUNK // max(1, *map(len, rows), 1))
+    for first in range(0, len(rows), step):
+        chunk = rows[first : first + step]
+        joint = answer([query for row in chunk for query in row])
+        for start, end in pairwise(accumulate(map(len, chunk), initial=0)):
+            part = slice(start, end)
+            found.append(Estimates(joint.values[part], joint.covariance[part, part]))
+    return found
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from ldpsql.errors import SurveyError
 SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
 LARGEST_PRECISION = 20
 _DIGITS = Context(prec=60)
+_UPWARD = Context(prec=100, rounding=ROUND_CEILING)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,18 @@ class Epsilon:
 
     def __str__(self) -> str:
         return format(_DIGITS.normalize(self.value), "f")
+
+
+def epsilon_of(odds: Fraction) -> Decimal:
+    """The natural logarithm of odds >= 1, rounded up to 12 decimals.
+
+    >>> epsilon_of(Fraction(3))
+    Decimal('1.098612288669')
+    """
+    if odds == 1:
+        return Decimal(0)
+    ratio = _UPWARD.divide(Decimal(odds.numerator), Decimal(odds.denominator))
+    return _UPWARD.quantize(_UPWARD.next_plus(_UPWARD.ln(ratio)), Decimal("1e-12"))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from statistics_tools import chi_square, chi_square_bound
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design, Law, Outcome
+from ldpsql.mechanisms.base import Design, Law, Outcome, StatesOdds
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon
@@ -77,6 +77,13 @@ def test_channel_is_exactly_private_and_spends_its_budget(design: Design) -> Non
     if len(law.inputs) == 1:
         return
     assert law.worst_odds() > design.epsilon.odds * (1 - Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("design", [d for d in DESIGNS if isinstance(d, StatesOdds)], ids=label)
+def test_stated_odds_are_those_of_the_channel(design: Design) -> None:
+    """To the last digit, for they are what is checked where the channel is too large."""
+    assert isinstance(design, StatesOdds)
+    assert design.selector_odds() == design.law().worst_odds()
 
 
 @pytest.mark.parametrize("name", ["hgrr", "grr"])

@@ -9,7 +9,7 @@ import pytest
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.draws import SPACE, below, probability_below
+from ldpsql.mechanisms.draws import SPACE, below, extremes_below, probability_below
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.olh import Olh, _inverse
 from ldpsql.mechanisms.oracle import Oracle
@@ -160,3 +160,41 @@ def test_preimages_of_below_add_up(bound: int) -> None:
     chances = [probability_below(outcome, bound) for outcome in range(bound)]
     assert sum(chances) == 1
     assert max(chances) - min(chances) <= Fraction(1, SPACE)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 64, 100])
+def test_extremes_of_below_are_those_of_its_first_outcomes(bound: int) -> None:
+    """However few they are."""
+    chances = [probability_below(outcome, bound) for outcome in range(bound)]
+    for outcomes in range(1, bound + 1):
+        seen = chances[:outcomes]
+        assert extremes_below(bound, outcomes) == (min(seen), max(seen))
+
+
+@pytest.mark.parametrize("threshold", [1, SPACE // 5, SPACE // 2, SPACE - 1])
+@pytest.mark.parametrize(("oracle", "name"), [(Grr, "thresholds"), (Olh, "threshold")])
+def test_odds_are_those_of_the_law_for_any_threshold(
+    oracle: type, name: str, threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a device that lies too much, or almost never; OLH with more and fewer nodes than
+    hash values."""
+    value = (threshold,) * 4 if oracle is Grr else threshold
+    monkeypatch.setattr(oracle, name, property(lambda self: value))
+    made = oracle(Epsilon.parse("1.5"), (1, 2, 4, 9))
+    for slot, size in enumerate(made.sizes):
+        laws = [dict(made.law(slot, node)) for node in range(size)]
+        worst = max(
+            max(law[report] for law in laws) / min(law[report] for law in laws)
+            for report in laws[0]
+        )
+        assert made.odds(slot) == worst
+
+
+@pytest.mark.parametrize("threshold", [0, SPACE])
+def test_odds_of_an_answer_that_tells_for_certain_are_unbounded(
+    threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The truth always, or never."""
+    monkeypatch.setattr(Grr, "thresholds", property(lambda self: (threshold,) * 2))
+    assert Grr(Epsilon.parse("1"), (3, 1)).odds(0) is None
+    assert Grr(Epsilon.parse("1"), (3, 1)).odds(1) == 1

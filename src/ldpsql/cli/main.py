@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from ldpsql.cli.ask import explain, query
+from ldpsql.cli.audit import audit
 from ldpsql.cli.collect import ingest, randomize
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
@@ -102,7 +103,7 @@ def _first_argument(args: list[str]) -> int | None:
     cls=Verbs,
     invoke_without_command=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 fine, 1 query or data at fault, 2 usage, 3 store unreachable.",
+    epilog="Exit codes: 0 fine, 1 query, data or promise at fault, 2 usage, 3 store unreachable.",
 )
 @click.version_option(package_name="ldpsql", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -113,7 +114,7 @@ def cli() -> None:
     """
 
 
-for _command in (design, randomize, ingest, query, explain, shell, schema, demo):
+for _command in (design, audit, randomize, ingest, query, explain, shell, schema, demo):
     cli.add_command(_command)
 
 

@@ -86,6 +86,15 @@ def read_parameters(values: Sequence[str]) -> list[Any] | dict[str, Any] | None:
     return [_value(text) for text in values]
 
 
+def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE pairs; UsageError for one that is none."""
+    parts = [pair.partition("=") for pair in pairs]
+    for key, equals, _ in parts:
+        if not equals or not key:
+            raise click.UsageError(f"an option of a mechanism is KEY=VALUE, not {key!r}")
+    return {key: _value(text) for key, _, text in parts}
+
+
 def stdin() -> TextIO:
     """Standard input; bytes that are no UTF-8 come as surrogates, which the parser refuses."""
     if isinstance(sys.stdin, io.TextIOWrapper):

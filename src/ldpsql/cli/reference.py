@@ -24,7 +24,7 @@ line, `ldpsql: error: ...`, with the place in the SQL under it where there is on
 | exit code | meaning |
 |---:|---|
 | 0 | fine |
-| 1 | the query or the data is at fault |
+| 1 | the query or the data is at fault; `audit`: the promise does not hold |
 | 2 | usage |
 | 3 | the store cannot be reached |
 | 130 | interrupted |

@@ -18,13 +18,11 @@ from ldpsql.domains import Value
 from ldpsql.engine.arithmetic import Sums
 from ldpsql.engine.backends.base import Moment, Selection
 from ldpsql.engine.plan import Plan, Slice
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Estimates
 from ldpsql.mechanisms.base import Estimator
 
 Key = tuple[Value | None, ...]
 EstimatorsOf = Callable[[Selection], Mapping[Key, Estimator]]
-
-_CHUNK = 256
 
 
 def selection(plan: Plan, piece: Slice) -> Selection:
@@ -60,18 +58,16 @@ class Answers:
     def sums(self) -> Sums:
         """All sums of all rows, with the covariance within each row."""
         rows, targets = len(self.plan.private_rows), len(self.plan.targets)
-        step = max(1, _CHUNK // max(targets, 1))
-        values, covariance = [], []
-        for key in self.public:
-            for start in range(0, rows, step):
-                chosen = range(start, min(start + step, rows))
-                joint = self.joint(key, chosen)
-                values.append(joint.values.reshape(-1, targets))
-                covariance.append(_diagonal_blocks(joint.covariance, len(chosen), targets))
-        return Sums(
-            np.concatenate([np.zeros((0, targets)), *values]),
-            np.concatenate([np.zeros((0, targets, targets)), *covariance]),
-        )
+        values = np.zeros((len(self.public) * rows, targets))
+        covariance = np.zeros((len(self.public) * rows, targets, targets))
+        for place, key in enumerate(self.public):
+            part = slice(place * rows, (place + 1) * rows)
+            for planned, estimators in zip(self.plan.planned, self.estimators, strict=True):
+                if key in estimators:
+                    found = estimators[key].answer_rows(planned)
+                    values[part] += [row.values for row in found]
+                    covariance[part] += [row.covariance for row in found]
+        return Sums(values, covariance)
 
     def joint(self, key: Key, rows: Sequence[int]) -> Estimates:
         """The sums of some private rows under one public key, row by row, with covariance."""
@@ -81,12 +77,6 @@ class Answers:
                 queries = [query for row in rows for query in planned[row]]
                 total = total + estimators[key].answer(queries)
         return total
-
-
-def _diagonal_blocks(covariance: Array, rows: int, targets: int) -> Array:
-    blocks = covariance.reshape(rows, targets, rows, targets)
-    index = np.arange(rows)
-    return blocks[index, :, index, :]
 
 
 def _null_last(key: Key) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,33 @@ class Entropy(Protocol):
 
 
 @dataclass(frozen=True)
+class Worst:
+    """A report, and two records of which one sends it more often than the other.
+
+    likely, unlikely: the report's probability under `record` and under `other`.
+    """
+
+    report: Outcome
+    record: Outcome
+    other: Outcome
+    likely: Fraction
+    unlikely: Fraction
+
+    @property
+    def odds(self) -> Fraction | None:
+        """likely / unlikely; None if unbounded."""
+        if self.unlikely == 0:
+            return None if self.likely else Fraction(1)
+        return self.likely / self.unlikely
+
+
+def _tells_more(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> bool:
+    """Whether the odds high : low of `one` are above those of `other`, or equal and likelier."""
+    left, right = one[0] * other[1], other[0] * one[1]
+    return left > right or (left == right and one[0] > other[0])
+
+
+@dataclass(frozen=True)
 class Law:
     """The exact channel of a design: who sends what with which probability.
 
@@ -49,14 +76,19 @@ class Law:
 
     def worst_odds(self) -> Fraction | None:
         """Largest ratio of one report's probabilities under two records; None if unbounded."""
-        worst = Fraction(1)
-        for column in zip(*self.probabilities, strict=True):
-            low, high = min(column), max(column)
-            if high > 0 and low == 0:
-                return None
-            if high > 0:
-                worst = max(worst, high / low)
-        return worst
+        return self.worst().odds
+
+    def worst(self) -> Worst:
+        """The report that tells two records apart best; the likeliest one where several do."""
+        found: Worst | None = None
+        for report, column in zip(self.outputs, zip(*self.probabilities, strict=True), strict=True):
+            high, low = max(column), min(column)
+            if found is None or _tells_more((high, low), (found.likely, found.unlikely)):
+                pair = self.inputs[column.index(high)], self.inputs[column.index(low)]
+                found = Worst(report, *pair, high, low)
+        if found is None:
+            raise ValueError("a channel without reports")
+        return found
 
 
 class Estimator(Protocol):
@@ -64,6 +96,10 @@ class Estimator(Protocol):
 
     def answer(self, queries: Sequence[Any]) -> Estimates:
         """Values (k,) and covariance (k, k) of k queries as the design's `plan` returned them."""
+        ...
+
+    def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
+        """One joint answer per row of queries; the covariance between rows is not asked for."""
         ...
 
 
@@ -134,6 +170,19 @@ class Design(Protocol):
 
     def to_json(self) -> Mapping[str, Any]:
         """Plain data from which `from_json` of the same mechanism restores the design."""
+        ...
+
+
+@runtime_checkable
+class StatesOdds(Protocol):
+    """What a design may offer besides: its exact odds, for domains too large to enumerate."""
+
+    def selector_odds(self) -> Fraction | None:
+        """Largest odds of a report within one selector, over all selectors; None if unbounded.
+
+        From the very integers that the sampler compares with. Where the selector is drawn without
+        looking at the record this is `Law.worst_odds` of the whole domain.
+        """
         ...
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.errors import SurveyError
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.groups import Group
 from ldpsql.mechanisms.levels import LevelDesign
@@ -122,6 +122,10 @@ class ConsistentEstimator:
         """Values (k,) and covariance (k, k); NaN and inf where no group informs a query."""
         estimator = LevelEstimator(self.design.oracles, self.frequencies)
         return estimator.answer([self._weighted(query) for query in queries])
+
+    def answer_rows(self, rows: Sequence[Sequence[DetailQuery]]) -> list[Estimates]:
+        """One joint answer per row."""
+        return rows_of(self.answer, rows)
 
     def _weighted(self, query: DetailQuery) -> CellQuery:
         """The query as weights on the nodes of every group."""

@@ -36,6 +36,18 @@ def probability_below(outcome: int, bound: int) -> Fraction:
     return Fraction(last - first, SPACE)
 
 
+def extremes_below(bound: int, outcomes: int) -> tuple[Fraction, Fraction]:
+    """Least and largest exact probability of the first `outcomes` outcomes of `below`.
+
+    Each has floor or ceil of 2^64 / bound preimages, and the first o of them have
+    ceil(o * 2^64 / bound) together.
+    """
+    least, rest = divmod(SPACE, bound)
+    larger = -(-outcomes * rest // bound)
+    low, high = least + (larger == outcomes), least + (larger > 0)
+    return Fraction(low, SPACE), Fraction(high, SPACE)
+
+
 def least_preimages(bound: int) -> int:
     """Number of words that give the least likely outcome of `below`."""
     return SPACE // bound

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Outcome
-from ldpsql.mechanisms.draws import SPACE, below, keep_threshold, probability_below
+from ldpsql.mechanisms.draws import (
+    SPACE,
+    below,
+    extremes_below,
+    keep_threshold,
+    probability_below,
+)
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
@@ -66,6 +72,10 @@ class Grr:
         for answer, chance in law(self.thresholds[slot], self.sizes[slot], node):
             yield (answer,), chance
 
+    def odds(self, slot: int) -> Fraction | None:
+        """Those of randomized response over all nodes."""
+        return odds(self.thresholds[slot], self.sizes[slot], self.sizes[slot])
+
     def supporters(self, slot: int, rows: Rows, nodes: Codes, folds: Sequence[Array]) -> Array:
         """How often each node was named."""
         named = rows.columns[-1]
@@ -104,3 +114,17 @@ def law(threshold: int, size: int, answer: int) -> Iterator[tuple[int, Fraction]
         else:
             drawn = other - (other > answer)
             yield other, (1 - truth) * probability_below(drawn, size - 1)
+
+
+def odds(threshold: int, size: int, held: int) -> Fraction | None:
+    """Exact worst odds of `perturb` where the true answers are the first `held` of `size`.
+
+    An answer y has the probability t under itself, and that of drawing y or y - 1 of size - 1
+    under the others. None if some answer tells two true ones apart for certain.
+    """
+    if held == 1:
+        return Fraction(1)
+    truth = Fraction(threshold, SPACE)
+    least, most = ((1 - truth) * chance for chance in extremes_below(size - 1, held - 1))
+    low, high = min(truth, least), max(truth, most)
+    return high / low if low > 0 else None

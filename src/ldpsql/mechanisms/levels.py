@@ -109,6 +109,18 @@ class LevelDesign:
             tuple(tuple(law.get(row, nothing) for row in rows) for law in channel),
         )
 
+    def selector_odds(self) -> Fraction | None:
+        """The worst group's odds: every node of a group is some record's, and groups are drawn
+        without looking at the record. See `StatesOdds`."""
+        worst = Fraction(1)
+        by_size = dict(zip(self.table.sizes, range(len(self.table.sizes)), strict=True))
+        for group in by_size.values():
+            odds = self.oracles.odds(group)
+            if odds is None:
+                return None
+            worst = max(worst, odds)
+        return worst
+
     def _records(self) -> Iterator[Outcome]:
         sizes = (*self.domain.sizes, *(2 for _ in self.domain.bounds))
         return product(*(range(size) for size in sizes))

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from ldpsql.boxes import Weight
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
 from ldpsql.mechanisms.oracle import First, Weights
@@ -194,6 +194,10 @@ class LevelEstimator:
             values[asked] += estimates.values
             covariance[np.ix_(asked, asked)] += estimates.covariance
         return Estimates(values, covariance)
+
+    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
+        """One joint answer per row."""
+        return rows_of(self.answer, rows)
 
     def _shares(self, alternatives: Sequence[Alternative]) -> list[float] | None:
         """Weights of independent answers by inverse variance, summing to 1; None if none is

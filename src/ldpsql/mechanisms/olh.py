@@ -29,6 +29,7 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Outcome
 from ldpsql.mechanisms.draws import SPACE, below, keep_threshold, probability_below
 from ldpsql.mechanisms.grr import law as grr_law
+from ldpsql.mechanisms.grr import odds as grr_odds
 from ldpsql.mechanisms.grr import perturb
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.privacy import Epsilon
@@ -130,13 +131,23 @@ class Olh:
         """Exact probability of each (a - 1, c, y)."""
         prime = self.primes[slot]
         label = int(_inverse(np.array([node], dtype=np.int64), prime)[0])
-        answers = [dict(grr_law(self.threshold, self.values, h)) for h in range(self.values)]
+        held = range(min(prime, self.values))
+        answers = [dict(grr_law(self.threshold, self.values, h)) for h in held]
         for a in range(prime - 1):
             for c in range(prime):
                 drawn = probability_below(a, prime - 1) * probability_below(c, prime)
                 hashed = ((a + 1) * label + c) % prime % self.values
                 for y in range(self.values):
                     yield (a, c, y), drawn * answers[hashed][y]
+
+    def odds(self, slot: int) -> Fraction | None:
+        """Those of randomized response over the hash values that the slot's nodes can have.
+
+        Two nodes are two residues, and run through all pairs of different ones: some function
+        gives them any two of the values that are residues at all.
+        """
+        held = 1 if self.sizes[slot] == 1 else min(self.primes[slot], self.values)
+        return grr_odds(self.threshold, self.values, held)
 
     def supporters(self, slot: int, rows: Rows, nodes: Codes, folds: Sequence[Array]) -> Array:
         """Sums of each fold over the reports (a, c, y) with h_ac(node) = y."""

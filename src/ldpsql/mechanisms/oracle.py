@@ -120,6 +120,10 @@ class Oracle(Protocol):
         """Every report a person at the node can send, with its exact probability."""
         ...
 
+    def odds(self, slot: int) -> Fraction | None:
+        """Exact worst odds of a report under two nodes of the slot; None if unbounded."""
+        ...
+
     def supporters(self, slot: int, rows: Rows, nodes: Codes, folds: Sequence[Array]) -> Array:
         """Sums of each fold over the reports that support each node, shape (folds, nodes)."""
         ...

@@ -112,6 +112,10 @@ class OracleTable:
         for outcome, chance in self._of(group).law(self._slot(group), node):
             yield self._widen(outcome, 0), chance
 
+    def odds(self, group: int) -> Fraction | None:
+        """Exact worst odds of a group's reports; None if unbounded."""
+        return self._of(group).odds(self._slot(group))
+
     @cached_property
     def _supports(self) -> dict[int, Support]:
         return {}

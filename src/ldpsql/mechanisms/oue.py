@@ -99,6 +99,15 @@ class Oue:
                 chance *= one if is_set else 1 - one
             yield words, chance
 
+    def odds(self, slot: int) -> Fraction | None:
+        """Two nodes differ in two bits: one set and the other not, against the reverse."""
+        if self.sizes[slot] == 1:
+            return Fraction(1)
+        own, other = Fraction(_HALF, SPACE), Fraction(self.threshold, SPACE)
+        here, there = own * (1 - other), other * (1 - own)
+        low, high = min(here, there), max(here, there)
+        return high / low if low > 0 else None
+
     def supporters(self, slot: int, rows: Rows, nodes: Codes, folds: Sequence[Array]) -> Array:
         """Sums over the reports whose bit is set: the unary histogram holds them per bit."""
         bit = rows.columns[0]

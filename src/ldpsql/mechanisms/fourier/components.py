@@ -36,8 +36,13 @@ class Component(Protocol):
         ...
 
     @property
-    def cells(self) -> Integers:
-        """Reports that a candidate's families have together; broadcasts to `shape`."""
+    def copies(self) -> Integers:
+        """Families of a candidate: its reflections; broadcasts to `shape`."""
+        ...
+
+    @property
+    def phases(self) -> Integers:
+        """Phases of each family of a candidate; broadcasts to `shape`."""
         ...
 
     def start(self, demand: Reals) -> Reals:
@@ -80,12 +85,17 @@ class ArcBundle:
         return (len(self.characters), len(self.lengths))
 
     @property
-    def cells(self) -> Integers:
-        """Order x reflections."""
+    def copies(self) -> Integers:
+        """Reflections of the character."""
         copies = np.zeros(len(self.characters), dtype=np.int64)
         for rows, _ in reflections(self.characters, self.axes, self.folding):
             copies[rows] += 1
-        return self.order * copies[:, None]
+        return copies[:, None]
+
+    @property
+    def phases(self) -> Integers:
+        """The order."""
+        return np.array(self.order)
 
     def start(self, demand: Reals) -> Reals:
         """Proportional to sqrt(gamma) of the character."""
@@ -167,13 +177,17 @@ class Products:
         return back.reshape([factor.powers.shape[1] for factor in self.factors])
 
     @property
-    def cells(self) -> Integers:
-        """Product of the orders, times the reflections of a factor of two axes."""
-        cells = np.ones((), dtype=np.int64)
+    def copies(self) -> Integers:
+        """Two at most for every factor of two axes."""
+        return np.array(2 ** sum(len(factor.axes) - 1 for factor in self.factors))
+
+    @property
+    def phases(self) -> Integers:
+        """Product of the orders."""
+        phases = np.ones((), dtype=np.int64)
         for factor in self.factors:
-            copies = 1 if len(factor.axes) == 1 else 2
-            cells = np.multiply.outer(cells, factor.orders * copies)
-        return cells
+            phases = np.multiply.outer(phases, factor.orders)
+        return phases
 
     def start(self, demand: Reals) -> Reals:
         """Alike."""
@@ -251,10 +265,14 @@ class Listed:
         return (len(self.powers),)
 
     @property
-    def cells(self) -> Integers:
-        """Phases of all families of a candidate."""
-        phases = np.repeat([c.phases for c in self.clusters], [len(c) for c in self.clusters])
-        return np.bincount(self.candidate, phases, len(self.powers)).astype(np.int64)
+    def copies(self) -> Integers:
+        """Families per candidate."""
+        return np.bincount(self.candidate, minlength=len(self.powers))
+
+    @property
+    def phases(self) -> Integers:
+        """Of the largest cluster."""
+        return np.array(max(cluster.phases for cluster in self.clusters))
 
     def start(self, demand: Reals) -> Reals:
         """Alike."""

@@ -11,7 +11,8 @@ what costs. Specification: fourier, sections 1.2.4, 1.2.5 and 5.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,12 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.fourier.group import Axes, Integers, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery
-from ldpsql.mechanisms.fourier.reported import Reported
+from ldpsql.mechanisms.fourier.reported import Pair, Reported
 from ldpsql.mechanisms.fourier.transforms import Batch, Complexes, Reals, batches
 
 ENOUGH_FAMILIES = 64
 ENOUGH_REPORTS = 6000
-_ENTRIES = 1 << 18
+_ENTRIES = 1 << 15
 
 Singles = NDArray[np.float32]
 
@@ -53,29 +54,53 @@ class Sample:
         return cls(present, sizes[present].astype(np.float64))
 
 
+@dataclass(eq=False)
+class Sampled:
+    """The families of a sample with their reports, kept for all queries of one histogram."""
+
+    collected: Collected
+    reported: Reported
+    _excess: dict[tuple[int, Pair], Singles] = field(default_factory=dict)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """Which families."""
+        return Sample.of(self.reported.sizes)
+
+    @cached_property
+    def batches(self) -> list[tuple[int, Batch]]:
+        """Their families, in batches of one cluster."""
+        table, odds = self.collected.table, self.collected.odds
+        return list(batches(table, odds, self.sample.families, _ENTRIES))
+
+    def excess(self, number: int, pair: Pair) -> Singles:
+        """Of one batch: sums of products of weights per phase, less their mean over the family's
+        phases, times how many reports each stands for; shape (f, |H|)."""
+        if (number, pair) not in self._excess:
+            start, batch = self.batches[number]
+            counts = self.reported.counts(start, batch, pair)
+            place = np.searchsorted(self.sample.families, start + batch.numbers)
+            scale = self.sample.stands_for[place] / self.reported.sizes[start + batch.numbers]
+            found = (counts - counts.mean(axis=1, keepdims=True)) * scale[:, None]
+            self._excess[number, pair] = found.astype(np.float32)
+        return self._excess[number, pair]
+
+
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """Of some queries, over the families of a sample."""
 
-    collected: Collected
-    reported: Reported
-    sample: Sample
+    sampled: Sampled
     queries: Sequence[BoxQuery]
 
     def moments(self, groups: Sequence[Sequence[int]]) -> list[Array]:
         """Sum over all reports of c_a c_b, within each group of query numbers."""
         found = [self._evenly(group) for group in groups]
-        for start, batch in self._batches():
-            cells = self._cells(batch)
-            for number, group in enumerate(groups):
-                found[number] += self._excess(start, batch, cells[list(group)], group)
+        for number, (_, batch) in enumerate(self.sampled.batches):
+            cells = self.cells(batch)
+            for place, group in enumerate(groups):
+                found[place] += self._excess(number, cells[list(group)], group)
         return found
-
-    def _batches(self) -> list[tuple[int, Batch]]:
-        """Small enough for all queries at once."""
-        most = max(1, _ENTRIES // max(len(self.queries), 1))
-        table, odds = self.collected.table, self.collected.odds
-        return list(batches(table, odds, self.sample.families, most))
 
     def _evenly(self, group: Sequence[int]) -> Array:
         """The moments if records were spread evenly, by the weights of the pairs of queries."""
@@ -83,47 +108,45 @@ class Contributions:
         for i, a in enumerate(group):
             for j, b in enumerate(group[: i + 1]):
                 left, right = self.queries[a], self.queries[b]
-                total = self.reported.moment((left.weight, right.weight))
-                found[i, j] = found[j, i] = total * self.collected.moment(
-                    self._faces(a), self._faces(b), self._whole(a) * self._whole(b)
-                )
+                total = self.sampled.reported.moment((left.weight, right.weight))
+                whole = self._wholes[a] * self._wholes[b]
+                moment = self._collected.moment(self._faces[a], self._faces[b], whole)
+                found[i, j] = found[j, i] = total * moment
         return found
 
-    def _faces(self, number: int) -> dict[Axes, Complexes]:
-        return self.queries[number].faces(self.collected.group)
+    @property
+    def _collected(self) -> Collected:
+        return self.sampled.collected
 
-    def _whole(self, number: int) -> float:
-        return self.queries[number].whole(self.collected.group)
+    @cached_property
+    def _faces(self) -> list[dict[Axes, Complexes]]:
+        return [query.faces(self._collected.group) for query in self.queries]
 
-    def _excess(self, start: int, batch: Batch, cells: Singles, group: Sequence[int]) -> Array:
+    @cached_property
+    def _wholes(self) -> list[float]:
+        return [query.whole(self._collected.group) for query in self.queries]
+
+    @cached_property
+    def _divided(self) -> list[dict[Axes, Complexes]]:
+        return [self._collected.divided(faces) for faces in self._faces]
+
+    def _excess(self, number: int, cells: Singles, group: Sequence[int]) -> Array:
         """What the families of a batch, standing for others, add to the even moments."""
-        sizes = self.reported.sizes[start + batch.numbers]
-        place = np.searchsorted(self.sample.families, start + batch.numbers)
-        scale = (self.sample.stands_for[place] / sizes)[:, None].astype(np.float32)
         found = np.zeros((len(group), len(group)))
         weights = [self.queries[n].weight for n in group]
         for pair in {(a, b) for a in weights for b in weights}:
-            counts = self.reported.counts(start, batch, pair)
-            excess = (counts - counts.mean(axis=1, keepdims=True)).astype(np.float32) * scale
             rows = [i for i, weight in enumerate(weights) if weight == pair[0]]
             columns = [i for i, weight in enumerate(weights) if weight == pair[1]]
-            left = (cells[rows] * excess).reshape(len(rows), -1)
-            right = cells[columns].reshape(len(columns), -1)
-            found[np.ix_(rows, columns)] = left @ right.T
+            left = (cells[rows] * self.sampled.excess(number, pair)).reshape(len(rows), -1)
+            found[np.ix_(rows, columns)] = left @ cells[columns].reshape(len(columns), -1).T
         return found
 
-    def _cells(self, batch: Batch) -> Singles:
+    def cells(self, batch: Batch) -> Singles:
         """c of every query, shape (k, f, |H|)."""
-        cluster, group = batch.cluster, self.collected.group
-        conjugate = np.conj(batch.transform).astype(np.complex64)
+        cluster, group = batch.cluster, self._collected.group
         found = np.empty((len(self.queries), len(batch.numbers), cluster.phases), dtype=np.float32)
-        for number, query in enumerate(self.queries):
-            dense = spread(
-                self.collected.divided(self._faces(number)),
-                cluster.axes,
-                group.shape(cluster.axes),
-                query.whole(group),
-            )
-            spectrum = dense.astype(np.complex64).ravel()[batch.frequencies] * conjugate
+        for number, (faces, whole) in enumerate(zip(self._divided, self._wholes, strict=True)):
+            dense = spread(faces, cluster.axes, group.shape(cluster.axes), whole)
+            spectrum = dense.astype(np.complex64).ravel()[batch.frequencies] * batch.conjugate
             found[number] = batch.restored(spectrum).reshape(found.shape[1:]) * cluster.phases
         return found

@@ -25,7 +25,7 @@ from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import NO_ENERGY, BoxQuery, Term, unsupported
 from ldpsql.mechanisms.fourier.reported import Reported
-from ldpsql.mechanisms.fourier.sampling import Sampler, offset_law, offsets
+from ldpsql.mechanisms.fourier.sampling import Sampler, offset_law, offset_odds, offsets
 from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
@@ -123,6 +123,16 @@ class FourierDesign:
                     row += [chance * share for share in own]
                 number += 1
         return Law(tuple(inputs), tuple(outputs), tuple(map(tuple, rows)))
+
+    def selector_odds(self) -> Fraction:
+        """Largest odds of a report within one family, over all families."""
+        if all(size == 1 for size in self.domain.sizes) and not self.domain.bounds:
+            return Fraction(1)
+        kinds = {
+            (int(size), int(phases))
+            for size, phases in zip(self.table.sizes, self.table.phases, strict=True)
+        }
+        return max(offset_odds(*kind, self.epsilon.odds) for kind in kinds)
 
     def _family_law(self, cluster: Cluster, place: int, elements: Codes) -> list[list[Fraction]]:
         """Pr[phase | element, family] of every element."""

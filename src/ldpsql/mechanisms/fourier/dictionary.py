@@ -30,7 +30,7 @@ from ldpsql.mechanisms.fourier.transforms import Batch, Reals, arc_transform
 LARGEST_ACTIVE = 3
 COMB_EPSILON, PAIR_EPSILON = 1.0, 0.75
 _ARC_ENTRIES = 1 << 23
-_ROWS = {2: 400, 3: 200}
+_ROWS = {2: 400, 3: 96}
 _PAIR_ROWS = 384
 _COMBS = 6144
 _SCRAMBLED_CHARACTERS, _SCRAMBLED_SEEDS, _SUBSET_SEEDS = 64, 4, 96

@@ -18,7 +18,7 @@ import numpy as np
 
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates
-from ldpsql.mechanisms.fourier.contributions import Contributions, Sample
+from ldpsql.mechanisms.fourier.contributions import Contributions, Sampled
 from ldpsql.mechanisms.fourier.group import Axes, gathered, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery, Term
@@ -26,6 +26,8 @@ from ldpsql.mechanisms.fourier.reported import Reported
 from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, add, batches
 
 Key = tuple[Axes, int | None, Weight | None]
+
+_AT_ONCE = 64
 
 
 @dataclass(eq=False)
@@ -43,19 +45,23 @@ class FourierEstimator:
 
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """One joint answer per row of queries, with no covariance between rows."""
-        flat = [query for row in rows for query in row]
-        bounds = [0, *accumulate(map(len, rows))]
-        groups = [range(first, end) for first, end in pairwise(bounds)]
-        if self.reported.people:
-            source = Contributions(self.collected, self.reported, self._sample, flat)
-            moments = source.moments(groups)
-        else:
-            moments = [np.diag(np.full(len(row), np.inf)) for row in rows]
-        return [self._centred(row, moment) for row, moment in zip(rows, moments, strict=True)]
+        if not self.reported.people:
+            nothing = [np.diag(np.full(len(row), np.inf)) for row in rows]
+            return [self._centred(row, moment) for row, moment in zip(rows, nothing, strict=True)]
+        found: list[Estimates] = []
+        step = max(1, _AT_ONCE // max(1, *map(len, rows), 1))
+        for first in range(0, len(rows), step):
+            chunk = rows[first : first + step]
+            bounds = pairwise(accumulate(map(len, chunk), initial=0))
+            groups = [range(start, end) for start, end in bounds]
+            flat = [query for row in chunk for query in row]
+            moments = Contributions(self._sampled, flat).moments(groups)
+            found += map(self._centred, chunk, moments)
+        return found
 
     @cached_property
-    def _sample(self) -> Sample:
-        return Sample.of(self.reported.sizes)
+    def _sampled(self) -> Sampled:
+        return Sampled(self.collected, self.reported)
 
     def _centred(self, row: Sequence[BoxQuery], moments: Array) -> Estimates:
         """Moments about the mean, people being a sample; what is known has none."""

@@ -20,11 +20,12 @@ from ldpsql.mechanisms.fourier.transforms import Reals
 from ldpsql.workload import Workload
 
 MOST_CELLS = 1 << 25
+MOST_FAMILIES = 40_000
 _COVERED = 0.3
-_POLISH = 200
+_LARGE, _STEPS, _POLISH = 8000, (600, 200), (200, 60)
 _ROUNDS = 4
 _FAINT = 1e-9
-SPACE = 1 << 64
+SPACE, UNIT = 1 << 64, 1 << 32
 
 
 def designed(group: Group, workload: Workload, odds: float) -> FamilyTable:
@@ -35,7 +36,7 @@ def designed(group: Group, workload: Workload, odds: float) -> FamilyTable:
         needed[:-1] = 1.0
     dictionary = Dictionary(folding, needed, odds, listed_axes(workload, group))
     problem = Problem(folding, needed, floor(workload, group), dictionary.components())
-    weights = problem.solve(problem.start())
+    weights = problem.solve(problem.start(), _STEPS[folding.classes > _LARGE])
     return table_of(_pruned(problem, weights), problem.components)
 
 
@@ -54,6 +55,7 @@ def listed_axes(workload: Workload, group: Group) -> frozenset[int]:
 def _pruned(problem: Problem, weights: list[Reals]) -> list[Reals]:
     """The heaviest candidates within the budgets, re-optimised; nothing needed is lost."""
     before = problem.information(weights)
+    polish = _POLISH[problem.folding.classes > _LARGE]
     kept = [np.where(own > _FAINT * own.max(initial=0.0), own, 0.0) for own in weights]
     kept = _heaviest(problem, kept)
     for _ in range(_ROUNDS):
@@ -62,21 +64,21 @@ def _pruned(problem: Problem, weights: list[Reals]) -> list[Reals]:
         )
         if not lost.size:
             break
-        kept = problem.solve(_restored(problem.components, weights, kept, lost), _POLISH)
-    return problem.solve(kept, _POLISH)
+        kept = problem.solve(_restored(problem.components, weights, kept, lost), polish)
+    return problem.solve(kept, polish)
 
 
 def _heaviest(problem: Problem, weights: list[Reals]) -> list[Reals]:
     """Weights with all but the heaviest candidates set to 0; again with sum 1."""
     flat = np.concatenate([own.ravel() for own in weights])
-    cells = np.concatenate(
-        [_cells(c, own) for c, own in zip(problem.components, weights, strict=True)]
-    )
+    pairs = list(zip(problem.components, weights, strict=True))
+    copies = np.concatenate([_flat(component.copies, own) for component, own in pairs])
+    phases = np.concatenate([_flat(component.phases, own) for component, own in pairs])
     ranked = np.argsort(-flat, kind="stable")
     ranked = ranked[flat[ranked] > 0.0]
-    budget = 1500 + problem.folding.classes
-    fits = np.cumsum(cells[ranked]) <= MOST_CELLS
-    chosen = ranked[fits][:budget]
+    fits = np.cumsum((copies * phases)[ranked]) <= MOST_CELLS
+    fits &= np.cumsum(copies[ranked]) <= MOST_FAMILIES
+    chosen = ranked[fits][: 1500 + problem.folding.classes]
     pruned = np.zeros_like(flat)
     pruned[chosen] = flat[chosen]
     pruned /= pruned.sum()
@@ -86,23 +88,25 @@ def _heaviest(problem: Problem, weights: list[Reals]) -> list[Reals]:
     ]
 
 
-def _cells(component: Component, weights: Reals) -> Integers:
-    """Report cells behind every candidate, reflections counted, flat."""
-    return np.broadcast_to(component.cells, weights.shape).ravel()
+def _flat(values: Integers, weights: Reals) -> Integers:
+    """One value per candidate, flat."""
+    return np.broadcast_to(values, weights.shape).ravel()
 
 
 def _restored(
     components: Sequence[Component], full: list[Reals], kept: list[Reals], lost: Integers
 ) -> list[Reals]:
-    """Weights with the arcs of lost characters back, as they were or at a tenth of a mean one."""
+    """Weights with one arc for every lost character, its heaviest, with the weight of them all, or
+    a tenth of a mean one."""
     positive = sum(int((own > 0.0).sum()) for own in kept)
     least = 0.1 / max(positive, 1)
     changed = []
     for component, whole, own in zip(components, full, kept, strict=True):
         if isinstance(component, ArcBundle):
-            rows = np.isin(component.harmonics[:, 0], lost)
-            again = np.maximum(np.maximum(own, whole), least)
-            changed.append(np.where(rows[:, None], again, own))
+            rows = np.isin(component.harmonics[:, 0], lost) & ~own.any(axis=1)
+            again = np.zeros_like(own)
+            again[rows, whole[rows].argmax(axis=1)] = np.maximum(whole[rows].sum(axis=1), least)
+            changed.append(own + again)
         else:
             changed.append(own)
     total = sum(float(own.sum()) for own in changed)
@@ -110,12 +114,13 @@ def _restored(
 
 
 def table_of(weights: Sequence[Reals], components: Sequence[Component]) -> FamilyTable:
-    """Families with integer probabilities: rounded, at least 1, the heaviest takes the rest."""
+    """Families with integer probabilities, multiples of 2^32: the heaviest takes what rounding
+    leaves."""
     emitted = list(_emitted(weights, components))
     shares = np.concatenate([part.weights for part in emitted])
-    integers = [max(1, int(share * SPACE)) for share in (shares / shares.sum())]
-    heaviest = int(np.argmax(shares))
-    integers[heaviest] += SPACE - sum(integers)
+    units = np.maximum((shares / shares.sum() * SPACE / UNIT).astype(np.int64), 1)
+    units[np.argmax(shares)] += SPACE // UNIT - units.sum()
+    integers = [int(unit) * UNIT for unit in units]
     return FamilyTable(tuple(part.cluster for part in emitted), tuple(integers))
 
 

@@ -17,7 +17,6 @@ from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.transforms import Reals
 
 GAP = 1e-3
-STEPS = 600
 _CAREFUL = 20
 
 
@@ -51,7 +50,7 @@ class Problem:
         """Weights that sum to 1."""
         return _normal([component.start(self.demand) for component in self.components])
 
-    def solve(self, weights: list[Reals], steps: int = STEPS) -> list[Reals]:
+    def solve(self, weights: list[Reals], steps: int) -> list[Reals]:
         """Updated weights, once no candidate's gain exceeds F by more than GAP of the error."""
         for step in range(steps):
             information = self.information(weights)

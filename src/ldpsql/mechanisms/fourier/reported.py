@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ class Reported:
     """The rows of a histogram, sorted by family."""
 
     histogram: Histogram
+    _moments: dict[Pair, float] = field(default_factory=dict)
 
     @property
     def people(self) -> int:
@@ -32,7 +33,9 @@ class Reported:
 
     def moment(self, pair: Pair) -> float:
         """Sum over all people of a product of weights."""
-        return float(self._moment(pair).sum())
+        if pair not in self._moments:
+            self._moments[pair] = float(self._moment(pair).sum())
+        return self._moments[pair]
 
     @cached_property
     def sizes(self) -> Integers:

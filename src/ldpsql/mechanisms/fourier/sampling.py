@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes, Words
-from ldpsql.mechanisms.draws import SPACE, below, probability_below
+from ldpsql.mechanisms.draws import SPACE, below, extremes_below, probability_below
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Integers
 
@@ -45,6 +45,15 @@ def offset_law(size: int, phases: int, odds: Fraction) -> tuple[list[Fraction], 
         [inside * probability_below(i, size) for i in range(size)],
         [(1 - inside) * probability_below(i, rest) for i in range(rest)],
     )
+
+
+def offset_odds(size: int, phases: int, odds: Fraction) -> Fraction:
+    """Largest ratio of two points' exact probabilities."""
+    inside = Fraction(threshold(size, phases, odds), SPACE)
+    rest = phases - size
+    within = [inside * chance for chance in extremes_below(size, size)]
+    beyond = [(1 - inside) * chance for chance in extremes_below(rest, rest)]
+    return max(*within, *beyond) / min(*within, *beyond)
 
 
 def offsets(cluster: Cluster, number: int) -> Integers:

@@ -60,6 +60,11 @@ class Batch:
         inside /= self.sums
         return inside
 
+    @cached_property
+    def conjugate(self) -> NDArray[np.complex64]:
+        """conj(X(h)) / s in single precision: enough for a variance."""
+        return np.conj(self.transform).astype(np.complex64)
+
     def _arcs(self) -> Complexes:
         """Transform of the base sets: a product of geometric sums."""
         inside = np.ones((len(self.numbers),), dtype=np.complex128)

@@ -1,0 +1,97 @@
+"""Public. Sees parameters. Whether a design keeps what its guarantee promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ldpsql.audit.channel import Channel, enumerate_channel
+from ldpsql.audit.result import Audit, Empirical, Enumerated, Method
+from ldpsql.audit.sampling import sample
+from ldpsql.client.entropy import OsEntropy
+from ldpsql.mechanisms.base import Design, Entropy, StatesOdds
+
+
+def audit_design(
+    design: Design,
+    options: Mapping[str, Any] | None = None,
+    *,
+    reports: int = 0,
+    entropy: Entropy | None = None,
+) -> Audit:
+    """Audit any design through its contract alone.
+
+    options: the mechanism's, for a smaller design of its kind where the domain is too large to
+    enumerate.  reports: how many to draw per made-up record from the real device code, 0 for
+    none.  entropy: what to draw them from; the operating system's unless a test says otherwise.
+    """
+    channel = enumerate_channel(design, options or {})
+    stated = design.selector_odds() if isinstance(design, StatesOdds) else None
+    method = _method(design, channel)
+    empirical = sample(design, channel, reports, entropy or OsEntropy()) if reports else None
+    found = channel.found if channel else None
+    odds = stated if method == "selectors" else found.worst.odds if found else None
+    problems = [
+        *_promise_problems(design, method, odds),
+        *_channel_problems(design, method, channel),
+        *(_empirical_problems(design, empirical) if empirical else ()),
+    ]
+    return Audit(
+        design.name,
+        design.domain,
+        design.epsilon,
+        design.guarantee,
+        design.report_format.bits_per_report,
+        method,
+        odds,
+        found,
+        empirical,
+        tuple(problems),
+    )
+
+
+def _method(design: Design, channel: Channel | None) -> Method:
+    if channel is not None and channel.design is design:
+        return "enumeration"
+    if isinstance(design, StatesOdds):
+        return "selectors"
+    return "reduced" if channel else "none"
+
+
+def _promise_problems(design: Design, method: Method, odds: Fraction | None) -> Iterator[str]:
+    if design.guarantee.kind == "none":
+        yield "the mechanism promises nothing"
+    if method == "none":
+        yield "the odds of its reports could not be established"
+    elif odds is None:
+        yield "the odds of some report are unbounded"
+    elif odds > design.epsilon.odds:
+        yield f"the odds of some report are above e^{design.epsilon}"
+
+
+def _channel_problems(design: Design, method: Method, channel: Channel | None) -> Iterator[str]:
+    """What the enumerated channel says against the design, or against its reduction."""
+    if channel is None:
+        return
+    found: Enumerated = channel.found
+    if method == "selectors" and (
+        found.worst.odds is None or found.worst.odds > design.epsilon.odds
+    ):
+        yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
+    if method != "enumeration" and not found.independent:
+        yield "the selector of a report depends on the record"
+    if isinstance(channel.design, StatesOdds):
+        stated = channel.design.selector_odds()
+        if stated != found.worst.odds:
+            yield "the odds that the design states are not those of its enumerated channel"
+
+
+def _empirical_problems(design: Design, empirical: Empirical) -> Iterator[str]:
+    if empirical.epsilon > float(design.epsilon):
+        yield (
+            f"the device code does not keep epsilon {design.epsilon}: its reports show "
+            f"at least {empirical.epsilon:.4f}"
+        )
+    if empirical.dependent:
+        yield "reports that should be independent of each other are not: entropy is used again"

@@ -1,0 +1,63 @@
+"""Public. Sees parameters. Record domains to audit on: made up, and made smaller."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ldpsql.errors import SurveyError
+from ldpsql.schema import RecordDomain
+
+_CAPS = (8, 6, 5, 4, 3, 2)
+LARGEST_RECORDS = 4096
+
+
+def made_up(text: str, measures: int) -> RecordDomain:
+    """A domain from its sizes, "4x4", with measures between 0 and 1.
+
+    SurveyError if the text is no product of whole numbers from 1.
+    """
+    parts = text.lower().split("x")
+    if not all(part.isascii() and part.isdigit() and int(part) >= 1 for part in parts):
+        raise SurveyError(f"a domain is codes per dimension, like 4x4, not {text!r}")
+    return RecordDomain(
+        tuple(f"x{number}" for number in range(len(parts))),
+        tuple(map(int, parts)),
+        tuple(f"m{number}" for number in range(measures)),
+        ((0.0, 1.0),) * measures,
+        (None,) * measures,
+    )
+
+
+def records(domain: RecordDomain) -> int:
+    """Number of different private records, signs of the measures included."""
+    return math.prod((*domain.sizes, *(2 for _ in domain.bounds)))
+
+
+def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
+    """Smaller domains, those that keep all dimensions and measures first.
+
+    Each size is cut to a common cap; then dimensions, and then measures, are left out from the
+    last on.
+    """
+    seen = {domain}
+    for measures in range(len(domain.bounds), -1, -1):
+        for dimensions in range(len(domain.sizes), -1, -1):
+            for cap in _CAPS:
+                cut = _cut(domain, dimensions, measures, cap)
+                if (dimensions or measures) and records(cut) <= LARGEST_RECORDS and cut not in seen:
+                    seen.add(cut)
+                    yield cut
+
+
+def _cut(domain: RecordDomain, dimensions: int, measures: int, cap: int) -> RecordDomain:
+    return RecordDomain(
+        domain.names[:dimensions],
+        tuple(min(size, cap) for size in domain.sizes[:dimensions]),
+        domain.measure_names[:measures],
+        domain.bounds[:measures],
+        tuple(
+            index if index is not None and index < dimensions else None
+            for index in domain.measured[:measures]
+        ),
+    )

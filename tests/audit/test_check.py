@@ -1,0 +1,206 @@
+"""The audit of the exact channel: what it says of sound designs, and which broken ones it sees."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from leaky import LINE, Bare, TrueAncestor
+
+from ldpsql.audit import audit_design
+from ldpsql.audit.channel import enumerate_channel
+from ldpsql.audit.domains import made_up
+from ldpsql.mechanisms import oue
+from ldpsql.mechanisms.base import StatesOdds
+from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.olh import Olh
+from ldpsql.mechanisms.oue import Oue
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.privacy import Epsilon
+
+ONE = Epsilon.parse("1")
+PRIVATE = ["hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue"]
+ABOVE = "the odds of some report are above e^1"
+
+
+def made(name, domain="4", measures=0, epsilon=ONE, **options):
+    return mechanism(name).design(made_up(domain, measures), epsilon, options)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "1.23456789012345"])
+def test_a_small_design_is_enumerated_and_spends_exactly_its_epsilon(name, epsilon):
+    nominal = Epsilon.parse(epsilon)
+    found = audit_design(made(name, epsilon=nominal))
+    assert (found.method, found.holds, found.problems) == ("enumeration", True, ())
+    assert nominal.value - Decimal("1e-9") < found.epsilon <= nominal.value
+    assert found.enumerated.independent
+    assert found.witness is None
+    assert found.guarantee.delta == 0
+
+
+def test_every_registered_mechanism_is_audited_through_the_contract_alone():
+    for name in MECHANISMS:
+        found = audit_design(made(name, "30"))
+        assert found.holds == (found.guarantee.kind != "none"), (name, found.problems)
+        assert found.holds != (found.witness is not None), name
+
+
+@pytest.mark.parametrize(
+    ("name", "domain", "measures", "options"),
+    [
+        ("hgrr", "300x40", 1, {}),
+        ("hio", "1000", 0, {"oracle": "auto"}),
+        ("ehio", "125x125", 2, {"oracle": "olh"}),
+        ("oue", "30x30", 0, {}),
+        ("ahio", "50x50x50", 1, {"root": True}),
+    ],
+)
+def test_a_large_design_states_its_odds_and_is_checked_on_a_smaller_one(
+    name, domain, measures, options
+):
+    design = made(name, domain, measures, **options)
+    found = audit_design(design, options)
+    assert (found.method, found.holds) == ("selectors", True)
+    assert found.odds == design.selector_odds() > ONE.odds * (1 - Fraction(1, 10**9))
+    small = found.enumerated.domain
+    assert len(small.sizes) == len(design.domain.sizes) or name == "ahio"
+    assert all(a <= b for a, b in zip(small.sizes, design.domain.sizes, strict=False))
+
+
+def test_a_design_that_states_no_odds_is_audited_on_a_smaller_domain():
+    design = Bare(made("hgrr", "300x40"))
+    assert not isinstance(design, StatesOdds)
+    found = audit_design(design, {})
+    assert (found.method, found.holds) == ("reduced", True)
+    assert found.enumerated.domain.sizes == (8, 8)
+    assert found.epsilon == 1
+
+
+def test_where_nothing_can_be_enumerated_the_promise_is_not_established():
+    bare = Bare(made("hgrr", "300x40"))
+    found = audit_design(bare, {"no such option": 1})
+    assert (found.method, found.odds, found.enumerated) == ("none", None, None)
+    assert found.problems == ("the odds of its reports could not be established",)
+    stated = audit_design(made("hgrr", "300x40"), {"no such option": 1})
+    assert (stated.method, stated.holds) == ("selectors", True)
+
+
+def test_too_many_reports_leave_the_stated_odds():
+    """OLH at epsilon 20 has half a billion hash values."""
+    found = audit_design(made("hio", "16", epsilon=Epsilon.parse("20")), reports=2000)
+    assert (found.method, found.holds, found.enumerated) == ("selectors", True, None)
+    assert Decimal("19.999999") < found.epsilon <= 20
+    assert found.empirical.pairs == 0
+
+
+def test_one_code_tells_nothing():
+    found = audit_design(made("hgrr", "1"), reports=2000)
+    assert (found.holds, found.epsilon, found.empirical.epsilon) == (True, 0, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["none", "local"])
+def test_unbounded_odds_come_with_a_witness(kind):
+    """Whatever the design says of itself."""
+    design = TrueAncestor(kind)
+    found = audit_design(design)
+    assert (found.holds, found.odds, found.epsilon) == (False, None, None)
+    assert "the odds of some report are unbounded" in found.problems
+    assert ("the mechanism promises nothing" in found.problems) == (kind == "none")
+    witness, law = found.witness, design.law()
+    column = law.outputs.index(witness.report)
+    chance = {
+        record: row[column] for record, row in zip(law.inputs, law.probabilities, strict=True)
+    }
+    assert chance[witness.record] == witness.likely == Fraction(1, 2)
+    assert chance[witness.other] == witness.unlikely == 0
+
+
+def test_the_result_is_plain_data():
+    for design in (made("hgrr"), TrueAncestor()):
+        data = json.loads(json.dumps(audit_design(design, reports=2000).to_json()))
+        assert data["holds"] == (data["witness"] is None) == (data["guarantee"] == "local")
+    sound = audit_design(made("hgrr")).to_json()
+    assert Fraction(sound["odds"]) <= ONE.odds
+    assert sound["epsilon"] == "1.000000000000"
+
+
+def rounded_up(cls, attribute, by=1):
+    """A property one (or `by`) above what it was."""
+    right = cls.__dict__[attribute].func
+    if attribute == "thresholds":
+        return property(lambda self: tuple(t + by for t in right(self)))
+    return property(lambda self: right(self) + by)
+
+
+@pytest.mark.parametrize(
+    ("name", "cls", "attribute", "by"),
+    [("hgrr", Grr, "thresholds", 1), ("hio", Olh, "threshold", 1), ("oue", Oue, "threshold", -1)],
+)
+@pytest.mark.parametrize("domain", ["4", "30x30"])
+def test_a_threshold_rounded_the_wrong_way_is_caught(name, cls, attribute, by, domain, monkeypatch):
+    """By one part of 2^64."""
+    monkeypatch.setattr(cls, attribute, rounded_up(cls, attribute, by))
+    found = audit_design(made(name, domain))
+    assert ABOVE in found.problems
+    assert found.epsilon > 1
+
+
+@pytest.mark.parametrize("domain", ["4", "30x30"])
+def test_a_probability_five_percent_off_is_caught(domain, monkeypatch):
+    right = Grr.__dict__["thresholds"].func
+    monkeypatch.setattr(
+        Grr, "thresholds", property(lambda self: tuple(t * 21 // 20 for t in right(self)))
+    )
+    assert ABOVE in audit_design(made("hgrr", domain)).problems
+
+
+@pytest.mark.parametrize("domain", ["4", "30x30"])
+def test_a_kept_bit_that_is_never_cleared_is_caught(domain, monkeypatch):
+    monkeypatch.setattr(oue, "_HALF", SPACE - 1)
+    assert ABOVE in audit_design(made("oue", domain)).problems
+
+
+@pytest.mark.parametrize("domain", ["4", "30x30"])
+def test_a_coarsest_combination_that_is_counted_exactly_is_caught(domain, monkeypatch):
+    """The combination of roots, with the sign of a measure, must be randomized like any other."""
+    right = Grr.__dict__["thresholds"].func
+    monkeypatch.setattr(
+        Grr,
+        "thresholds",
+        property(
+            lambda self: tuple(
+                SPACE - 1 if size == min(self.sizes) else threshold
+                for size, threshold in zip(self.sizes, right(self), strict=True)
+            )
+        ),
+    )
+    assert ABOVE in audit_design(made("hgrr", domain, 1)).problems
+
+
+def test_a_combination_of_roots_without_a_sign_tells_nothing():
+    """Its one node is everybody's, so that its group costs reports and no privacy."""
+    found = audit_design(made("hio", root=True))
+    assert (found.holds, found.epsilon) == (True, 1)
+
+
+def test_a_design_that_understates_its_odds_is_caught(monkeypatch):
+    monkeypatch.setattr(Grr, "odds", lambda self, slot: ONE.odds / 2)
+    for domain in ("4", "30x30"):
+        assert "the odds that the design states are not those of its enumerated channel" in (
+            audit_design(made("hgrr", domain)).problems
+        )
+
+
+def test_a_selector_that_depends_on_the_record_is_seen():
+    """The half of the code is the selector here."""
+    channel = enumerate_channel(TrueAncestor(domain=LINE), {})
+    assert channel.found.independent
+    law = channel.law
+    turned = type(law)(
+        law.inputs, tuple((node, level) for level, node in law.outputs), law.probabilities
+    )
+    assert not type(channel)(channel.design, turned).found.independent

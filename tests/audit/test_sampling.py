@@ -1,0 +1,143 @@
+"""The audit of the device code: sound code passes, broken code whose law is right does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from leaky import SameWords, SeedReused, TrueAncestor
+
+from ldpsql.audit import audit_design
+from ldpsql.audit.domains import made_up
+from ldpsql.audit.sampling import ALPHA, corners
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.oue import Oue
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+
+ONE = Epsilon.parse("1")
+AGAIN = "reports that should be independent of each other are not: entropy is used again"
+
+
+def made(name, domain="4", measures=0, epsilon=ONE):
+    return mechanism(name).design(made_up(domain, measures), epsilon, {})
+
+
+def tried(design, reports=100_000, entropy=None):
+    return audit_design(design, {}, reports=reports, entropy=entropy or SeededEntropy(1))
+
+
+@pytest.mark.parametrize("name", ["hgrr", "hio", "ahio", "grr", "olh", "oue"])
+@pytest.mark.parametrize("epsilon", ["1", "2"])
+def test_the_bound_comes_close_to_epsilon_from_below(name, epsilon):
+    design = made(name, epsilon=Epsilon.parse(epsilon))
+    found = tried(design)
+    assert found.holds, found.problems
+    assert 0.8 * float(epsilon) < found.empirical.epsilon <= float(epsilon)
+    assert found.empirical.reports >= 100_000
+    assert found.empirical.alpha == ALPHA
+
+
+def test_more_reports_bring_it_closer():
+    bounds = [tried(made("grr"), reports).empirical.epsilon for reports in (2_000, 20_000, 200_000)]
+    assert bounds == sorted(bounds)
+    assert bounds[-1] > 0.93
+
+
+def test_a_large_design_is_run_beside_its_smaller_one():
+    found = tried(made("hgrr", "300x40", 1), 20_000)
+    assert found.holds
+    assert 0.5 < found.empirical.epsilon <= 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sound_design_is_not_accused(seed):
+    assert tried(made("hgrr", "3x2", 1), 4_000, SeededEntropy(seed)).holds
+
+
+def test_what_is_sampled_by_default_comes_from_the_operating_system():
+    one, other = (audit_design(made("grr"), reports=400_000).empirical for _ in range(2))
+    assert (one.equal, one.seen, one.seen_other) != (other.equal, other.seen, other.seen_other)
+
+
+def test_a_leak_shows_far_above_epsilon():
+    found = tried(TrueAncestor("local"), 16_000)
+    assert found.empirical.epsilon > 5
+    assert not found.empirical.dependent
+    assert any("device code does not keep epsilon" in problem for problem in found.problems)
+
+
+def caught(design, reports=200_000):
+    found = tried(design, reports)
+    assert found.epsilon == 1
+    return [problem for problem in found.problems if "does not keep epsilon" in problem]
+
+
+@pytest.mark.parametrize("domain", ["4", "9x9"])
+def test_a_device_that_lies_five_percent_too_little_is_caught(domain, monkeypatch):
+    """The law is right; only what the device compares with is not."""
+    assert not caught(made("grr", domain), 400_000)
+    monkeypatch.setattr(
+        Grr,
+        "_thresholds_array",
+        property(lambda self: np.array([t * 21 // 20 for t in self.thresholds], dtype=np.uint64)),
+    )
+    assert caught(made("grr", "4"), 400_000)
+
+
+def test_a_device_that_never_clears_the_kept_bit_is_caught(monkeypatch):
+    right = Oue.respond
+
+    def kept(self, slots, nodes, entropy):
+        words = right(self, slots, nodes, entropy)
+        return [
+            word | np.where(nodes // 32 == place, 1 << (nodes % 32), 0)
+            for place, word in enumerate(words)
+        ]
+
+    monkeypatch.setattr(Oue, "respond", kept)
+    assert caught(made("oue"), 20_000)
+
+
+def test_a_device_that_tells_the_coarsest_combination_as_it_is_is_caught(monkeypatch):
+    monkeypatch.setattr(
+        Grr,
+        "_thresholds_array",
+        property(
+            lambda self: np.array(
+                [
+                    2**64 - 1 if size == min(self.sizes) else threshold
+                    for size, threshold in zip(self.sizes, self.thresholds, strict=True)
+                ],
+                dtype=np.uint64,
+            )
+        ),
+    )
+    assert caught(made("hgrr", "4", 1), 20_000)
+
+
+@pytest.mark.parametrize("entropy", [SameWords(), SeedReused()], ids=["same", "restarted"])
+@pytest.mark.parametrize("name", ["hgrr", "hio", "oue"])
+def test_entropy_that_is_used_again_is_caught(name, entropy):
+    assert AGAIN in tried(made(name), 4_000, entropy).problems
+    assert AGAIN not in tried(made(name), 4_000).problems
+
+
+class OneWordForTwo:
+    """Every second half of the words is the first half again."""
+
+    def words(self, count):
+        half = SeededEntropy(count).words(-(-count // 2))
+        return np.concatenate([half, half])[:count]
+
+
+def test_one_word_for_two_draws_is_caught():
+    """Whether to lie and what to say must not come from the same word: some lies are never told."""
+    found = tried(made("grr"), 20_000, OneWordForTwo())
+    assert found.empirical.epsilon > 3
+    assert not found.holds
+
+
+def test_corners_are_far_apart():
+    assert corners(made_up("4x1", 1)) == ((0, 0, 0), (3, 0, 1), (3, 0, 0), (1, 0, 0), (0, 0, 1))
+    assert corners(made_up("1", 0)) == ((0,),)

@@ -1,0 +1,137 @@
+"""Auditing on the command line: what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cli.running import refusal, run
+from client.surveys import TOML
+from leaky import TrueAncestor
+
+from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.survey import Survey
+
+MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
+
+
+@pytest.fixture
+def published(tmp_path):
+    path = tmp_path / "app.json"
+    path.write_text(Survey.from_toml(TOML).to_json())
+    return path
+
+
+def test_a_survey_is_audited(published):
+    shown = run("audit", published)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    survey = Survey.from_json(published)
+    for words in (
+        "mechanism    hgrr, 73x4 codes and 1 measure",
+        "guarantee    2-LDP",
+        "exact        epsilon 2.000000000000 of 2, rounded up, delta 0",
+        "established  by exact odds of every selector",
+        "selector independent of the record",
+        "not covered  public columns travel in clear",
+        f"report       {survey.design.report_format.bits_per_report:.1f} bits",
+        "verdict      the promise holds",
+    ):
+        assert words in shown.stdout
+
+
+def test_a_mechanism_is_audited_without_a_survey():
+    shown = run(*MECHANISM, "4x4", "--measures", "1", "--option", "fanout=2")
+    assert shown.exit_code == 0
+    assert "mechanism    hgrr, 4x4 codes and 1 measure" in shown.stdout
+    assert "established  by enumeration of the whole channel" in shown.stdout
+    assert "empirical" not in shown.stdout
+
+
+def test_options_of_the_mechanism_are_used():
+    oracles = {}
+    for oracle in ("grr", "olh"):
+        shown = run(
+            *("audit", "--mechanism", "hio", "--epsilon", "1", "--domain", "9"),
+            *("--option", "fanout=3", "--option", f"oracle={oracle}", "--format", "json"),
+        )
+        oracles[oracle] = json.loads(shown.stdout)["enumerated"]["reports"]
+    assert oracles["grr"] == 3 + 9 < oracles["olh"]
+
+
+def test_json_says_the_same():
+    shown = run(*MECHANISM, "4", "--format", "json", "--empirical", "--reports", "2000")
+    data = json.loads(shown.stdout)
+    assert (shown.exit_code, data["holds"], data["problems"]) == (0, True, [])
+    assert data["epsilon"] == "1.000000000000"
+    assert data["established"]["method"] == "enumeration"
+    assert data["empirical"]["reports_per_record"] >= 2000
+    assert 0 <= data["empirical"]["epsilon_at_least"] <= 1
+
+
+def test_the_device_code_is_tried_out():
+    shown = run(*MECHANISM, "4", "--empirical", "--reports", "4000")
+    assert shown.exit_code == 0
+    assert "empirical    epsilon >= 0." in shown.stdout
+    assert "except with probability 1e-06" in shown.stdout
+    assert "pairs of reports are equal" in shown.stdout
+
+
+class Ancestor:
+    """A mechanism that makes the leaky design."""
+
+    name = "hgrr"
+
+    def design(self, *_):
+        return TrueAncestor()
+
+
+def test_no_guarantee_comes_with_a_witness_and_exit_code_1(monkeypatch):
+    monkeypatch.setitem(mechanism.__globals__["MECHANISMS"], "hgrr", Ancestor())
+    shown = run(*MECHANISM, "4")
+    assert (shown.exit_code, shown.stderr) == (1, "")
+    for words in (
+        "guarantee    not differentially private",
+        "exact        epsilon unbounded",
+        "witness      report (0, 0)",
+        "sent by (x=0) with probability 0.5",
+        "never by (x=2)",
+        "problem      the mechanism promises nothing",
+        "verdict      the promise DOES NOT HOLD",
+    ):
+        assert words in shown.stdout
+    assert run(*MECHANISM, "4", "--format", "json").exit_code == 1
+
+
+def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
+    right = Grr.__dict__["thresholds"].func
+    monkeypatch.setattr(Grr, "thresholds", property(lambda self: tuple(t + 1 for t in right(self))))
+    shown = run("audit", published)
+    assert shown.exit_code == 1
+    assert "problem      the odds of some report are above e^2" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "name a survey, or --mechanism with --epsilon and --domain"),
+        (("--mechanism", "hgrr", "--epsilon", "1"), 2, "name a survey"),
+        ((*MECHANISM[1:], "4", "--reports", "5000"), 2, "--reports is for --empirical"),
+        ((*MECHANISM[1:], "4", "--option", "fanout"), 2, "KEY=VALUE"),
+        ((*MECHANISM[1:], "4", "--option", "colour=red"), 1, "hgrr has no option 'colour'"),
+        ((*MECHANISM[1:], "four"), 1, "codes per dimension"),
+        (("--mechanism", "x", "--epsilon", "1", "--domain", "4"), 1, "unknown mechanism 'x'"),
+        (("--mechanism", "hio", "--epsilon", "0", "--domain", "4"), 1, "epsilon must lie"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(arguments, code, message):
+    assert message in refusal(run("audit", *arguments), code)
+
+
+def test_a_survey_and_a_mechanism_together_are_refused(published):
+    assert "not both" in refusal(run("audit", published, "--epsilon", "1"), 2)
+
+
+def test_a_changed_survey_is_refused(published):
+    published.write_text(published.read_text().replace('"epsilon": "2"', '"epsilon": "1"'))
+    assert "changed after it was published" in refusal(run("audit", published), 1)
