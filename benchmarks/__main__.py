@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks import (
+    flights,
     fourier_accuracy,
     fourier_bounds,
     fourier_coverage,
@@ -23,6 +24,7 @@ PARTS = {
     "fourier-accuracy": fourier_accuracy.run,
     "fourier-coverage": fourier_coverage.run,
     "fourier-speed": fourier_speed.run,
+    "flights": flights.run,
 }
 
 
