@@ -63,7 +63,7 @@ def run() -> None:
         return
     with duckdb.connect() as exact:
         exact.execute(f"CREATE TABLE flights AS {CLEAN.format(file=place / 'us_flights.parquet')}")
-        people = exact.execute("SELECT * FROM flights").to_arrow_table()
+        people = exact.sql("SELECT * FROM flights").to_arrow_table()
         asked = survey(people)
         with simulate(asked, people, seed=0) as connection:
             print_table(
@@ -83,7 +83,7 @@ def survey(people: pa.Table) -> Survey:
             Dimension("carrier", Listed("category", carriers)),
             Dimension("month", int_domain(1, 12)),
         ),
-        (Measure("arr_delay", (-30, 180)),),
+        (Measure("arr_delay", (-30.0, 180.0)),),
         (PublicColumn("day", "date"),),
     )
     workload = Workload.everyday(schema.record_domain, {2: "equality"})
