@@ -11,6 +11,7 @@ from benchmarks import (
     fourier_coverage,
     fourier_speed,
     real_data,
+    smoothing,
     speed,
     statistics,
 )
@@ -25,6 +26,7 @@ PARTS = {
     "fourier-coverage": fourier_coverage.run,
     "fourier-speed": fourier_speed.run,
     "flights": flights.run,
+    "smoothing": smoothing.run,
 }
 
 

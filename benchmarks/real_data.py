@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
 from ldpsql.bench import simulate
+from ldpsql.designer import design
 from ldpsql.survey import Survey
 
 QUESTION = (
@@ -49,8 +50,8 @@ type = "int"
 domain = [{levels[0]}, {levels[1]}]
 """
     if mechanism == "hio":
-        return Survey.from_toml(text + '[public.hours_per_week]\ntype = "int"\n')
-    return Survey.from_toml(
+        return design(text + '[public.hours_per_week]\ntype = "int"\n')
+    return design(
         text
         + '[dimension.hours_per_week]\ntype = "int"\ndomain = [1, 99]\n'
         + "[measure.hours_per_week]\nbounds = [1, 99]\n"

@@ -18,9 +18,9 @@ from benchmarks.tables import print_table
 from benchmarks.timing import Pair, side_by_side
 from ldpsql.client import OsEntropy
 from ldpsql.client.table import randomize
+from ldpsql.designer import design
 from ldpsql.engine.backends.duckdb import DuckDBStore, fold
 from ldpsql.engine.session import Session
-from ldpsql.survey import Survey
 
 PEOPLE = 1_000_000
 REPORTS = 3_200_000
@@ -48,7 +48,7 @@ def people(number: int) -> pa.Table:
 
 def run() -> None:
     """Print the table of ratios."""
-    survey = Survey.from_toml(SURVEY)
+    survey = design(SURVEY)
     raw = people(REPORTS)
     with tempfile.TemporaryDirectory() as folder:
         reports = Path(folder) / "reports.parquet"
@@ -79,15 +79,14 @@ def run() -> None:
 
 def _randomize() -> Pair:
     """The device's code on arrays, against one numpy uniform per word of entropy drawn."""
-    survey = Survey.from_toml(SURVEY)
-    design = survey.design
+    made = design(SURVEY).design
     table = people(PEOPLE)
     codes = np.stack([np.asarray(table["age"]) - 18, np.asarray(table["education"]) - 1], axis=1)
     drawn = _Counting()
-    design.randomize(codes, drawn)
+    made.randomize(codes, drawn)
     random = np.random.default_rng(0)
     return side_by_side(
-        lambda: design.randomize(codes, OsEntropy()), lambda: random.random(drawn.total), runs=5
+        lambda: made.randomize(codes, OsEntropy()), lambda: random.random(drawn.total), runs=5
     )
 
 
@@ -173,7 +172,7 @@ def _query(reports: Path, raw: pa.Table, *, warm: bool) -> Pair:
 def _cold(reports: Path) -> Pair:
     """Whole processes, on a database of a million reports."""
     database = reports.parent / "cold.duckdb"
-    survey = Survey.from_toml(SURVEY)
+    survey = design(SURVEY)
     with DuckDBStore.open(database, read_only=False) as store:
         store.ingest_table(randomize(survey, people(PEOPLE)), survey)
     command = Path(sys.executable).parent / "ldpsql"

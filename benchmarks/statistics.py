@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from benchmarks.tables import print_table
 from ldpsql.bench import simulate
+from ldpsql.designer import design
 from ldpsql.survey import Survey
 
 RUNS = 400
@@ -35,8 +36,8 @@ def survey(mechanism: str, dimensions: int) -> Survey:
     if dimensions == 2:
         text += '[dimension.region]\ntype = "int"\ndomain = [0, 5]\n'
     if mechanism == "hio":
-        return Survey.from_toml(text + '[public.pay]\ntype = "float"\n')
-    return Survey.from_toml(text + "[measure.pay]\nbounds = [0, 100]\n")
+        return design(text + '[public.pay]\ntype = "float"\n')
+    return design(text + "[measure.pay]\nbounds = [0, 100]\n")
 
 
 def table(run: int) -> pa.Table:

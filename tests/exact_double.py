@@ -79,6 +79,10 @@ class ExactDesign:
     def variance(self, queries: Sequence[Any], people: int) -> np.ndarray:
         return np.zeros(len(queries))
 
+    @property
+    def estimators(self) -> Mapping[str, Any]:
+        return {"unbiased": self.estimator}  # type: ignore[attr-defined]
+
     def to_json(self) -> Mapping[str, Any]:
         return {"people": len(self.people.codes)}
 

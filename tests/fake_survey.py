@@ -64,7 +64,7 @@ class FakeMechanism:
 
     name: str = "fake"
 
-    def design(self, domain, epsilon, options):
+    def design(self, domain, epsilon, options, workload=None):
         return FakeDesign(domain, epsilon, options)
 
     def restore(self, domain, epsilon, data):

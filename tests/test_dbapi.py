@@ -14,6 +14,7 @@ import ldpsql
 from ldpsql import dbapi, errors
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
+from ldpsql.designer import design
 from ldpsql.survey import Survey
 
 TOML = """
@@ -39,7 +40,7 @@ PEOPLE = 4000
 
 @pytest.fixture(scope="module")
 def survey():
-    return Survey.from_toml(TOML)
+    return design(TOML)
 
 
 @pytest.fixture(scope="module")

@@ -57,6 +57,27 @@ def test_a_linear_map_carries_the_covariance() -> None:
     assert len(mapped) == 3
 
 
+def test_replicates_are_carried_along_where_both_have_them() -> None:
+    """By sums and by linear maps; a sum with unbiased estimates has none."""
+    first = replace(estimates(), replicates=np.array([[3.0, 6.0], [2.0, 4.0], [1.0, 5.0]]))
+    second = replace(estimates(), replicates=np.ones((3, 2)))
+    total = first + second
+    assert total.replicates is not None
+    assert total.replicates.tolist() == [[4.0, 7.0], [3.0, 5.0], [2.0, 6.0]]
+    mapped = first.map(np.array([[1.0, -1.0]]))
+    assert mapped.replicates is not None
+    assert mapped.replicates.tolist() == [[-3.0], [-2.0], [-4.0]]
+    assert (first + estimates()).replicates is None
+    assert estimates().map(np.eye(2)).replicates is None
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 1), (3, 2, 1)])
+def test_replicates_that_do_not_fit_are_refused_at_birth(shape: tuple[int, ...]) -> None:
+    """One column per value."""
+    with pytest.raises(ValueError, match="do not fit"):
+        replace(estimates(), replicates=np.zeros(shape))
+
+
 def test_exact_numbers_have_no_error() -> None:
     """Known values; none at all is allowed too."""
     known = Estimates.exact([1, 2.5])

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 import pytest
 
+from ldpsql.designer import design
 from ldpsql.errors import FingerprintError, SurveyError
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import Schema
@@ -35,7 +36,7 @@ type = "text"
 
 
 def test_the_published_survey_is_the_designed_one():
-    survey = Survey.from_toml(TOML)
+    survey = design(TOML)
     again = Survey.from_json(survey.to_json())
     assert again == survey
     assert again.fingerprint == survey.fingerprint
@@ -56,29 +57,29 @@ def test_the_published_survey_is_the_designed_one():
     ],
 )
 def test_another_survey_has_another_fingerprint(change):
-    assert Survey.from_toml(TOML.replace(*change)).fingerprint != Survey.from_toml(TOML).fingerprint
+    assert design(TOML.replace(*change)).fingerprint != design(TOML).fingerprint
 
 
 def test_epsilon_is_kept_exactly():
-    assert Survey.from_toml(TOML).epsilon.value == Decimal("0.7")
-    assert Survey.from_toml(TOML, epsilon="0.1").epsilon.value == Decimal("0.1")
+    assert design(TOML).epsilon.value == Decimal("0.7")
+    assert design(TOML, epsilon="0.1").epsilon.value == Decimal("0.1")
     as_float = TOML.replace('"0.7"', "0.7")
-    assert Survey.from_toml(as_float).fingerprint == Survey.from_toml(TOML).fingerprint
+    assert design(as_float).fingerprint == design(TOML).fingerprint
 
 
 def test_the_mechanism_can_be_overridden():
-    assert Survey.from_toml(TOML, mechanism="hgrr").design.name == "hgrr"
+    assert design(TOML, mechanism="hgrr").design.name == "hgrr"
 
 
 def test_files_are_read_and_missing_ones_named(tmp_path):
     path = tmp_path / "app.toml"
     path.write_text(TOML)
-    survey = Survey.from_toml(path)
+    survey = design(path)
     published = tmp_path / "app.json"
     published.write_text(survey.to_json())
     assert Survey.from_json(published) == survey
     with pytest.raises(SurveyError, match=r"cannot read the survey .*nothing\.toml"):
-        Survey.from_toml(tmp_path / "nothing.toml")
+        design(tmp_path / "nothing.toml")
 
 
 def without(text: str) -> str:
@@ -91,7 +92,7 @@ def without(text: str) -> str:
         ("[survey\n", "not valid TOML"),
         (without("table"), r"\[survey\]: table is missing"),
         (without("epsilon"), r"\[survey\]: epsilon is missing"),
-        (without("mechanism"), r"\[survey\]: mechanism is missing"),
+        (without("mechanism"), "belong to a mechanism: name it"),
         ("\n[dimension.x]\n", r"no \[survey\] table"),
         (TOML.replace("epsilon", "budget = 1\nepsilon"), "unknown key 'budget'"),
         (TOML + "[dimensions.x]\n", r"unknown table \[dimensions\]"),
@@ -110,12 +111,12 @@ def without(text: str) -> str:
 )
 def test_a_bad_survey_file_is_refused_in_one_line(text, message):
     with pytest.raises(SurveyError, match=message) as refusal:
-        Survey.from_toml(text)
+        design(text)
     assert "\n" not in str(refusal.value)
 
 
 def changed(**changes) -> str:
-    return json.dumps({**json.loads(Survey.from_toml(TOML).to_json()), **changes})
+    return json.dumps({**json.loads(design(TOML).to_json()), **changes})
 
 
 def forged(**changes) -> str:
@@ -126,14 +127,14 @@ def forged(**changes) -> str:
     return json.dumps({**content, "fingerprint": sha256(canonical.encode()).hexdigest()})
 
 
-def design(**changes) -> dict[str, object]:
+def redesigned(**changes) -> dict[str, object]:
     """The design of the survey with some of it replaced."""
-    return {**json.loads(Survey.from_toml(TOML).to_json())["design"], **changes}
+    return {**json.loads(design(TOML).to_json())["design"], **changes}
 
 
 def test_text_is_never_taken_for_a_path(tmp_path):
     path = tmp_path / "app.json"
-    path.write_text(Survey.from_toml(TOML).to_json())
+    path.write_text(design(TOML).to_json())
     with pytest.raises(SurveyError, match="not a survey"):
         Survey.from_json(str(path))
 
@@ -161,8 +162,8 @@ def test_a_changed_survey_is_refused():
         (forged(dimension={}), "not a survey"),
         (forged(options=[1]), "options must be an object"),
         (forged(options={"x": float("nan")}), "not a survey"),
-        (forged(design=design(fanouts=[[5.0, 2.0], [2]])), "whole numbers|not a survey"),
-        (forged(design=design(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
+        (forged(design=redesigned(fanouts=[[5.0, 2.0], [2]])), "whole numbers|not a survey"),
+        (forged(design=redesigned(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
     ],
 )
 def test_what_is_no_survey_is_refused(text, message):
@@ -171,7 +172,7 @@ def test_what_is_no_survey_is_refused(text, message):
 
 
 def test_a_design_made_for_another_schema_is_refused():
-    survey = Survey.from_toml(TOML)
+    survey = design(TOML)
     other = Schema.from_keys({"dimension": {"x": {"type": "bool"}}})
     with pytest.raises(SurveyError, match="made for another schema"):
         Survey("app", other, survey.design)
@@ -180,3 +181,25 @@ def test_a_design_made_for_another_schema_is_refused():
 def test_a_survey_can_be_made_from_a_schema():
     schema = Schema.from_keys({"dimension": {"x": {"type": "int", "domain": [0, 9]}}})
     assert Survey.of("t", schema, "1", "hgrr") == Survey.of("t", schema, Epsilon.parse(1), "hgrr")
+
+
+def naming(estimator):
+    """TOML that names an estimator."""
+    return TOML.replace('epsilon = "0.7"', f'epsilon = "0.7"\nestimator = {estimator}')
+
+
+def test_a_survey_may_name_its_estimator():
+    """Kept in the JSON only where it is given, so that other fingerprints stay as they were."""
+    plain, named = design(TOML), design(naming('"unbiased"'))
+    assert named.estimator == "unbiased"
+    assert Survey.from_json(named.to_json()) == named
+    assert json.loads(named.to_json())["estimator"] == "unbiased"
+    assert plain.estimator is None
+    assert "estimator" not in json.loads(plain.to_json())
+    assert named.fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize("value", ['"smooth"', "3"])
+def test_an_estimator_that_the_mechanism_has_not_is_refused(value):
+    with pytest.raises(SurveyError, match=r"estimator must be one of unbiased, which hio has"):
+        design(naming(value))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         paramstyle,
         threadsafety,
     )
+    from ldpsql.designer import design
     from ldpsql.errors import (
         DatabaseError,
         DataError,
@@ -49,12 +50,14 @@ __all__ = [
     "__version__",
     "apilevel",
     "connect",
+    "design",
     "paramstyle",
     "threadsafety",
 ]
 
 _HOMES = {
     "Survey": "ldpsql.survey",
+    "design": "ldpsql.designer",
     **dict.fromkeys(
         ("Connection", "Cursor", "apilevel", "connect", "paramstyle", "threadsafety"),
         "ldpsql.dbapi",

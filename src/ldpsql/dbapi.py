@@ -126,12 +126,17 @@ ROWID = TypeObject("ROWID", frozenset())
 
 
 def connect(
-    path: str | Path | None = None, *, read_only: bool | None = None, confidence: float = 0.95
+    path: str | Path | None = None,
+    *,
+    read_only: bool | None = None,
+    confidence: float = 0.95,
+    estimator: str | None = None,
 ) -> Connection:
     """Connect to a store of reports.
 
     path: a store's file; None or ":memory:" makes a store in memory.  confidence: level of the
-    intervals.
+    intervals.  estimator: which of a design's estimators answers, such as "smooth"; None for the
+    survey's own choice. Asking a survey that does not have it raises NotSupportedError.
 
     read_only: True for questions only. False holds the file for writing, which shuts out every
     other process. None, the default, makes the file if there is none and holds it for writing
@@ -140,11 +145,14 @@ def connect(
     place = None if path is None or str(path) == ":memory:" else Path(path)
     if place is None or read_only is not None:
         store = DuckDBStore.open(place, read_only=bool(read_only))
-        return Connection(store, confidence=confidence)
+        return Connection(store, confidence=confidence, estimator=estimator)
     if not place.exists():
         DuckDBStore.open(place, read_only=False).close()
     return Connection(
-        DuckDBStore.open(place, read_only=True), confidence=confidence, writes_to=place
+        DuckDBStore.open(place, read_only=True),
+        confidence=confidence,
+        estimator=estimator,
+        writes_to=place,
     )
 
 
@@ -163,14 +171,19 @@ class Connection:
     NotSupportedError: ClassVar = errors.NotSupportedError
 
     def __init__(
-        self, store: Store, *, confidence: float = 0.95, writes_to: Path | None = None
+        self,
+        store: Store,
+        *,
+        confidence: float = 0.95,
+        estimator: str | None = None,
+        writes_to: Path | None = None,
     ) -> None:
-        """Take over an open store.
+        """Take over an open store; confidence and estimator as in `connect`.
 
         writes_to: the store's file, where `ingest` is to open it for writing on its own.
         """
-        self._session: Session | None = Session(store, confidence=confidence)
-        self._confidence = confidence
+        self._session: Session | None = Session(store, confidence=confidence, estimator=estimator)
+        self._settings: dict[str, Any] = {"confidence": confidence, "estimator": estimator}
         self._writes_to = writes_to
         self._uncommitted = False
 
@@ -233,7 +246,7 @@ class Connection:
         finally:
             self._session = None
             reopened = DuckDBStore.open(path, read_only=True)
-            self._session = Session(reopened, confidence=self._confidence)
+            self._session = Session(reopened, **self._settings)
 
     def commit(self) -> None:
         """Nothing to do: every batch is committed when it is ingested."""

@@ -1,7 +1,8 @@
 """Public. Sees parameters. Estimates with their covariance, and what may be done to them.
 
-Everything here is linear algebra on unbiased estimates: sums, linear maps, and one ratio.
-Nothing is clipped or rounded.
+Everything here is linear algebra on estimates: sums, linear maps, and one ratio. Nothing is
+clipped or rounded. Estimates are unbiased, except those of a post-processing estimator, which
+say so by their replicates.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ _CHUNK = 256
 
 @dataclass(frozen=True)
 class Estimates:
-    """k unbiased estimates.
+    """k estimates, unbiased unless they have replicates.
 
     values: shape (k,), unit of each query; NaN where no report could tell.
-    covariance: shape (k, k), product of the units; inf on the diagonal beside a NaN value.
+    covariance: shape (k, k), product of the units; inf on the diagonal beside a NaN value; always
+    that of the unbiased estimates.
+    replicates: shape (r, k), only beside post-processed values: what the same post-processing
+    gave for r simulated summaries of people spread as the values say.
     """
 
     values: Array
     covariance: Array
+    replicates: Array | None = None
 
     def __post_init__(self) -> None:
         k = self.values.size
@@ -39,6 +44,8 @@ class Estimates:
             raise ValueError(
                 f"values {self.values.shape} and covariance {self.covariance.shape} do not fit"
             )
+        if self.replicates is not None and self.replicates.shape != (len(self.replicates), k):
+            raise ValueError(f"replicates {self.replicates.shape} and {k} values do not fit")
 
     def __len__(self) -> int:
         return len(self.values)
@@ -47,7 +54,10 @@ class Estimates:
         """Sum of as many estimates from disjoint, hence independent, sets of people."""
         if len(self) != len(other):
             raise ValueError(f"{len(self)} and {len(other)} estimates cannot be added")
-        return Estimates(self.values + other.values, self.covariance + other.covariance)
+        together = None
+        if self.replicates is not None and other.replicates is not None:
+            together = self.replicates + other.replicates
+        return Estimates(self.values + other.values, self.covariance + other.covariance, together)
 
     @property
     def stderr(self) -> Array:
@@ -56,7 +66,8 @@ class Estimates:
 
     def map(self, matrix: Array) -> Estimates:
         """The linear map `matrix @ values`, with matrix of shape (l, k)."""
-        return Estimates(matrix @ self.values, matrix @ self.covariance @ matrix.T)
+        mapped = None if self.replicates is None else self.replicates @ matrix.T
+        return Estimates(matrix @ self.values, matrix @ self.covariance @ matrix.T, mapped)
 
     @classmethod
     def exact(cls, values: Sequence[float]) -> Estimates:
@@ -75,7 +86,8 @@ def rows_of(
         joint = answer([query for row in chunk for query in row])
         for start, end in pairwise(accumulate(map(len, chunk), initial=0)):
             part = slice(start, end)
-            found.append(Estimates(joint.values[part], joint.covariance[part, part]))
+            drawn = None if joint.replicates is None else joint.replicates[:, part]
+            found.append(Estimates(joint.values[part], joint.covariance[part, part], drawn))
     return found
 
 

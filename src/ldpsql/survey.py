@@ -1,7 +1,7 @@
 """Public. Sees parameters. A survey: what is asked of whom, at which epsilon, by which mechanism.
 
-A survey is written as TOML by a person, designed once (`Survey.from_toml`), and published as
-JSON with a fingerprint. Devices and the collector read the same JSON; whatever carries another
+A survey is written as TOML by a person, designed once (`ldpsql.design`), and published as JSON
+with a fingerprint. Devices and the collector read the same JSON; whatever carries another
 fingerprint is refused.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,9 +20,11 @@ from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import Schema
+from ldpsql.workload import Workload
 
 FORMAT = 1
 LARGEST_TEXT = 1 << 25
+AUTO = "auto"
 _ROLES = ("dimension", "measure", "public")
 
 
@@ -32,19 +33,37 @@ class Survey:
     """A public, immutable survey.
 
     table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
-    ready for them.  options: what the survey file asked of the mechanism.
+    ready for them.  options: of the mechanism, as the survey file or `auto` chose them.
+    estimator: which of the design's estimators answers unless the asker says otherwise; None for
+    its first.  chosen: "auto" where the mechanism was chosen by its expected error, else None.
+    workload: the survey file's table [workload], or None.  users: how many people were expected,
+    or None. The last three say why the design is what it is; nothing is derived from them.
     """
 
     table: str
     schema: Schema
     design: Design
     options: Mapping[str, Any] = field(default_factory=dict)
+    estimator: str | None = None
+    chosen: str | None = None
+    workload: Mapping[str, Any] | None = None
+    users: int | None = None
 
     def __post_init__(self) -> None:
         if not self.table.isidentifier() or len(self.table) > 100:
             raise SurveyError(f"table must be a plain name, not {self.table!r}")
         if self.design.domain != self.schema.record_domain:
             raise SurveyError("the design was made for another schema")
+        if self.estimator is not None and self.estimator not in self.design.estimators:
+            raise SurveyError(
+                f"[survey]: estimator must be one of {', '.join(self.design.estimators)}, which "
+                f"{self.design.name} has, not {self.estimator!r}"
+            )
+        if self.chosen not in (None, AUTO):
+            raise SurveyError(f"a mechanism is chosen by {AUTO!r} or by a person")
+        check_users(self.users)
+        if not isinstance(self.workload, Mapping | None):
+            raise SurveyError("[workload] must be a table")
 
     @property
     def epsilon(self) -> Epsilon:
@@ -70,6 +89,16 @@ class Survey:
                 "public": [p.name for p in self.schema.public],
             },
             "design": dict(self.design.to_json()),
+            **{key: value for key, value in self._optional().items() if value is not None},
+        }
+
+    def _optional(self) -> dict[str, Any]:
+        """What a survey need not say; one that does not has none of these keys."""
+        return {
+            "estimator": self.estimator,
+            "chosen": self.chosen,
+            "workload": None if self.workload is None else dict(self.workload),
+            "users": self.users,
         }
 
     def to_json(self) -> str:
@@ -85,7 +114,7 @@ class Survey:
         files here. Raises SurveyError for anything that is not a survey, FingerprintError for
         one that was changed after it was published.
         """
-        text = _text(source)
+        text = text_of(source)
         try:
             return cls._checked(json.loads(text))
         except (FingerprintError, SurveyError):
@@ -123,38 +152,8 @@ class Survey:
         )
         if not isinstance(data["options"], dict):
             raise SurveyError("not a survey: options must be an object")
-        return cls(data["table"], schema, design, data["options"])
-
-    @classmethod
-    def from_toml(
-        cls, source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
-    ) -> Survey:
-        """Design a survey from a survey file: TOML text (str), or the file itself (Path).
-
-        epsilon and mechanism override the file. Raises SurveyError, which names the key, for a
-        missing bound, an unknown key, or anything else that is not as it should be.
-        """
-        try:
-            data = tomllib.loads(_text(source))
-        except tomllib.TOMLDecodeError as error:
-            raise SurveyError(f"the survey file is not valid TOML: {error}") from None
-        head = data.pop("survey", None)
-        if not isinstance(head, dict):
-            raise SurveyError("the survey file has no [survey] table")
-        unknown = set(data) - set(_ROLES)
-        if unknown:
-            raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
-        table, options = head.pop("table", None), head.pop("options", {})
-        budget = epsilon if epsilon is not None else head.pop("epsilon", None)
-        name = mechanism if mechanism is not None else head.pop("mechanism", None)
-        for key in set(head) - {"epsilon", "mechanism"}:
-            raise SurveyError(f"[survey]: unknown key {key!r}")
-        for key, value in (("table", table), ("epsilon", budget), ("mechanism", name)):
-            if value is None:
-                raise SurveyError(f"[survey]: {key} is missing")
-        if not isinstance(table, str) or not isinstance(options, dict):
-            raise SurveyError("[survey]: table must be a string, options a table")
-        return cls.of(table, Schema.from_keys(data), budget, str(name), options)
+        optional = {key: data.get(key) for key in ("estimator", "chosen", "workload", "users")}
+        return cls(data["table"], schema, design, data["options"], **optional)
 
     @classmethod
     def of(
@@ -164,16 +163,26 @@ class Survey:
         epsilon: str | Epsilon,
         name: str,
         options: Mapping[str, Any] | None = None,
+        workload: Workload | None = None,
     ) -> Survey:
-        """Design a survey from a schema."""
+        """Design a survey from a schema, with a mechanism of the registry.
+
+        workload: what it should answer best; None for `Workload.everyday`.
+        """
         budget = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
-        design = mechanism(name).design(schema.record_domain, budget, chosen)
+        design = mechanism(name).design(schema.record_domain, budget, chosen, workload)
         return cls(table, schema, design, chosen)
 
 
-def _text(source: str | Path) -> str:
-    """The text itself, or the content of a file."""
+def check_users(users: Any) -> None:
+    """SurveyError for a number of expected people that is none; None stands for no number."""
+    if users is not None and (type(users) is not int or users < 1):
+        raise SurveyError("[survey]: users must be a whole number of people, at least 1")
+
+
+def text_of(source: str | Path) -> str:
+    """The text itself, or the content of a file; SurveyError where it cannot be read."""
     if isinstance(source, str):
         text = source
     else:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -109,12 +109,79 @@ class Workload:
             max(max_predicates, 1),
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, for a design's JSON; `from_json` is the inverse."""
+        return {
+            "classes": [
+                [entry.weight, [list(pair) for pair in entry.predicates], entry.measure]
+                for entry in self.classes
+            ],
+            "queries": [
+                [query.weight, query.measure, query.level, query.contrast, list(query.terms)]
+                for query in self.queries
+            ],
+            "max_predicates": self.max_predicates,
+        }
+
+    @classmethod
+    def from_json(cls, domain: RecordDomain, data: Mapping[str, Any]) -> Workload:
+        """SurveyError where the data do not fit the domain."""
+        classes = tuple(
+            QueryClass(
+                float(weight),
+                tuple((_axis(i, domain), _kind(k)) for i, k in pairs),
+                _measure(m, domain),
+            )
+            for weight, pairs, m in data["classes"]
+        )
+        queries = tuple(
+            DeclaredQuery(
+                float(weight),
+                tuple((float(share), _sides(sides, domain)) for share, sides in terms),
+                _measure(m, domain),
+                float(level),
+                float(contrast),
+            )
+            for weight, m, level, contrast, terms in data["queries"]
+        )
+        return cls(domain, classes, queries, int(data["max_predicates"]))
+
     @property
     def supports(self) -> tuple[tuple[int, ...], ...]:
         """The largest sets of dimensions that one query constrains, ascending."""
         used = {tuple(i for i, _ in entry.predicates) for entry in self.classes}
         used |= {query.constrained for query in self.queries}
         return tuple(sorted(s for s in used if not any(set(s) < set(other) for other in used)))
+
+
+def _axis(index: Any, domain: RecordDomain) -> int:
+    if type(index) is not int or not 0 <= index < len(domain.sizes):
+        raise SurveyError("a workload asks about a dimension that there is not")
+    return index
+
+
+def _measure(index: Any, domain: RecordDomain) -> int | None:
+    if index is not None and (type(index) is not int or not 0 <= index < len(domain.bounds)):
+        raise SurveyError("a workload asks about a measure that there is not")
+    return index
+
+
+def _kind(kind: Any) -> Kind:
+    if kind not in KINDS:
+        raise SurveyError(f"a workload has no predicates of the kind {kind!r}")
+    found: Kind = kind
+    return found
+
+
+def _sides(sides: Sequence[Any], domain: RecordDomain) -> tuple[Side, ...]:
+    """One code set or None per dimension, inside its codes."""
+    found: list[Side] = []
+    for side, size in zip(sides, domain.sizes, strict=True):
+        intervals = None if side is None else tuple((int(low), int(high)) for low, high in side)
+        if intervals is not None and any(not 0 <= low < high <= size for low, high in intervals):
+            raise SurveyError("a workload asks about codes that there are not")
+        found.append(intervals)
+    return tuple(found)
 
 
 def gram(kind: Kind, size: int) -> Array:

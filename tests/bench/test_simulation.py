@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.bench import simulate
+from ldpsql.designer import design
 from ldpsql.errors import RecordError
-from ldpsql.survey import Survey
 
-SURVEY = Survey.from_toml("""
+SURVEY = design("""
 [survey]
 table = "app"
 epsilon = "2"

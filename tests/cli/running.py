@@ -8,6 +8,7 @@ from client.surveys import TOML, Seeded, people
 
 from ldpsql.cli.main import cli
 from ldpsql.client.table import randomize_batch
+from ldpsql.designer import design
 from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 
@@ -32,7 +33,7 @@ def refusal(result: Result, code: int) -> str:
 
 def store_reports(path, n: int = 20_000, toml: str = TOML) -> Survey:
     """A database at `path` with the seeded reports of n generated people."""
-    survey = Survey.from_toml(toml)
+    survey = design(toml)
     reports, _ = randomize_batch(survey, people(n), Seeded(1))
     store = DuckDBStore.open(path, read_only=False)
     store.ingest_table(reports, survey)

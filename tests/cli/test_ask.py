@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from cli.running import refusal, run, store_reports
 from click.testing import CliRunner
+from two_estimators import known, stored, survey_of_two
 
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
@@ -294,3 +295,34 @@ def test_an_interruption_anywhere_ends_with_130_and_says_nothing(monkeypatch, ar
     monkeypatch.setattr("ldpsql.cli.starter.column_types", interrupt)
     done = run(*arguments, text=f"{COUNT};\n{COUNT};\n")
     assert (done.exit_code, done.stdout, done.stderr.strip()) == (130, "", "")
+
+
+@pytest.mark.parametrize("verb", ["query", "explain"])
+def test_an_estimator_that_the_survey_has_not_is_refused(verb):
+    shown = run(verb, COUNT, "--estimator", "smooth")
+    assert "has no estimator 'smooth'" in refusal(shown, 1)
+
+
+def test_the_default_estimator_can_be_named():
+    plain, named = run(COUNT), run(COUNT, "--estimator", "unbiased")
+    assert named.exit_code == 0
+    assert named.stdout == plain.stdout
+
+
+def test_a_second_estimator_answers_with_its_typical_error(tmp_path, monkeypatch):
+    survey = survey_of_two()
+    with known(survey):
+        stored(survey, tmp_path / "two.duckdb").close()
+        monkeypatch.setenv("LDPSQL_DB", str(tmp_path / "two.duckdb"))
+        sql = "SELECT COUNT(*) AS n FROM app WHERE age < 4"
+        table = run(sql, "--estimator", "smooth")
+        assert "(typ. " in table.stdout
+        assert "note: app: values are post-processed" in table.stderr
+        document = json.loads(
+            run(sql, "--estimator", "smooth", "--format", "json", "--intervals").stdout
+        )
+        assert document["estimator"] == "smooth"
+        assert document["rows"][0]["n_typical"] > 0
+        asked = run("shell", "--estimator", "smooth", "--format", "jsonl", text=f"{sql};")
+        assert json.loads(asked.stdout)["n"] == document["rows"][0]["n"]
+        assert "(typ. " not in run(sql).stdout

@@ -9,6 +9,7 @@ from cli.running import refusal, run
 from client.surveys import TOML
 from leaky import TrueAncestor
 
+from ldpsql.designer import design
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
@@ -19,7 +20,7 @@ MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
 @pytest.fixture
 def published(tmp_path):
     path = tmp_path / "app.json"
-    path.write_text(Survey.from_toml(TOML).to_json())
+    path.write_text(design(TOML).to_json())
     return path
 
 

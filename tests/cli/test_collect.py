@@ -12,13 +12,14 @@ from client.surveys import RECORD, TOML, people
 
 from ldpsql.cli import collect
 from ldpsql.client import respond
+from ldpsql.designer import design
 from ldpsql.survey import Survey
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "app.json").write_text(Survey.from_toml(TOML).to_json())
+    (tmp_path / "app.json").write_text(design(TOML).to_json())
     pq.write_table(people(500), "people.parquet")
     return tmp_path
 
@@ -105,7 +106,7 @@ def test_a_truncated_file_of_reports_is_exit_code_1(home):
 def test_a_report_of_another_survey_is_exit_code_1(home):
     randomized(home)
     assert run("ingest", "reports.parquet").exit_code == 0
-    (home / "app.json").write_text(Survey.from_toml(TOML, epsilon="1").to_json())
+    (home / "app.json").write_text(design(TOML, epsilon="1").to_json())
     randomized(home, "other.parquet")
     refusal(run("ingest", "other.parquet"), 1)
     assert counted() == 500

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
-import numpy as np
 import pytest
 from cli.running import refusal, run
 from client.surveys import TOML
 
-from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.forecast import forecast
+from ldpsql.designer import design, designed
 from ldpsql.survey import Survey
 
 
@@ -24,7 +21,7 @@ def source(tmp_path):
 def test_without_a_file_the_survey_goes_to_stdout(source):
     shown = run("design", source)
     assert shown.exit_code == 0
-    assert Survey.from_json(shown.stdout) == Survey.from_toml(TOML)
+    assert Survey.from_json(shown.stdout) == design(TOML)
     assert "2-LDP" in shown.stderr
 
 
@@ -33,7 +30,7 @@ def test_with_a_file_the_explanation_goes_to_stdout(source, tmp_path):
     shown = run("design", source, "-o", target)
     assert (shown.exit_code, shown.stderr) == (0, "")
     survey = Survey.from_json(target)
-    assert survey == Survey.from_toml(TOML)
+    assert survey == design(TOML)
     different = int(sum(row.prod() for row in survey.design.report_format.limits))
     for words in (
         "mechanism    hgrr",
@@ -52,36 +49,96 @@ def test_epsilon_and_mechanism_can_be_overridden(source):
     assert (str(survey.epsilon), survey.design.name) == ("0.5", "ehio")
 
 
-def test_typical_queries_are_predicted(source):
+def test_the_workload_is_predicted(source):
     shown = run("design", source, "--users", "100000", "-o", source.with_suffix(".json"))
     for words in (
-        "predicted standard error with 100000 people",
-        "COUNT(*) where age in 18 of 73 codes ",
-        "COUNT(*) where age in 18 of 73 codes and state in 1 of 4 codes",
-        "SUM(spent)",
-        "AVG(spent)",
-        "% of people",
+        "expected standard error with 100000 people",
+        "age range ",
+        "SUM(spent) by age range x state =",
+        "% of people x half the range",
+        "no 2-LDP survey with unbiased answers can do better than ±",
     ):
         assert words in shown.stdout
+    assert "by mechanism" not in shown.stdout
 
 
-def test_the_prediction_is_the_designs_mean_variance_over_places():
-    survey = Survey.from_toml(TOML)
-    starts = np.linspace(0, 73 - 18, 24).round().astype(int).tolist()
-    boxes = [Box((((start, start + 18),), None)) for start in starts]
-    planned = [survey.design.plan(LinearQuery.count(box)) for box in boxes]
-    variance = survey.design.variance(planned, 10_000).mean()
-    line = next(line for line in forecast(survey, 10_000) if "age in 18 of 73 codes  " in line)
-    shown = float(line.split("±")[1].split()[0])
-    assert shown == pytest.approx(sqrt(variance), rel=5e-3)
+def test_without_users_a_named_mechanism_is_not_predicted(source):
+    assert "expected" not in run("design", source).stderr
+    source.write_text(TOML.replace("[dimension.age]", "users = 300\n[dimension.age]", 1))
+    assert "expected standard error with 300 people" in run("design", source).stderr
+
+
+def test_the_lines_are_the_forecasts():
+    found = designed(TOML, users=10_000)
+    lines = forecast(found)
+    for entry in found.forecast.expected(12):
+        line = next(line for line in lines if line.startswith(f"  {entry.text} "))
+        shown = float(line.split("±")[1].split()[0])
+        assert shown == pytest.approx(entry.error, rel=5e-3)
+        assert f"({100 * entry.share:.2g}% of {entry.limit})" in line
 
 
 def test_errors_shrink_as_people_come():
     def shares(people):
-        lines = forecast(Survey.from_toml(TOML), people)[1:]
+        lines = [line for line in forecast(designed(TOML, users=people)) if "% of" in line]
         return [float(line.rpartition("(")[2].partition("%")[0]) for line in lines]
 
     assert all(many < few for few, many in zip(shares(1_000), shares(100_000), strict=True))
+
+
+def test_auto_shows_what_it_compared(source):
+    shown = run("design", source, "--mechanism", "auto")
+    survey = Survey.from_json(shown.stdout)
+    assert survey.chosen == "auto"
+    text = shown.stderr
+    assert f"mechanism    {survey.design.name}, chosen by auto" in text
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if "by mechanism:" in line)
+    assert "with 100000 people" in lines[start]
+    heading = " ".join(lines[start + 1 : start + 4])
+    for words in ("mechanism", "of least", "bits", "rounds", "guarantee", "options"):
+        assert words in heading
+    first = next(line for line in lines[start + 1 :] if "2-LDP" in line)
+    assert first.split()[0] == survey.design.name
+    assert "left out: hio: " in text
+
+
+def test_many_kinds_of_queries_are_shown_by_size_and_target(source):
+    more = "".join(f'[dimension.x{i}]\ntype = "bool"\n' for i in range(4))
+    source.write_text(TOML.replace("[measure.spent]", more + "[measure.spent]"))
+    text = run("design", source, "--mechanism", "grr", "--users", "1000").stderr
+    assert "COUNT, 1 predicate " in text
+    assert "SUM(spent), 2 predicates " in text
+
+
+@pytest.mark.parametrize("target", ["±2%", "+-2%", "+/-2%", "2%", "0.02", " ± 2 % "])
+def test_planning_questions(source, target):
+    shown = run("design", source, "--mechanism", "olh", "--users", "200000", "--target", target)
+    lines = shown.stderr.splitlines()[-4:]
+    assert lines[0] == "a typical count to within ±2% of the people (95 % interval), olh:"
+    assert lines[1].startswith("  200000 people, epsilon 2: ±")
+    assert lines[2].startswith("  200000 people: epsilon ")
+    assert lines[3].startswith("  epsilon 2: ")
+    assert lines[3].endswith(" people are enough")
+
+
+def test_a_target_out_of_reach_says_so(source):
+    shown = run("design", source, "--mechanism", "olh", "--users", "100", "--target", "0.1%")
+    assert "100 people: no epsilon up to 20 is enough; ask more people" in shown.stderr
+
+
+@pytest.mark.parametrize("target", ["0", "-2%", "100%", "1", "2", "lots", "%", "nan", ""])
+def test_a_target_is_a_share(source, target):
+    line = refusal(run("design", source, "--target", target), 2)
+    assert "is no share of the people; write ±2% or 0.02" in line
+
+
+def test_bad_sql_in_the_workload_is_shown_with_its_place(source):
+    source.write_text(TOML + '[workload]\nqueries = ["SELECT COUNT(*) FROM app WHERE hight = 1"]\n')
+    shown = run("design", source)
+    line = refusal(shown, 1)
+    assert line.startswith("[workload] query 1: ")
+    assert shown.stderr.splitlines()[-1].strip() == "^^^^^"
 
 
 @pytest.mark.parametrize(

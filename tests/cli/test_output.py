@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from dataclasses import replace
 from datetime import date
 
 import click
@@ -122,6 +123,37 @@ def test_binary_formats_are_not_for_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(click.UsageError, match="name a file with -o"):
         write(result(), "parquet", None, intervals=False)
+
+
+def smoothed():
+    """The result again, with the typical errors of a second estimator."""
+    return replace(
+        result(),
+        typical={1: np.array([4.26, 0.0]), 2: np.array([NAN, NAN])},
+        estimators=("smooth",),
+    )
+
+
+def test_a_table_shows_typical_errors_beside_the_bars(capsysbinary):
+    out, _ = written(capsysbinary, None, shown=smoothed())
+    assert out.decode().splitlines()[2:] == [
+        "CA     1234 ± 10 (typ. 4.3)    41.3 [39.8, 44.9] (typ. ?)  2026-01-31",
+        "NULL      10 ± 100 (typ. 0) ~                        NULL  2026-02-01",
+    ]
+
+
+def test_machines_get_typical_errors_with_the_intervals(capsysbinary):
+    found = machine_table(smoothed(), intervals=True)
+    names = [name for name in found.column_names if name.startswith("n")]
+    assert names == ["n", "n_stderr", "n_low", "n_high", "n_typical"]
+    assert found["n_typical"].to_pylist() == [4.26, 0.0]
+    assert found["avg_typical"].to_pylist() == [None, None]
+    assert not {"n_typical"} & set(machine_table(smoothed(), intervals=False).column_names)
+    assert not {"n_typical"} & set(machine_table(result(), intervals=True).column_names)
+    out, _ = written(capsysbinary, "json", shown=smoothed(), intervals=True)
+    document = json.loads(out)
+    assert document["estimator"] == "smooth"
+    assert document["rows"][0]["n_typical"] == 4.26
 
 
 def test_notes_go_to_stderr(capsysbinary):

@@ -7,6 +7,7 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 
+from ldpsql.designer import design
 from ldpsql.survey import Survey
 
 TOML = """
@@ -79,11 +80,11 @@ MIXED_RECORD = {
 
 
 def app() -> Survey:
-    return Survey.from_toml(TOML)
+    return design(TOML)
 
 
 def mix() -> Survey:
-    return Survey.from_toml(EVERY_TYPE)
+    return design(EVERY_TYPE)
 
 
 def people(n: int, seed: int = 0) -> pa.Table:

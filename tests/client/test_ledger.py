@@ -11,6 +11,7 @@ import pytest
 from client.surveys import RECORD, TOML, app
 
 from ldpsql.client import Ledger, respond
+from ldpsql.designer import design
 from ldpsql.errors import OperationalError, RecordError, StoreError
 from ldpsql.privacy import Epsilon
 from ldpsql.survey import Survey
@@ -18,7 +19,7 @@ from ldpsql.survey import Survey
 
 def survey(epsilon: str, table: str = "app") -> Survey:
     text = TOML.replace('table = "app"', f'table = "{table}"')
-    return Survey.from_toml(text, epsilon=epsilon)
+    return design(text, epsilon=epsilon)
 
 
 @pytest.fixture

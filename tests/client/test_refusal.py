@@ -11,6 +11,7 @@ from client.surveys import EVERY_TYPE, RECORD, app
 
 from ldpsql.client import randomize, randomize_file, respond
 from ldpsql.client.refusal import refusing
+from ldpsql.designer import design
 from ldpsql.errors import RecordError
 from ldpsql.survey import Survey
 
@@ -23,7 +24,7 @@ SECRET = 4242424242424242
 
 
 def survey(body: str) -> Survey:
-    return Survey.from_toml(HEAD + body)
+    return design(HEAD + body)
 
 
 def check(refusal) -> None:
@@ -135,7 +136,7 @@ def test_single_records(change):
 
 
 def test_every_type_of_dimension_one_by_one():
-    everything = Survey.from_toml(EVERY_TYPE)
+    everything = design(EVERY_TYPE)
     for dimension in everything.schema.dimensions:
         for value in (SECRET, "SECRET", 2.0**1000, None, Decimal(SECRET)):
             with pytest.raises(RecordError) as refusal:

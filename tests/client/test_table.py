@@ -13,6 +13,7 @@ from client.surveys import EVERY_TYPE, MIXED_RECORD, TOML, Seeded, app, mix, peo
 from ldpsql.client import randomize
 from ldpsql.client.columns import dimension_codes, measure_fractions, public_column
 from ldpsql.client.table import Tally, randomize_batch
+from ldpsql.designer import design
 from ldpsql.domains import BOOL, Listed, float_edges, int_domain, time_range
 from ldpsql.errors import RecordError
 from ldpsql.schema import Dimension, Measure, PublicColumn
@@ -265,7 +266,7 @@ def test_an_attribute_may_be_dimension_and_measure():
     table = people(100)
     whole = pa.array(range(100), pa.int16())
     table = table.set_column(table.column_names.index("spent"), "spent", whole)
-    assert randomize(Survey.from_toml(text), table).num_rows == 100
+    assert randomize(design(text), table).num_rows == 100
 
 
 def test_no_message_quotes_a_value():
@@ -273,7 +274,7 @@ def test_no_message_quotes_a_value():
     rows = [{**MIXED_RECORD, "i": 424242}, {**MIXED_RECORD, "d": date(1987, 6, 5)}]
     for row in rows:
         with pytest.raises(RecordError) as refusal:
-            randomize(Survey.from_toml(EVERY_TYPE), pa.Table.from_pylist([row]))
+            randomize(design(EVERY_TYPE), pa.Table.from_pylist([row]))
         assert "424242" not in str(refusal.value)
         assert "1987" not in str(refusal.value)
     table = people(1)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from ldpsql.boxes import Box
+from ldpsql.designer import design
 from ldpsql.engine.explain import Trace, describe_box, describe_target, explain, explain_verbose
 from ldpsql.engine.plan import Target
 from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.parser import parse
-from ldpsql.survey import Survey
 
-SURVEY = Survey.from_toml("""
+SURVEY = design("""
 [survey]
 table = "app"
 epsilon = "2.0"

@@ -17,6 +17,7 @@ import pytest
 
 from ldpsql.bench import simulate
 from ldpsql.dbapi import Connection
+from ldpsql.designer import design
 from ldpsql.engine.result import Result
 from ldpsql.survey import Survey
 
@@ -46,7 +47,7 @@ type = "date"
     role = (
         '[public.pay]\ntype = "float"' if mechanism == "hio" else "[measure.pay]\nbounds = [0, 100]"
     )
-    return Survey.from_toml(text + role)
+    return design(text + role)
 
 
 def table() -> pa.Table:

@@ -150,6 +150,14 @@ def test_a_design_survives_its_json(design: Design) -> None:
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=label)
+def test_the_first_estimator_is_the_unbiased_one(design: Design) -> None:
+    """It is what answers where nobody asks for another."""
+    name, make = next(iter(design.estimators.items()))
+    assert name == "unbiased"
+    assert make == design.estimator
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=label)
 def test_reports_fit_their_format(design: Design) -> None:
     """Own reports are accepted, one beyond the limits is not."""
     sizes = [*design.domain.sizes, *([2] * len(design.domain.bounds))]

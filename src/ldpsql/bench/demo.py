@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ldpsql.bench.simulation import simulate
 from ldpsql.dbapi import Connection
-from ldpsql.survey import Survey
+from ldpsql.designer import design
 
 PEOPLE = 400_000
 SEED = 1
@@ -107,7 +107,7 @@ def shoppers(people: int = PEOPLE, seed: int = SEED) -> pa.Table:
 def run(echo: Echo, *, people: int = PEOPLE, seed: int = SEED) -> int:
     """Design, randomize, ingest, ask; returns how many intervals missed the truth."""
     table = shoppers(people, seed)
-    survey = Survey.from_toml(SURVEY)
+    survey = design(SURVEY)
     form = survey.design.report_format
     echo(f"{people:,} shoppers; mechanism {survey.design.name}, epsilon {survey.epsilon}")
     echo(f"each sends one report of {form.bits_per_report:.1f} bits: {', '.join(form.columns)}")

@@ -12,13 +12,19 @@ from ldpsql.survey import Survey
 
 
 def simulate(
-    survey: Survey, table: pa.Table, *, seed: int = 0, confidence: float = 0.95
+    survey: Survey,
+    table: pa.Table,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    estimator: str | None = None,
 ) -> Connection:
     """Randomize a table, ingest the reports into memory, and connect to them.
 
-    The same seed gives the same reports. RecordError if a record does not fit the survey.
+    confidence, estimator: as in `ldpsql.dbapi.connect`. The same seed gives the same reports.
+    RecordError if a record does not fit the survey.
     """
     reports, _ = randomize_batch(survey, table, SeededEntropy(seed))
     store = DuckDBStore.open(None, read_only=False)
     store.ingest_table(reports, survey)
-    return Connection(store, confidence=confidence)
+    return Connection(store, confidence=confidence, estimator=estimator)

@@ -29,6 +29,7 @@ def query(sql: str | None, **settings: Any) -> None:
 @click.option("--verbose", "-v", is_flag=True, help="Show the plan after every rewrite.")
 @options.database
 @options.confidence
+@options.estimator
 @options.parameters
 @options.output
 def explain(sql: str | None, verbose: bool, **settings: Any) -> None:
@@ -42,6 +43,7 @@ def answer(
     *,
     database: Path,
     confidence: float,
+    estimator: str | None,
     values: tuple[str, ...],
     form: str | None,
     target: Path | None,
@@ -55,7 +57,8 @@ def answer(
     from ldpsql.engine.session import Session  # noqa: PLC0415
 
     with closing(DuckDBStore.open(database, read_only=True)) as store:
-        result = Session(store, confidence=confidence).execute(sql, parameters)
+        session = Session(store, confidence=confidence, estimator=estimator)
+        result = session.execute(sql, parameters)
         write(result, form, target, intervals=intervals)
 
 

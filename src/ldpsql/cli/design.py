@@ -11,17 +11,25 @@ import click
 from ldpsql.cli import options
 
 if TYPE_CHECKING:
+    from ldpsql.designer import Designed
     from ldpsql.survey import Survey
 
 
 @click.command(short_help="Design a survey and publish it as JSON.")
 @click.argument("source", metavar="SURVEY.toml", type=options.survey_file)
 @click.option("--epsilon", help="Overrides the file's.")
-@click.option("--mechanism", help="Overrides the file's.")
+@click.option("--mechanism", help="Overrides the file's; auto takes the most accurate one.")
 @click.option(
     "--users",
     type=click.IntRange(min=1),
-    help="Predict the standard errors of typical queries for so many people.",
+    help="Predict the standard errors of the workload for so many people.",
+)
+@click.option(
+    "--target",
+    "half_width",
+    type=options.HalfWidth(),
+    metavar="SHARE",
+    help="Say what it takes to count to within this share of the people: ±2%.",
 )
 @options.output
 def design(
@@ -29,6 +37,7 @@ def design(
     epsilon: str | None,
     mechanism: str | None,
     users: int | None,
+    half_width: float | None,
     target: Path | None,
 ) -> None:
     """Make a survey ready and say what it promises, what leaves a device, and how well it answers.
@@ -36,14 +45,17 @@ def design(
     The JSON goes to -o and the explanation to stdout; without -o the JSON goes to stdout and
     the explanation to stderr.
     """
-    from ldpsql.survey import Survey  # noqa: PLC0415
+    from ldpsql.designer import designed  # noqa: PLC0415
 
-    survey = Survey.from_toml(source, epsilon=epsilon, mechanism=mechanism)
+    found = designed(source, epsilon=epsilon, mechanism=mechanism, users=users)
+    survey = found.survey
     lines = [*_promise(survey), *_alphabet(survey)]
-    if users is not None:
-        from ldpsql.cli.forecast import forecast  # noqa: PLC0415
+    is_expected = users is not None or survey.users is not None or half_width is not None
+    lines += _expectations(found) if found.choice or is_expected else []
+    if half_width is not None:
+        from ldpsql.cli.forecast import plan  # noqa: PLC0415
 
-        lines += forecast(survey, users)
+        lines += plan(found, half_width)
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:
@@ -54,11 +66,19 @@ def design(
     click.echo("\n".join(lines), err=target is None)
 
 
+def _expectations(found: Designed) -> list[str]:
+    from ldpsql.cli.comparison import comparison  # noqa: PLC0415
+    from ldpsql.cli.forecast import forecast  # noqa: PLC0415
+
+    compared = comparison(found.choice, found.people) if found.choice else []
+    return [*compared, *forecast(found)]
+
+
 def _promise(survey: Survey) -> list[str]:
     guarantee = survey.design.guarantee
     lines = [
         f"survey       {survey.table} ({survey.fingerprint[:12]})",
-        f"mechanism    {survey.design.name}",
+        f"mechanism    {survey.design.name}{', chosen by auto' if survey.chosen else ''}",
         f"guarantee    {guarantee}",
         f"protects     {guarantee.protects}",
     ]

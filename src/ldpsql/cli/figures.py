@@ -12,12 +12,16 @@ WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its 
 
 @dataclass(frozen=True)
 class Figure:
-    """An estimate, its standard error, and its interval; NaN where unknown."""
+    """An estimate, its standard error, and its interval; NaN where unknown.
+
+    typical: the typical error of a post-processed estimate, else None.
+    """
 
     value: float
     stderr: float
     low: float
     high: float
+    typical: float | None = None
 
     @property
     def is_weak(self) -> bool:
@@ -31,9 +35,21 @@ class Figure:
     def __str__(self) -> str:
         """`value ± half-width`, or `value [low, high]` where the interval is lopsided.
 
-        Rounded to two significant digits of the half-width. Without an error bar only where
-        value, error and interval agree that there is no error.
+        The typical error follows, `(typ. x)`. Rounded to two significant digits of the
+        half-width. Without an error bar only where value, error and interval agree that there is
+        no error.
         """
+        return self._with_bar() + self._habit()
+
+    def _habit(self) -> str:
+        """The typical error, with two significant digits."""
+        if self.typical is None:
+            return ""
+        if not (math.isfinite(self.typical) and self.typical > 0):
+            return f" (typ. {'0' if self.typical == 0 else '?'})"
+        return f" (typ. {rounded(self.typical, 1 - math.floor(math.log10(self.typical)))})"
+
+    def _with_bar(self) -> str:
         half = (self.high - self.low) / 2
         if not math.isfinite(half):
             return f"{number(self.value)} ± ?"
@@ -59,6 +75,12 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return str(value)
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.10g}"
+
+
+def significant(value: float) -> str:
+    """A number with three significant digits, never with an exponent."""
+    places = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    return number(round(value, places))
 
 
 def plain(value: Any) -> str:

@@ -34,6 +34,12 @@ confidence = click.option(
     help="Level of the intervals and of the +/-.",
 )
 
+estimator = click.option(
+    "--estimator",
+    type=click.Choice(("unbiased", "smooth")),
+    help="How answers are made from the reports.  [default: what the survey says]",
+)
+
 output_format = click.option(
     "--format",
     "form",
@@ -60,15 +66,38 @@ parameters = click.option(
 intervals = click.option(
     "--intervals",
     is_flag=True,
-    help="Add COLUMN_stderr, COLUMN_low and COLUMN_high to machine-readable formats.",
+    help="Add COLUMN_stderr, COLUMN_low and COLUMN_high (with --estimator smooth also "
+    "COLUMN_typical) to machine-readable formats.",
 )
 
 survey_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+class HalfWidth(click.ParamType[float]):
+    """A share of the people between 0 and 1: ±2%, +-2%, 2% or 0.02."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The share as a number."""
+        text = str(value).strip()
+        for sign in ("±", "+/-", "+-"):
+            text = text.removeprefix(sign)
+        number = text.strip().removesuffix("%")
+        try:
+            share = float(number) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = 0.0
+        if not 0.0 < share < 1.0:
+            self.fail(f"{value!r} is no share of the people; write ±2% or 0.02", param, ctx)
+        return share
+
+
 def asking(command: Command) -> Command:
     """The options of every command that answers questions."""
-    for option in (intervals, output, output_format, parameters, confidence, database):
+    for option in (intervals, output, output_format, parameters, estimator, confidence, database):
         command = option(command)
     return command
 

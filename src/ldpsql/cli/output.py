@@ -56,11 +56,18 @@ def figures(result: Result, index: int) -> list[Figure | None]:
     interval = result.intervals[index]
     values = result.table.column(index).to_pylist()
     rows = zip(values, interval.stderr, interval.low, interval.high, strict=True)
+    typical = result.typical.get(index)
     return [
         None
         if value is None or math.isnan(value)
-        else Figure(float(value), float(stderr), float(low), float(high))
-        for value, stderr, low, high in rows
+        else Figure(
+            float(value),
+            float(stderr),
+            float(low),
+            float(high),
+            None if typical is None else float(typical[place]),
+        )
+        for place, (value, stderr, low, high) in enumerate(rows)
     ]
 
 
@@ -91,6 +98,9 @@ def machine_table(result: Result, *, intervals: bool) -> pa.Table:
             for suffix in ("stderr", "low", "high"):
                 names.append(f"{column.name}_{suffix}")
                 columns.append(pa.array(getattr(spread, suffix), from_pandas=True))
+            if index in result.typical:
+                names.append(f"{column.name}_typical")
+                columns.append(pa.array(result.typical[index], from_pandas=True))
     return pa.table(columns, names=distinct(names))
 
 
@@ -183,6 +193,7 @@ def _json(result: Result, table: pa.Table) -> bytes:
         "mechanism": _one_or_list([survey.design.name for survey in surveys]),
         "epsilon": _one_or_list([float(survey.epsilon) for survey in surveys]),
         "guarantee": _one_or_list([str(survey.design.guarantee) for survey in surveys]),
+        "estimator": _one_or_list(list(result.estimators)),
         "n_reports": result.reports,
         "notes": [*result.notes, *weak_notes(result)],
     }

@@ -40,11 +40,17 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 @click.command(short_help="Ask questions one after another.")
 @options.database
 @options.confidence
+@options.estimator
 @options.output_format
 @options.intervals
 @click.pass_context
 def shell(
-    ctx: click.Context, database: Path, confidence: float, form: str | None, intervals: bool
+    ctx: click.Context,
+    database: Path,
+    confidence: float,
+    estimator: str | None,
+    form: str | None,
+    intervals: bool,
 ) -> None:
     """Read statements, each ended by a semicolon, and answer them; an error does not end it.
 
@@ -56,7 +62,7 @@ def shell(
 
     interactive = sys.stdin.isatty()
     with closing(DuckDBStore.open(database, read_only=True)) as store:
-        session = Session(store, confidence=confidence)
+        session = Session(store, confidence=confidence, estimator=estimator)
 
         def respond(text: str) -> None:
             if text.startswith("."):

@@ -26,11 +26,14 @@ _HEAD = """\
 # A column that everybody may know is public instead, and travels in clear:
 #   [public.NAME]
 #   type = "int"        # int, float, text, bool, date or timestamp
+# What matters most is answered best if it is said:
+#   [workload]
+#   queries = ["SELECT COUNT(*) FROM {table} WHERE ..."]
 
 [survey]
 table = {quoted}
 epsilon = "1.0"        # total for one person's report: smaller protects more, answers worse
-mechanism = "hgrr"
+mechanism = "auto"     # the one with the least expected error
 """
 _BODIES = {
     "int": "domain = []            # [lowest, highest], both included; add bin_width for bins",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -57,26 +58,36 @@ class Answers:
     @cached_property
     def sums(self) -> Sums:
         """All sums of all rows, with the covariance within each row."""
-        rows, targets = len(self.plan.private_rows), len(self.plan.targets)
-        values = np.zeros((len(self.public) * rows, targets))
-        covariance = np.zeros((len(self.public) * rows, targets, targets))
-        for place, key in enumerate(self.public):
-            part = slice(place * rows, (place + 1) * rows)
-            for planned, estimators in zip(self.plan.planned, self.estimators, strict=True):
-                if key in estimators:
-                    found = estimators[key].answer_rows(planned)
-                    values[part] += [row.values for row in found]
-                    covariance[part] += [row.covariance for row in found]
-        return Sums(values, covariance)
+        targets = len(self.plan.targets)
+        found = [row for key in self.public for row in self._rows(key)]
+        drawn = [row.replicates for row in found if row.replicates is not None]
+        is_complete = bool(found) and len(drawn) == len(found)
+        return Sums(
+            np.array([row.values for row in found]).reshape(len(found), targets),
+            np.array([row.covariance for row in found]).reshape(len(found), targets, targets),
+            np.stack(drawn, axis=1) if is_complete else None,
+        )
+
+    def _rows(self, key: Key) -> list[Estimates]:
+        """The sums of all private rows under one public key."""
+        parts = [
+            estimators[key].answer_rows(planned)
+            for planned, estimators in zip(self.plan.planned, self.estimators, strict=True)
+            if key in estimators
+        ]
+        nothing = Estimates.exact([0.0] * len(self.plan.targets))
+        rows = zip(*parts, strict=True) if parts else (() for _ in self.plan.private_rows)
+        return [reduce(add, row) if row else nothing for row in rows]
 
     def joint(self, key: Key, rows: Sequence[int]) -> Estimates:
         """The sums of some private rows under one public key, row by row, with covariance."""
-        total = Estimates.exact([0.0] * (len(rows) * len(self.plan.targets)))
+        parts = []
         for planned, estimators in zip(self.plan.planned, self.estimators, strict=True):
             if key in estimators:
                 queries = [query for row in rows for query in planned[row]]
-                total = total + estimators[key].answer(queries)
-        return total
+                parts.append(estimators[key].answer(queries))
+        nothing = Estimates.exact([0.0] * (len(rows) * len(self.plan.targets)))
+        return reduce(add, parts) if parts else nothing
 
 
 def _null_last(key: Key) -> tuple[Any, ...]:

@@ -22,10 +22,14 @@ NULL_LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Sums:
-    """Jointly estimated sums: values (R, T), covariance (R, T, T)."""
+    """Jointly estimated sums: values (R, T), covariance (R, T, T).
+
+    replicates: (r, R, T) beside post-processed values; see `Estimates`.
+    """
 
     values: Array
     covariance: Array
+    replicates: Array | None = None
 
     def spread(self, gradient: Array) -> Array:
         """Variance of the linear form with the given gradient, (T,) or (R, T); shape (R,)."""

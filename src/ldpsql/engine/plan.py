@@ -13,6 +13,7 @@ from typing import Any
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.domains import Value
 from ldpsql.parser.query import Query
+from ldpsql.schema import Schema
 from ldpsql.survey import Survey
 
 
@@ -66,11 +67,16 @@ class Plan:
 
     def linear(self, piece: Slice, row: Box, target: Target) -> LinearQuery:
         """The linear query for one target in one row of one slice."""
-        boxes = [box & row for box in piece.boxes]
-        if target.present is not None:
-            sides = list(Box.whole(len(self.survey.schema.dimensions)).sides)
-            sides[target.present] = self.survey.schema.dimensions[target.present].present_codes
-            boxes = [box & Box(tuple(sides)) for box in boxes]
-        sizes = self.survey.schema.record_domain.sizes
-        terms = tuple((1.0, box.normal(sizes)) for box in boxes if not box.is_empty)
-        return LinearQuery(terms, target.measure, target.weight)
+        return linear(piece, row, target, self.survey.schema)
+
+
+def linear(piece: Slice, row: Box, target: Target, schema: Schema) -> LinearQuery:
+    """The linear query for one target in one row of one slice of a question to a schema."""
+    boxes = [box & row for box in piece.boxes]
+    if target.present is not None:
+        sides = list(Box.whole(len(schema.dimensions)).sides)
+        sides[target.present] = schema.dimensions[target.present].present_codes
+        boxes = [box & Box(tuple(sides)) for box in boxes]
+    sizes = schema.record_domain.sizes
+    terms = tuple((1.0, box.normal(sizes)) for box in boxes if not box.is_empty)
+    return LinearQuery(terms, target.measure, target.weight)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from ldpsql.engine.answers import Answers
 from ldpsql.engine.arithmetic import Affine, Form, Interval, Quotient, form_of
 from ldpsql.engine.rewrite.targets import targets_of
+from ldpsql.engine.typical import evaluate, typical_error
 from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.query import ROW, Aggregate, Measurement
@@ -58,6 +59,30 @@ class Relation:
             return parts[0] if len(parts) == 1 else Quotient(parts[0], parts[1])
 
         return tuple(form_of(column.expression, leaf, sums) for column in plan.query.columns)
+
+    def replicates(self, index: int) -> Array | None:
+        """One measurement evaluated on every replicate, (r, R); None where there are none."""
+        plan, sums = self.answers.plan, self.answers.sums
+        drawn = sums.replicates
+        if drawn is None:
+            return None
+        positions = {target: place for place, target in enumerate(plan.targets)}
+
+        def leaf(aggregate: Aggregate) -> Array:
+            targets = targets_of(aggregate, plan.survey.schema)
+            parts = [drawn[:, :, positions[target]] for target in targets]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return parts[0] if len(parts) == 1 else parts[0] / parts[1]
+
+        found = evaluate(plan.query.columns[index].expression, leaf)
+        return np.broadcast_to(found, drawn.shape[:2])
+
+    def typical(self, index: int) -> Array | None:
+        """Typical error of one measurement, (R,); None where nothing was post-processed."""
+        found = self.replicates(index)
+        if found is None:
+            return None
+        return typical_error(found, self.forms[index].value(self.answers.sums))
 
     def interval(self, index: int, level: float | None) -> Interval:
         """Error bars of one measurement, at a level of its own or the relation's."""
@@ -153,4 +178,7 @@ class Relation:
                 [np.arange(len(columns)) + place * len(columns) for place in inside]
             )
             covariance[np.ix_(where, where)] = joint.map(gradient).covariance
-        return Estimates(values.T.ravel(), covariance)
+        drawn = [self.replicates(column) for column in columns]
+        known = [part[:, list(rows)] for part in drawn if part is not None]
+        replicates = np.stack(known, axis=2).reshape(-1, size) if known else None
+        return Estimates(values.T.ravel(), covariance, replicates)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.errors import NotSupportedError
-from ldpsql.estimate import Estimates
+from ldpsql.estimate import Array, Estimates
 from ldpsql.survey import Survey
 
 
@@ -39,6 +39,8 @@ class Result:
     joint: computes the estimates of all estimate columns of all rows (row by row) with their
     covariance.  notes: what the reader should know.  surveys: those that were asked.
     reports: how many reports they hold.  explain: the plan, where it was asked for.
+    typical: for the index of every output column that is a post-processed estimate, its typical
+    errors, shape (rows,).  estimators: which estimator answered, survey by survey.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -49,6 +51,8 @@ class Result:
     surveys: tuple[Survey, ...] = ()
     reports: int = 0
     explain: str | None = None
+    typical: Mapping[int, Array] = field(default_factory=dict)
+    estimators: tuple[str, ...] = ()
 
     def estimates(self) -> Estimates:
         """Values (rows x estimate columns,) and their covariance; see `joint`."""

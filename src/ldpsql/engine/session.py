@@ -25,8 +25,8 @@ from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
 from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
-from ldpsql.errors import InterfaceError
-from ldpsql.estimate import Estimates
+from ldpsql.errors import InterfaceError, NotSupportedError
+from ldpsql.estimate import Array, Estimates
 from ldpsql.mechanisms.base import Estimator
 from ldpsql.parser import parse
 from ldpsql.parser.query import ROW, Query, Statement
@@ -45,9 +45,12 @@ class _Source:
     people: int
 
     @classmethod
-    def of(cls, survey: Survey, histograms: Sequence[tuple[Key, Histogram]]) -> _Source:
+    def of(
+        cls, survey: Survey, estimator: str, histograms: Sequence[tuple[Key, Histogram]]
+    ) -> _Source:
+        make = survey.design.estimators[estimator]
         return cls(
-            {key: survey.design.estimator(histogram) for key, histogram in histograms},
+            {key: make(histogram) for key, histogram in histograms},
             sum(histogram.people for _, histogram in histograms),
         )
 
@@ -58,14 +61,21 @@ SourceOf = Callable[[Survey, Selection], _Source]
 class Session:
     """Answers questions about the surveys of one store. Not to be shared between threads."""
 
-    def __init__(self, store: Store, *, confidence: float = 0.95) -> None:
-        """`confidence`: level of the intervals, between 0 and 1 (InterfaceError otherwise)."""
+    def __init__(
+        self, store: Store, *, confidence: float = 0.95, estimator: str | None = None
+    ) -> None:
+        """Ask a store.
+
+        confidence: level of the intervals, between 0 and 1 (InterfaceError otherwise).
+        estimator: which of a design's estimators answers; None for the survey's own choice.
+        """
         if not 0.0 < confidence < 1.0:
             raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
         self.store = store
         self.confidence = confidence
+        self.estimator = estimator
         self._surveys: dict[str, Survey] = {}
-        self._sources: OrderedDict[tuple[str, int, Selection], _Source] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, str, int, Selection], _Source] = OrderedDict()
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
@@ -85,7 +95,8 @@ class Session:
                 for base, trace in zip(statement.bases, traces, strict=True)
             }
             return self._answered(statement, relations, asked, reports)
-        return _explained(statement, traces, source_of, asked, reports)
+        names = {survey.table: self._estimator(survey) for survey in asked}
+        return _explained(statement, traces, source_of, names, asked, reports)
 
     def _survey(self, table: str) -> Survey:
         """A survey by name; a store never changes what a name stands for."""
@@ -93,6 +104,17 @@ class Session:
         if key not in self._surveys:
             self._surveys[key] = self.store.survey(table)
         return self._surveys[key]
+
+    def _estimator(self, survey: Survey) -> str:
+        """Which estimator answers; NotSupportedError if the survey's design does not have it."""
+        offered = tuple(survey.design.estimators)
+        name = self.estimator or survey.estimator or offered[0]
+        if name not in offered:
+            raise NotSupportedError(
+                f"survey {survey.table} has no estimator {name!r} ({survey.design.name} offers "
+                f"{', '.join(offered)}); ask for one of those"
+            )
+        return name
 
     def _trace(self, base: Query, sql: str) -> list[tuple[str, Plan]]:
         """The plan after every pass."""
@@ -108,9 +130,11 @@ class Session:
         return Relation(Answers.of(plan, estimators_of), self.confidence)
 
     def _source(self, survey: Survey, version: int, chosen: Selection) -> _Source:
-        key = (survey.fingerprint, version, chosen)
+        estimator = self._estimator(survey)
+        key = (survey.fingerprint, estimator, version, chosen)
         if key not in self._sources:
-            self._sources[key] = _Source.of(survey, self.store.histograms(survey.table, chosen))
+            histograms = self.store.histograms(survey.table, chosen)
+            self._sources[key] = _Source.of(survey, estimator, histograms)
             while len(self._sources) > _KEPT_SOURCES:
                 self._sources.popitem(last=False)
         self._sources.move_to_end(key)
@@ -140,11 +164,17 @@ class Session:
             for place, index in enumerate(estimated)
         }
         joint = no_estimates
+        typical: dict[int, Array] = {}
         if estimated and evaluated.schema.names[-1] == ROW:
             rows = evaluated.column(evaluated.num_columns - 1).to_pylist()
             picked = [statement.outputs[index].estimate for index in estimated]
             relation = relations[picked[0][0]]  # type: ignore[index]
             indices = [entry[1] for entry in picked if entry is not None]
+
+            errors = {
+                i: relation.typical(column) for i, column in zip(estimated, indices, strict=True)
+            }
+            typical = {i: found[rows] for i, found in errors.items() if found is not None}
 
             def joint() -> Estimates:
                 return relation.joint(rows, indices)
@@ -157,6 +187,8 @@ class Session:
             _notes(statement, relations.values()),
             surveys,
             reports,
+            typical=typical,
+            estimators=tuple(self._estimator(survey) for survey in surveys),
         )
 
 
@@ -164,6 +196,7 @@ def _explained(
     statement: Statement,
     traces: Sequence[list[tuple[str, Plan]]],
     source_of: SourceOf,
+    estimators: Mapping[str, str],
     surveys: tuple[Survey, ...],
     reports: int,
 ) -> Result:
@@ -176,9 +209,13 @@ def _explained(
         ]
         verbose = statement.mode == "explain verbose"
         lines += explain_verbose(trace, people) if verbose else explain(plan, people)
+        name = estimators[plan.survey.table]
+        if name != next(iter(plan.survey.design.estimators)):
+            lines.append(f"estimator: {name}; the predicted errors are the unbiased one's")
     return Result(
         (ResultColumn("plan", pa.string(), is_estimate=False),),
         pa.table({"plan": pa.array(lines, type=pa.string())}),
+        estimators=tuple(estimators[survey.table] for survey in surveys),
         surveys=surveys,
         reports=reports,
         explain="\n".join(lines),
@@ -200,6 +237,11 @@ def _notes(statement: Statement, relations: Collection[Relation]) -> tuple[str, 
         )
     for relation in relations:
         survey = relation.answers.plan.survey
+        if relation.answers.sums.replicates is not None:
+            notes.append(
+                f"{survey.table}: values are post-processed; ± is the interval of the unbiased "
+                "estimate around them, (typ. x) the error that simulations say is typical"
+            )
         if survey.design.guarantee.kind == "none":
             notes.append(f"{survey.table}: not differentially private ({survey.design.name})")
     return tuple(notes)

@@ -92,34 +92,30 @@ class Allocation:
     def _gains(self, shares: Array) -> tuple[Array, float]:
         """-dF/dshare of every group, and F."""
         gain, objective = np.zeros(len(shares)), 0.0
-        for energies, members in self._parts:
-            information = np.zeros(energies.shape)
-            for group in members:
-                information[self._below[group]] += shares[group] * self._rates[group]
+        for energies, informs in self._parts:
+            information = shares @ informs
             used = energies > 0.0
             ratio = np.asarray(np.where(used, energies / np.where(used, information, 1.0), 0.0))
             objective += float(ratio.sum())
-            slope = np.asarray(np.where(used, ratio / np.where(used, information, 1.0), 0.0))
-            for group in members:
-                gain[group] += self._rates[group] * float(slope[self._below[group]].sum())
+            gain += informs @ np.where(used, ratio / np.where(used, information, 1.0), 0.0)
         return gain, objective
 
     @cached_property
-    def _parts(self) -> list[tuple[Array, list[int]]]:
-        """(energies, groups that inform them); the class of all roots of a count is known."""
+    def _parts(self) -> list[tuple[Array, Array]]:
+        """(energies of classes, information of a report of every group on each class), shapes (c,)
+        and (groups, c); the class of all roots of a count is known."""
         counts = np.array(self.energies.counts)
         counts[(0,) * counts.ndim] = 0.0
-        everyone = list(range(len(self.table.groups)))
-        parts = [(counts, everyone)]
+        informs = np.zeros((len(self.table.groups), *counts.shape))
+        for number, group in enumerate(self.table.groups):
+            part = informs[number, ...]
+            part[tuple(slice(level + 1) for level in group.levels)] = self._rates[number]
+        informs = informs.reshape(len(informs), -1)
+        parts = [(counts.ravel(), informs)]
+        signs = np.array([-1 if g.sign is None else g.sign for g in self.table.groups])
         for measure, energies in enumerate(self.energies.contrasts):
-            signed = [n for n in everyone if self.table.groups[n].sign == measure]
-            parts.append((energies, signed))
+            parts.append((energies.ravel(), informs * (signs == measure)[:, None]))
         return parts
-
-    @cached_property
-    def _below(self) -> list[tuple[slice, ...]]:
-        """The classes that each group informs."""
-        return [tuple(slice(level + 1) for level in group.levels) for group in self.table.groups]
 
     @cached_property
     def _rates(self) -> list[float]:

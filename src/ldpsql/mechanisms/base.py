@@ -7,7 +7,7 @@ an argument.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -92,7 +92,11 @@ class Law:
 
 
 class Estimator(Protocol):
-    """Turns a histogram into answers. Unbiased; never clips."""
+    """Turns a histogram into answers. Unbiased and never clipped, unless it says otherwise.
+
+    A post-processing estimator gives its own values, the covariance of the unbiased ones, and
+    replicates, as many for every histogram of a design. It is never the default.
+    """
 
     def answer(self, queries: Sequence[Any]) -> Estimates:
         """Values (k,) and covariance (k, k) of k queries as the design's `plan` returned them."""
@@ -101,6 +105,9 @@ class Estimator(Protocol):
     def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
         """One joint answer per row of queries; the covariance between rows is not asked for."""
         ...
+
+
+Estimators = Mapping[str, Callable[[Histogram], Estimator]]
 
 
 class Design(Protocol):
@@ -162,6 +169,11 @@ class Design(Protocol):
 
     def estimator(self, histogram: Histogram) -> Estimator:
         """Collector. The unbiased estimator on one histogram."""
+        ...
+
+    @property
+    def estimators(self) -> Estimators:
+        """Every estimator it has, by name; the first, "unbiased", is the default."""
         ...
 
     def variance(self, queries: Sequence[Any], people: int) -> Array:

@@ -210,7 +210,8 @@ class ConsistentEstimator:
     def _is_informed(self, query: DetailQuery) -> bool:
         """Whether every class in which the query has energy is told by some group."""
         for _, axes in query.terms:
-            needed = product_energies([axis.energies for axis in axes]) > _NO_ENERGY
+            energies = product_energies([axis.energies for axis in axes])
+            needed = np.asarray(energies > _NO_ENERGY)
             inverses = [self._level_inverse]
             if query.measure is not None:
                 inverses.append(self._contrast_inverse[query.measure])

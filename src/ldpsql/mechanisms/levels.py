@@ -20,7 +20,7 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
+from ldpsql.mechanisms.base import Codes, Entropy, Estimators, Law, Outcome
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.groups import GroupTable
@@ -225,6 +225,11 @@ class LevelDesign:
     def estimator(self, histogram: Histogram) -> LevelEstimator:
         """Collector. Unbiased, by actual group sizes."""
         return LevelEstimator(self.oracles, ReportedFrequencies(self.oracles, histogram))
+
+    @property
+    def estimators(self) -> Estimators:
+        """The unbiased one only."""
+        return {"unbiased": self.estimator}
 
     @cached_property
     def shares(self) -> Array:

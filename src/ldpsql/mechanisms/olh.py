@@ -79,14 +79,16 @@ class Olh:
         g, prime = self.values, self.primes[slot]
         p = self.threshold / SPACE
         lie = (1.0 - p) / (g - 1)
-        filled = [prime // g + (value < prime % g) for value in range(g)]
-        pairs = sum(n * (n - 1) for n in filled) / (prime * (prime - 1))
+        residues, larger = divmod(prime, g)
+        # (residues in a hash value, hash values with so many); one by one there may be e^20 of them
+        filled = ((residues, g - larger), (residues + 1, larger))
+        pairs = sum(m * n * (n - 1) for n, m in filled) / (prime * (prime - 1))
         q = pairs * p + (1.0 - pairs) * lie
         if prime == 2:
             return Support(p, q, pairs * p, q * q)
         triples = prime * (prime - 1) * (prime - 2)
-        all_three = sum(n * (n - 1) * (n - 2) for n in filled) / triples
-        two_apart = sum((prime - n) * n * (n - 1) for n in filled) / triples
+        all_three = sum(m * n * (n - 1) * (n - 2) for n, m in filled) / triples
+        two_apart = sum(m * (prime - n) * n * (n - 1) for n, m in filled) / triples
         return Support(p, q, pairs * p, all_three * p + two_apart * lie)
 
     def respond(

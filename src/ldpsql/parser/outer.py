@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -19,10 +20,24 @@ from ldpsql.parser.keys import alias_of
 from ldpsql.parser.query import Output, Query
 from ldpsql.parser.scope import Names, Scope
 from ldpsql.parser.source import Source
-from ldpsql.schema import RESERVED_PREFIX
-from ldpsql.survey import Survey
+from ldpsql.schema import RESERVED_PREFIX, Schema
 
-SurveyOf = Callable[[str], Survey]
+
+class Asked(Protocol):
+    """As much of a survey as a question needs; there may be no design yet."""
+
+    @property
+    def table(self) -> str:
+        """The name under which SQL asks it."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """Its attributes."""
+        ...
+
+
+SurveyOf = Callable[[str], Asked]
 
 _SELECT_PARTS = {
     "distinct",
@@ -132,7 +147,7 @@ class Outer:
             found.select.set("with_", select.args["with_"])
         return found
 
-    def _survey(self, table: exp.Table) -> Survey:
+    def _survey(self, table: exp.Table) -> Asked:
         self._check_table(table)
         try:
             return self.survey_of(table.name)

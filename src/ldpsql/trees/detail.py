@@ -52,6 +52,14 @@ class AxisDetails:
 
     def sums(self, level: int) -> Array:
         """Sum of every detail up to a level over its nodes, shape (level + 1, counts[level])."""
+        return self._sums[level]
+
+    @cached_property
+    def _sums(self) -> tuple[Array, ...]:
+        """By level; every group of trees asks for them anew."""
+        return tuple(self._sums_at(level) for level in range(len(self.widths)))
+
+    def _sums_at(self, level: int) -> Array:
         spread = np.array([self._spread(source, level) for source in range(level + 1)])
         return np.diff(spread, axis=0, prepend=0.0) * self.widths[level]
 

@@ -38,7 +38,7 @@ MAX_CONDITIONS = 8
 MAX_ROWS = 100_000
 _COMPACTED = 64
 
-_Row = tuple[tuple[Value | None, ...], Box]
+Row = tuple[tuple[Value | None, ...], Box]
 _Label = tuple[Value | None, CodeSet]
 
 
@@ -57,9 +57,9 @@ def boxes(query: Query, survey: Survey, sql: str) -> Plan:
     return Plan(
         survey,
         query,
-        _slices(query.predicate, schema, sql),
+        slices(query.predicate, schema, sql),
         public_keys,
-        _rows(query.keys, schema, sql),
+        rows(query.keys, schema, sql),
         tuple(dict.fromkeys(wanted)),
     )
 
@@ -67,7 +67,8 @@ def boxes(query: Query, survey: Survey, sql: str) -> Plan:
 # -- WHERE --------------------------------------------------------------------------------
 
 
-def _slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice, ...]:
+def slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice, ...]:
+    """WHERE as slices with their boxes, which may overlap; errors as for `boxes`."""
     sizes = schema.record_domain.sizes
     if predicate is None:
         return (Slice(None, (Box.whole(len(sizes)),)),)
@@ -88,8 +89,8 @@ def _slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slic
     for literals, found in parts:
         if found:
             by_boxes.setdefault(found, []).append(literals)
-    slices = (Slice(_condition(texts), found) for found, texts in by_boxes.items())
-    return tuple(slices) or (Slice(None, ()),)
+    parted = (Slice(_condition(texts), found) for found, texts in by_boxes.items())
+    return tuple(parted) or (Slice(None, ()),)
 
 
 def _split(formula: Formula, sizes: Sequence[int]) -> list[tuple[tuple[str, ...], tuple[Box, ...]]]:
@@ -175,8 +176,11 @@ def _first_place(predicate: Predicate) -> Place | None:
 # -- GROUP BY -----------------------------------------------------------------------------
 
 
-def _rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[_Row, ...]:
-    """One row per combination of private keys; only those that can hold a record."""
+def rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[Row, ...]:
+    """One row per combination of private keys, with its box; only those that can hold a record.
+
+    UnsupportedSQL for more than MAX_ROWS combinations.
+    """
     private = [(key, index) for key in keys if (index := schema.dimension(key.column)) is not None]
     labels = [_labels(key, schema, sql) for key, _ in private]
     count = prod(map(len, labels))
@@ -187,7 +191,7 @@ def _rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[_Row, ...
             place=private[0][0].place,
             hint="group by fewer columns, or by bin(column, width)",
         )
-    rows: list[_Row] = []
+    found: list[Row] = []
     for combination in product(*labels):
         sides: list[Side] = [None] * len(schema.dimensions)
         for (_, index), (_, codes) in zip(private, combination, strict=True):
@@ -195,8 +199,8 @@ def _rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[_Row, ...
             sides[index] = codes if side is None else intersect(side, codes)
         box = Box(tuple(sides))
         if not box.is_empty:
-            rows.append((tuple(value for value, _ in combination), box))
-    return tuple(rows)
+            found.append((tuple(value for value, _ in combination), box))
+    return tuple(found)
 
 
 def _labels(key: GroupKey, schema: Schema, sql: str) -> list[_Label]:

@@ -57,6 +57,11 @@ class Component(Protocol):
         """sum_f power_f slope_f of every candidate, shape `shape`."""
         ...
 
+    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+        """The component and its weights without candidates that weigh nothing, as far as its
+        structure allows."""
+        ...
+
     def emit(self, weights: Reals) -> list[Emitted]:
         """The families behind the positive weights, reflections included."""
         ...
@@ -112,6 +117,10 @@ class ArcBundle:
         """Gather h k."""
         return np.asarray(slope[self.harmonics] @ self.powers.T)
 
+    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+        """As it is: a lost character may be needed again."""
+        return self, weights
+
     def emit(self, weights: Reals) -> list[Emitted]:
         """One family per reflection of the character."""
         which, length = np.nonzero(weights)
@@ -144,6 +153,16 @@ class Factor:
     orders: Integers
     lengths: Integers
     powers: Reals
+
+    def picked(self, rows: Integers) -> Factor:
+        """Some of the candidates."""
+        return Factor(
+            self.axes,
+            self.characters[rows],
+            self.orders[rows],
+            self.lengths[rows],
+            self.powers[rows],
+        )
 
     @property
     def fractions(self) -> Reals:
@@ -209,6 +228,17 @@ class Products:
             found = np.tensordot(found, factor.powers, axes=(0, 1))
         return np.asarray(found * self.scale)
 
+    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+        """Without the candidates of a factor that take part in nothing."""
+        everything = range(weights.ndim)
+        kept = tuple(
+            np.flatnonzero(weights.any(axis=tuple(p for p in everything if p != place)))
+            for place in everything
+        )
+        factors = tuple(f.picked(rows) for f, rows in zip(self.factors, kept, strict=True))
+        cut = np.ix_(*kept)
+        return Products(self.folding, factors, self.scale[cut]), weights[cut]
+
     def emit(self, weights: Reals) -> list[Emitted]:
         """Clusters by the orders of the factors; reflections inside factors of several axes."""
         chosen = np.nonzero(weights)
@@ -248,14 +278,14 @@ class Products:
 class Listed:
     """Families given one by one, with their powers.
 
-    clusters: as they will be emitted, all reflections of a candidate among them.
-    candidate: which candidate each family of the clusters belongs to, shape (families,).
+    cluster: as it will be emitted, all reflections of a candidate in it.
+    candidate: which candidate each family of the cluster belongs to, shape (families,).
     powers: at every class over `axes`, averaged over a candidate's families, (candidates, cells).
     """
 
     folding: Folding
     axes: Axes
-    clusters: tuple[Cluster, ...]
+    cluster: Cluster
     candidate: Integers
     powers: Reals
 
@@ -271,8 +301,8 @@ class Listed:
 
     @property
     def phases(self) -> Integers:
-        """Of the largest cluster."""
-        return np.array(max(cluster.phases for cluster in self.clusters))
+        """Of the cluster."""
+        return np.array(self.cluster.phases)
 
     def start(self, demand: Reals) -> Reals:
         """Alike."""
@@ -287,26 +317,20 @@ class Listed:
         classes = self.folding.numbers(self.axes).ravel()
         return np.asarray(self.powers @ (slope[classes] * self.folding.multiplicity[classes]))
 
+    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+        """Without the candidates that weigh nothing."""
+        kept = np.flatnonzero(weights)
+        own = np.flatnonzero(np.isin(self.candidate, kept))
+        candidate = np.searchsorted(kept, self.candidate[own])
+        cluster = self.cluster.picked(own)
+        found = Listed(self.folding, self.axes, cluster, candidate, self.powers[kept])
+        return found, weights[kept]
+
     def emit(self, weights: Reals) -> list[Emitted]:
         """The families of the candidates with positive weight."""
-        copies = np.bincount(self.candidate, minlength=len(self.powers))
-        shares = (weights / copies)[self.candidate]
-        emitted, start = [], 0
-        for cluster in self.clusters:
-            own = shares[start : start + len(cluster)]
-            start += len(cluster)
-            kept = np.flatnonzero(own)
-            if kept.size:
-                part = Cluster(
-                    cluster.base,
-                    cluster.factors,
-                    cluster.orders,
-                    cluster.characters[kept],
-                    cluster.parameters[kept],
-                    cluster.group,
-                )
-                emitted.append(Emitted(part, own[kept]))
-        return emitted
+        shares = (weights / self.copies)[self.candidate]
+        kept = np.flatnonzero(shares)
+        return [Emitted(self.cluster.picked(kept), shares[kept])]
 
 
 def reflections(

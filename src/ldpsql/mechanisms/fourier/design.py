@@ -6,7 +6,7 @@ everything about the families is public. See docs/fourier.md and the specificati
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,7 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
+from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
@@ -26,9 +26,11 @@ from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import NO_ENERGY, BoxQuery, Term, unsupported
 from ldpsql.mechanisms.fourier.reported import Reported
 from ldpsql.mechanisms.fourier.sampling import Sampler, offset_law, offset_odds, offsets
+from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
 from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
 
 LARGEST_LAW = 4_000_000
 _BLOCK = 1 << 15
@@ -40,6 +42,7 @@ class FourierDesign:
 
     domain: RecordDomain
     epsilon: Epsilon
+    workload: Workload
     group: Group
     table: FamilyTable
     name: str = "fourier"
@@ -224,6 +227,15 @@ class FourierDesign:
         """Collector. Unbiased."""
         return FourierEstimator(self.collected, Reported(histogram))
 
+    @property
+    def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:
+        """Unbiased, and post-processed to non-negative tables."""
+        return {"unbiased": self.estimator, "smooth": self.smooth}
+
+    def smooth(self, histogram: Histogram) -> SmoothEstimator:
+        """Collector. Biased, with a smaller typical error; see docs/fourier.md."""
+        return SmoothEstimator(self.estimator(histogram), self.workload)
+
     def variance(self, queries: Sequence[BoxQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over the group, shape (k,)."""
         faces = [query.faces(self.group) for query in queries]
@@ -235,6 +247,7 @@ class FourierDesign:
         return {
             "orders": list(self.group.orders),
             "bins": list(self.group.bins),
+            "workload": self.workload.to_json(),
             "blocks": [list(block) for block in self.group.blocks],
             "clusters": [
                 {

@@ -236,7 +236,7 @@ class Dictionary:
             parameters = np.array(sorted(set(rows)), dtype=np.int64)
             identity = np.ones((len(parameters), 1), dtype=np.int64)
             cluster = Cluster("comb", (face,), (order,), identity, parameters, self.folding.group)
-            yield from self._listed(face, (cluster,), np.arange(len(parameters)))
+            yield self._listed(face, cluster, np.arange(len(parameters)))
 
     @staticmethod
     def _comb_splits(order: int, tooth: int, share: float) -> Iterator[tuple[int, int, int]]:
@@ -321,26 +321,19 @@ class Dictionary:
         axes = tuple(sorted((*listed, *part)))
         entries = count * prod(self.folding.shape(axes))
         if entries <= _LISTED_ENTRIES:
-            yield from self._listed(axes, (cluster,), np.array(candidate))
+            yield self._listed(axes, cluster, np.array(candidate))
 
-    def _listed(
-        self, axes: Axes, clusters: tuple[Cluster, ...], candidate: Integers
-    ) -> Iterator[Listed]:
+    def _listed(self, axes: Axes, cluster: Cluster, candidate: Integers) -> Listed:
         """Candidates with their powers, averaged over their families and all reflections."""
-        shape = self.folding.shape(axes)
-        powers = np.zeros((int(candidate.max()) + 1, prod(shape)))
-        start = 0
-        for cluster in clusters:
-            step = max(1, (1 << 20) // cluster.phases)
-            for first in range(0, len(cluster), step):
-                numbers = np.arange(first, min(first + step, len(cluster)))
-                batch = Batch(cluster, numbers, self.odds)
-                owners = candidate[start + numbers]
-                self._add_powers(batch, owners, axes, powers)
-            start += len(cluster)
-        copies = np.bincount(candidate, minlength=len(powers))
+        copies = np.bincount(candidate)
+        powers = np.zeros((len(copies), prod(self.folding.shape(axes))))
+        step = max(1, (1 << 20) // cluster.phases)
+        for first in range(0, len(cluster), step):
+            numbers = np.arange(first, min(first + step, len(cluster)))
+            batch = Batch(cluster, numbers, self.odds)
+            self._add_powers(batch, candidate[numbers], axes, powers)
         powers /= copies[:, None]
-        yield Listed(self.folding, axes, clusters, candidate, powers)
+        return Listed(self.folding, axes, cluster, candidate, powers)
 
     def _add_powers(self, batch: Batch, owners: Integers, axes: Axes, powers: Reals) -> None:
         """Powers of a batch by class, per frequency."""

@@ -58,6 +58,17 @@ class Cluster:
     def __len__(self) -> int:
         return len(self.characters)
 
+    def picked(self, numbers: Integers) -> Cluster:
+        """Some of the families."""
+        return Cluster(
+            self.base,
+            self.factors,
+            self.orders,
+            self.characters[numbers],
+            self.parameters[numbers],
+            self.group,
+        )
+
     @property
     def axes(self) -> Axes:
         """The axes of all factors, ascending: the block that the families inform."""

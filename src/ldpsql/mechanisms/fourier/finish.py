@@ -22,9 +22,9 @@ from ldpsql.workload import Workload
 MOST_CELLS = 1 << 25
 MOST_FAMILIES = 40_000
 _COVERED = 0.3
-_LARGE, _STEPS, _POLISH = 8000, (600, 200), (200, 60)
+_LARGE, _STEPS = 8000, ((100, 300, 150), (60, 140, 60))
 _ROUNDS = 4
-_FAINT = 1e-9
+_FAINT = 1e-6
 SPACE, UNIT = 1 << 64, 1 << 32
 
 
@@ -36,8 +36,11 @@ def designed(group: Group, workload: Workload, odds: float) -> FamilyTable:
         needed[:-1] = 1.0
     dictionary = Dictionary(folding, needed, odds, listed_axes(workload, group))
     problem = Problem(folding, needed, floor(workload, group), dictionary.components())
-    weights = problem.solve(problem.start(), _STEPS[folding.classes > _LARGE])
-    return table_of(_pruned(problem, weights), problem.components)
+    first, rest, polish = _STEPS[folding.classes > _LARGE]
+    problem, weights = problem.narrowed(problem.solve(problem.start(), first), _FAINT)
+    weights = problem.solve(weights, rest)
+    problem, weights = _pruned(problem, weights, polish)
+    return table_of(weights, problem.components)
 
 
 def listed_axes(workload: Workload, group: Group) -> frozenset[int]:
@@ -52,20 +55,19 @@ def listed_axes(workload: Workload, group: Group) -> frozenset[int]:
     )
 
 
-def _pruned(problem: Problem, weights: list[Reals]) -> list[Reals]:
+def _pruned(problem: Problem, weights: list[Reals], steps: int) -> tuple[Problem, list[Reals]]:
     """The heaviest candidates within the budgets, re-optimised; nothing needed is lost."""
     before = problem.information(weights)
-    polish = _POLISH[problem.folding.classes > _LARGE]
-    kept = [np.where(own > _FAINT * own.max(initial=0.0), own, 0.0) for own in weights]
-    kept = _heaviest(problem, kept)
+    full = weights
+    problem, kept = problem.narrowed(_heaviest(problem, weights), 0.0)
     for _ in range(_ROUNDS):
         lost = np.flatnonzero(
             (problem.information(kept) < _COVERED * before) & (problem.demand > 0.0)
         )
         if not lost.size:
             break
-        kept = problem.solve(_restored(problem.components, weights, kept, lost), polish)
-    return problem.solve(kept, polish)
+        kept = problem.solve(_restored(problem.components, full, kept, lost), steps)
+    return problem, problem.solve(kept, steps)
 
 
 def _heaviest(problem: Problem, weights: list[Reals]) -> list[Reals]:

@@ -44,7 +44,7 @@ class Fourier:
         asked = workload or Workload.everyday(domain)
         group = group_of(domain, asked, chosen["bins"])
         table = designed(group, asked, float(epsilon.odds))
-        return FourierDesign(domain, epsilon, group, table)
+        return FourierDesign(domain, epsilon, asked, group, table)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -67,9 +67,10 @@ class Fourier:
             or group.orders[len(group.bins) :] != (2,) * signs
         ):
             raise SurveyError("the axes of the design do not fit the schema")
+        workload = Workload.from_json(domain, data["workload"])
         clusters = tuple(_cluster(entry, group) for entry in data["clusters"])
         weights = tuple(int(weight) for entry in data["clusters"] for weight in entry["weights"])
-        return FourierDesign(domain, epsilon, group, FamilyTable(clusters, weights))
+        return FourierDesign(domain, epsilon, workload, group, FamilyTable(clusters, weights))
 
 
 def _cluster(entry: Mapping[str, Any], group: Group) -> Cluster:

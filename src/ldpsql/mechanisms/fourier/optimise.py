@@ -50,6 +50,17 @@ class Problem:
         """Weights that sum to 1."""
         return _normal([component.start(self.demand) for component in self.components])
 
+    def narrowed(self, weights: list[Reals], share: float) -> tuple[Problem, list[Reals]]:
+        """The problem and weights without candidates below a share of the heaviest."""
+        least = share * max(float(own.max(initial=0.0)) for own in weights)
+        kept = _normal([np.where(own > least, own, 0.0) for own in weights])
+        pairs = [
+            component.narrowed(own) for component, own in zip(self.components, kept, strict=True)
+        ]
+        components = [component for component, _ in pairs]
+        fewer = Problem(self.folding, self.demand, self.floor, components)
+        return fewer, [own for _, own in pairs]
+
     def solve(self, weights: list[Reals], steps: int) -> list[Reals]:
         """Updated weights, once no candidate's gain exceeds F by more than GAP of the error."""
         for step in range(steps):

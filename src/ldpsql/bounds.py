@@ -1,0 +1,209 @@
+"""Public. Sees parameters. What no mechanism can do better than, for a workload and an epsilon.
+
+Over N kinds of records let G be the mean of q q' over a workload's queries q and E = e^epsilon.
+With T = max over k of k (N - k) (E - 1)^2 / (k E + N - k)^2 every epsilon-LDP survey whose answers
+are linear and unbiased has, averaged over evenly spread records, a second moment per person of at
+least
+
+    1'G1 / N^2 + (sum of roots of the eigenvalues of P G P)^2 / (T N),    P = 1 - 11'/N.
+
+It says nothing of the worst records or of biased answers, and is loose for large epsilon.
+Specification: rr-optimum, section 2.3 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020);
+fourier, section 1.3.
+
+The signs of k measures are axes of two. No query asks two of them, so in the basis of their
+products only k + 1 patterns occur: no sign, and each sign alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from ldpsql.boxes import Side
+from ldpsql.estimate import Array
+from ldpsql.privacy import Epsilon
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
+
+EXACT_CELLS = 2000
+LARGEST_AXIS = 2000
+LARGEST_SPECTRUM = 1 << 20
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on the mean variance of a workload, per person.
+
+    noise: the bound where the people count as a sample, as everywhere in this library.
+    mean: mean of (share of people)^2 over the queries.  trace: mean of share of people.
+    """
+
+    noise: float
+    mean: float
+    trace: float
+
+    @property
+    def population(self) -> float:
+        """The bound for the answers of exactly these people."""
+        return self.noise + self.mean - self.trace
+
+
+def spectral_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
+    """The bound for every mechanism; None for a domain too large to compute it.
+
+    Exact up to EXACT_CELLS cells, the signs of measures included; above for a single class of
+    queries, whose eigenvalues are products (there by interlacing, so a little lower).
+    """
+    sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
+    cells = math.prod(sizes) * signs
+    if cells <= EXACT_CELLS:
+        found = _exact(workload)
+    elif len(workload.classes) == 1 and not workload.queries and max(sizes) <= LARGEST_AXIS:
+        found = _product(workload.classes[0], workload)
+    else:
+        return None
+    roots, mean, trace = found
+    return Bound(signs * roots**2 / (_most_information(cells, epsilon) * cells), mean, trace)
+
+
+def invariant_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
+    """The bound for mechanisms that treat all shifts of a cyclic domain alike.
+
+    Never below `spectral_bound`. None for more than LARGEST_SPECTRUM cells.
+    """
+    sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
+    if math.prod(sizes) * (1 + len(workload.domain.bounds)) > LARGEST_SPECTRUM:
+        return None
+    powers = _powers(workload)
+    mean, trace = float(powers[0].flat[0]), float(powers.sum())
+    powers[0].flat[0] = 0.0
+    information = _most_information(math.prod(sizes) * signs, epsilon)
+    return Bound(float(np.sqrt(powers).sum()) ** 2 / information, mean, trace)
+
+
+def _most_information(cells: int, epsilon: Epsilon) -> float:
+    """T of the module's docstring; its terms rise and then fall in k, the peak being near
+    N / (E + 1)."""
+    if cells == 1:
+        return math.inf
+    odds = float(epsilon.odds)
+    near = int(cells / (odds + 1.0))
+    sets = {min(max(k, 1), cells - 1) for k in (near, near + 1)}
+    return max(
+        k * (cells - k) * (odds - 1.0) ** 2 / (k * odds + cells - k) ** 2 for k in sorted(sets)
+    )
+
+
+# -- eigenvalues: (sum of roots, mean, trace), without the factor of the signs ---------------------
+
+
+def _exact(workload: Workload) -> tuple[float, float, float]:
+    cells = math.prod(workload.domain.sizes)
+    patterns = 1 + len(workload.domain.bounds)
+    blocks = np.zeros((patterns, cells, patterns, cells))
+    for entry in workload.classes:
+        pattern = 0 if entry.measure is None else 1 + entry.measure
+        blocks[pattern, :, pattern] += entry.weight * _class_gram(entry, workload.domain.sizes)
+    if workload.queries:
+        rows = np.array([_row(query, workload) for query in workload.queries])
+        joint = rows.reshape(len(rows), patterns * cells)
+        blocks += (joint.T @ joint).reshape(blocks.shape)
+    mean = float(blocks[0, :, 0].sum()) / cells**2
+    trace = float(np.einsum("pipi->", blocks)) / cells
+    blocks[0] -= blocks[0].mean(axis=0)
+    blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
+    roots = sum(float(_roots(block).sum()) for block in _independent(blocks))
+    return roots, mean, trace
+
+
+def _independent(blocks: Array) -> Iterator[Array]:
+    """The matrices whose eigenvalues together are those of the whole: patterns that no query
+    joins apart."""
+    patterns, cells = blocks.shape[:2]
+    joined = [0] + [p for p in range(1, patterns) if blocks[0, :, p].any()]
+    yield blocks[joined][:, :, joined].reshape(len(joined) * cells, -1)
+    for pattern in set(range(patterns)) - set(joined):
+        yield blocks[pattern, :, pattern]
+
+
+def _class_gram(entry: QueryClass, sizes: tuple[int, ...]) -> Array:
+    kinds = dict(entry.predicates)
+    axes = [gram(kinds[i], m) if i in kinds else np.ones((m, m)) for i, m in enumerate(sizes)]
+    product: Array = np.ones((1, 1))
+    for axis in axes:
+        product = np.asarray(np.kron(product, axis))
+    return product
+
+
+def _row(query: DeclaredQuery, workload: Workload) -> Array:
+    """Root of the weight times the query, by pattern and cell, shape (patterns, cells)."""
+    amounts = _amounts(query, workload.domain.sizes).ravel()
+    rows = np.zeros((1 + len(workload.domain.bounds), len(amounts)))
+    rows[0] = query.level * amounts
+    if query.measure is not None:
+        rows[1 + query.measure] = query.contrast * amounts
+    return math.sqrt(query.weight) * rows
+
+
+def _amounts(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
+    """What a person in each cell counts, shape of the domain."""
+    total = np.zeros(sizes)
+    for share, sides in query.terms:
+        axes = [_indicator(side, size) for side, size in zip(sides, sizes, strict=True)]
+        total += share * reduce(np.multiply.outer, axes, np.ones(()))
+    return total
+
+
+def _indicator(side: Side, size: int) -> Array:
+    inside = np.zeros(size)
+    for low, high in ((0, size),) if side is None else side:
+        inside[low:high] = 1.0
+    return inside
+
+
+def _product(entry: QueryClass, workload: Workload) -> tuple[float, float, float]:
+    """For one class. Taking out the constant lowers the sum of roots by no more than the largest
+    (interlacing); a sum about the middle has no constant part."""
+    kinds = dict(entry.predicates)
+    roots, largest, mean, trace = 1.0, 1.0, 1.0, 1.0
+    for i, size in enumerate(workload.domain.sizes):
+        matrix = gram(kinds[i], size) if i in kinds else np.ones((size, size))
+        values = _roots(matrix)
+        roots, largest = roots * float(values.sum()), largest * float(values.max())
+        mean, trace = mean * float(matrix.mean()), trace * float(np.trace(matrix)) / size
+    if entry.measure is None:
+        return roots - largest, mean, trace
+    return roots, 0.0, trace
+
+
+def _roots(matrix: Array) -> Array:
+    """Roots of the eigenvalues; what rounding makes of a zero would have too large a root."""
+    values = np.linalg.eigvalsh(matrix)
+    return np.sqrt(np.where(values > _ROUNDING * values[-1], values, 0.0))
+
+
+# -- spectra --------------------------------------------------------------------------------------
+
+
+def _powers(workload: Workload) -> Array:
+    """E |q^(f)|^2 / cells^2 for every pattern of signs, shape (patterns, *sizes)."""
+    sizes = workload.domain.sizes
+    powers = np.zeros((1 + len(workload.domain.bounds), *sizes))
+    for entry in workload.classes:
+        kinds = dict(entry.predicates)
+        axes = [
+            spectrum(kinds[i], m, m) if i in kinds else np.eye(m)[0] for i, m in enumerate(sizes)
+        ]
+        pattern = 0 if entry.measure is None else 1 + entry.measure
+        powers[pattern] += entry.weight * reduce(np.multiply.outer, axes, np.ones(()))
+    for query in workload.queries:
+        found = np.abs(np.fft.fftn(_amounts(query, sizes)) / math.prod(sizes)) ** 2
+        powers[0] += query.weight * query.level**2 * found
+        if query.measure is not None:
+            powers[1 + query.measure] += query.weight * query.contrast**2 * found
+    return powers

@@ -1,0 +1,144 @@
+"""Public. Sees parameters. `auto`: the mechanism with the least expected error on a workload.
+
+Every mechanism of the registry is tried with the options that may suit it. A small sample of the
+workload finds the best options of each; a larger one, the same for all, ranks what is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ldpsql.bounds import Bound, spectral_bound
+from ldpsql.designer.forecast import Forecast
+from ldpsql.designer.probes import Probe, probes_of
+from ldpsql.designer.wishes import Wishes
+from ldpsql.errors import Error, SurveyError
+from ldpsql.mechanisms.base import Design, Mechanism
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+
+RACE, FINAL = 18, 72
+"""Queries in the sample that finds options, and in the one that ranks mechanisms."""
+BOUND_BELOW = 3.0
+"""From this epsilon on the bound is loose, and a distance from it says nothing (fourier, 1.4)."""
+_FANOUTS = (5, 4, 2)
+_MOST_COMBINATIONS = 100
+_MOST_CELLS = 1 << 13
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism with its best options."""
+
+    name: str
+    options: Options
+    forecast: Forecast
+
+    @property
+    def rank(self) -> float:
+        """Expected error to six digits, so that rounding does not decide between equals."""
+        error = self.forecast.error
+        return round(error, 5 - math.floor(math.log10(error))) if error > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The outcome of `auto`.
+
+    ranked: the best first.  left_out: why the other mechanisms are none.  bound: on the
+    workload's variance, or None where it is unknown or says nothing.
+    """
+
+    ranked: tuple[Candidate, ...]
+    left_out: Mapping[str, str]
+    bound: Bound | None
+
+    @property
+    def best(self) -> Candidate:
+        """What the survey will use."""
+        return self.ranked[0]
+
+
+def choose(wishes: Wishes, epsilon: Epsilon, people: int) -> Choice:
+    """Rank the mechanisms. Deterministic; SurveyError, with the reasons, if none fits."""
+    race, final = probes_of(wishes, RACE), probes_of(wishes, FINAL)
+    ranked: list[Candidate] = []
+    left_out: dict[str, str] = {}
+    for maker in MECHANISMS.values():
+        try:
+            best = _best_options(maker, wishes, epsilon, race)
+            ranked.append(
+                Candidate(
+                    maker.name, best.options, Forecast.of(best.forecast.design, final, people)
+                )
+            )
+        except Error as error:
+            left_out[maker.name] = str(error)
+    if not ranked:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise SurveyError(f"no mechanism fits this survey: {reasons}")
+    ranked.sort(key=lambda candidate: candidate.rank)
+    return Choice(tuple(ranked), left_out, bound_of(wishes, epsilon))
+
+
+def bound_of(wishes: Wishes, epsilon: Epsilon) -> Bound | None:
+    """The least variance of the workload, where it is known and says something."""
+    if float(epsilon) >= BOUND_BELOW:
+        return None
+    return spectral_bound(wishes.workload, epsilon)
+
+
+def _best_options(
+    maker: Mechanism, wishes: Wishes, epsilon: Epsilon, probes: tuple[Probe, ...]
+) -> Candidate:
+    """The best options of a mechanism; SurveyError of the default ones where none does."""
+    found: list[Candidate] = []
+    refusals: list[Error] = []
+    for alternatives in option_sets(wishes.workload.domain):
+        for options in alternatives:
+            try:
+                found.append(_candidate(maker, options, wishes, epsilon, probes))
+                break
+            except Error as error:
+                refusals.append(error)
+    if not found:
+        raise refusals[0]
+    return min(found, key=lambda candidate: candidate.rank)
+
+
+def _candidate(
+    maker: Mechanism, options: Options, wishes: Wishes, epsilon: Epsilon, probes: tuple[Probe, ...]
+) -> Candidate:
+    design = maker.design(wishes.workload.domain, epsilon, options, wishes.workload)
+    return Candidate(maker.name, options, Forecast.of(_sound(design), probes, 1))
+
+
+def _sound(design: Design) -> Design:
+    if design.guarantee.kind != "local":
+        raise SurveyError(f"it is {design.guarantee}")
+    return design
+
+
+def option_sets(domain: RecordDomain) -> Iterator[tuple[Options, ...]]:
+    """Options worth a try, the mechanism's own defaults first.
+
+    Of alternatives the first is meant that a mechanism takes: it refuses options that it does not
+    have. Consistent inference decodes every cell, so it is tried for small domains only.
+    """
+    yield ({},)
+    if math.prod(domain.sizes) > _MOST_CELLS:
+        return
+    best = {"inference": "consistent", "allocation": "optimal"}
+    for fanout in _FANOUTS:
+        combinations = math.prod(
+            1 + math.ceil(math.log(size, fanout)) if size > 1 else 1 for size in domain.sizes
+        )
+        if combinations <= _MOST_COMBINATIONS:
+            plain = {"fanout": fanout, **best}
+            yield ({**plain, "oracle": "auto"}, plain)

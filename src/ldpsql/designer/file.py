@@ -1,0 +1,180 @@
+"""Public. Sees parameters. A survey file, read and designed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ldpsql.bounds import Bound
+from ldpsql.designer.auto import FINAL, Choice, bound_of, choose
+from ldpsql.designer.forecast import DEFAULT_USERS, Forecast
+from ldpsql.designer.planning import least_epsilon
+from ldpsql.designer.probes import probes_of
+from ldpsql.designer.wishes import Wishes, read_wishes
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import Schema
+from ldpsql.survey import AUTO, Survey, check_users, text_of
+
+_TABLES = ("dimension", "measure", "public", "workload")
+_HEAD = ("table", "epsilon", "mechanism", "options", "estimator", "users")
+
+
+@dataclass(frozen=True)
+class SurveyFile:
+    """What a survey file says.
+
+    options: of the mechanism.  users: how many people are expected, or None.  workload: the table
+    [workload] as written, or None.  estimator: as written, or None; the survey checks it.
+    """
+
+    table: str
+    schema: Schema
+    epsilon: Epsilon
+    mechanism: str
+    options: Mapping[str, Any]
+    users: int | None
+    workload: Mapping[str, Any] | None
+    estimator: Any
+
+    def __post_init__(self) -> None:
+        if self.mechanism == AUTO and self.options:
+            raise SurveyError(
+                "[survey.options] belong to a mechanism: name it, or leave them out for auto"
+            )
+
+    @cached_property
+    def wishes(self) -> Wishes:
+        """What is to be answered best."""
+        return read_wishes(self.workload, self.table, self.schema)
+
+
+@dataclass(frozen=True)
+class Designed:
+    """A designed survey with what led to it.
+
+    choice: what `auto` compared, or None where the file names a mechanism.  people: how many the
+    forecasts are for.
+    """
+
+    survey: Survey
+    wishes: Wishes
+    choice: Choice | None
+    people: int
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        """The expected error of the survey on its workload."""
+        if self.choice is not None:
+            return self.choice.best.forecast
+        return Forecast.of(self.survey.design, probes_of(self.wishes, FINAL), self.people)
+
+    @cached_property
+    def bound(self) -> Bound | None:
+        """The least possible variance of the workload, where known."""
+        if self.choice is not None:
+            return self.choice.bound
+        return bound_of(self.wishes, self.survey.epsilon)
+
+    def epsilon_for(self, half_width: float) -> Epsilon | None:
+        """The smallest epsilon with which the same mechanism reaches a half-width."""
+        maker, probes = registered(self.survey.design.name), self.forecast.probes
+
+        def at(epsilon: Epsilon) -> Forecast:
+            domain, options = self.survey.schema.record_domain, self.survey.options
+            design = maker.design(domain, epsilon, options, self.wishes.workload)
+            return Forecast.of(design, probes, self.people)
+
+        return least_epsilon(self.forecast, half_width, at)
+
+
+def design(
+    source: str | Path,
+    *,
+    epsilon: str | None = None,
+    mechanism: str | None = None,
+    users: int | None = None,
+) -> Survey:
+    """Design a survey from a survey file: TOML text (str), or the file itself (Path).
+
+    epsilon and mechanism override the file. Without a mechanism, or with "auto", the one with
+    the least expected error on the file's [workload] is taken. users: how many people to predict
+    for; the file's `users` or 100,000 otherwise.
+
+    Raises SurveyError, which names the key, for a missing bound, an unknown key, or anything else
+    that is not as it should be; QueryError and UnsupportedSQL for SQL in [workload].
+    """
+    return designed(source, epsilon=epsilon, mechanism=mechanism, users=users).survey
+
+
+def designed(
+    source: str | Path,
+    *,
+    epsilon: str | None = None,
+    mechanism: str | None = None,
+    users: int | None = None,
+) -> Designed:
+    """As `design`, with the workload and what `auto` compared."""
+    file = read_file(source, epsilon=epsilon, mechanism=mechanism)
+    people = users or file.users or DEFAULT_USERS
+    choice = None
+    if file.mechanism == AUTO:
+        choice = choose(file.wishes, file.epsilon, people)
+        best = choice.best
+        survey = Survey(file.table, file.schema, best.forecast.design, best.options, chosen=AUTO)
+    else:
+        survey = Survey.of(
+            file.table,
+            file.schema,
+            file.epsilon,
+            file.mechanism,
+            file.options,
+            file.wishes.workload,
+        )
+    survey = replace(survey, estimator=file.estimator, workload=file.workload, users=file.users)
+    return Designed(survey, file.wishes, choice, people)
+
+
+def read_file(
+    source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
+) -> SurveyFile:
+    """Read a survey file; errors as for `design`."""
+    data = _tables(source)
+    head = data.pop("survey", None)
+    if not isinstance(head, dict):
+        raise SurveyError("the survey file has no [survey] table")
+    unknown = set(data) - set(_TABLES)
+    if unknown:
+        raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
+    for key in head:
+        if key not in _HEAD:
+            raise SurveyError(f"[survey]: unknown key {key!r}")
+    if epsilon is not None:
+        head["epsilon"] = epsilon
+    for key in ("table", "epsilon"):
+        if key not in head:
+            raise SurveyError(f"[survey]: {key} is missing")
+    options, users = head.get("options", {}), head.get("users")
+    if not isinstance(head["table"], str) or not isinstance(options, dict):
+        raise SurveyError("[survey]: table must be a string, options a table")
+    check_users(users)
+    workload = data.pop("workload", None)
+    if not isinstance(workload, dict | None):
+        raise SurveyError("[workload] must be a table")
+    name = mechanism if mechanism is not None else head.get("mechanism", AUTO)
+    budget, schema = Epsilon.parse(head["epsilon"]), Schema.from_keys(data)
+    return SurveyFile(
+        head["table"], schema, budget, str(name), options, users, workload, head.get("estimator")
+    )
+
+
+def _tables(source: str | Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text_of(source))
+    except tomllib.TOMLDecodeError as error:
+        raise SurveyError(f"the survey file is not valid TOML: {error}") from None

@@ -1,0 +1,196 @@
+"""Runs at the collector. Sees reports. The coefficients that several blocks share, as one vector.
+
+A *vector* holds every coefficient of every block once, and of each pair f, -f only one (the
+tables are real); row 0 is f = 0. Blocks of equal shape are transformed together. Everything has a
+leading axis of R independent rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.fourier.smoothing.block import Block, Coefficients
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Blocks of one shape: their numbers, group orders and sizes."""
+
+    members: tuple[int, ...]
+    orders: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def half(self) -> tuple[int, ...]:
+        """Shape of numpy.fft.rfftn of one table."""
+        return (*self.orders[:-1], self.orders[-1] // 2 + 1)
+
+    @property
+    def inside(self) -> tuple[slice, ...]:
+        """Selects the cells that are no padding."""
+        return (slice(None), slice(None), *(slice(0, size) for size in self.sizes))
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether some cells are padding."""
+        return self.sizes != self.orders
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the coefficients of blocks stand in the vector.
+
+    axes: numbers of all axes.  orders, sizes: theirs.  frequencies: (K, d), one row per
+    coefficient.  multiplicity: (K,), 1 where f = -f, else 2.  kinds: blocks by shape, in whose
+    order the half spectra of all blocks are strung together, H numbers.  source: (H,), entry of
+    [vector, conjugate vector] that stands at each place.  gather: places of the coefficients of
+    every block, by coefficient.  starts: first of them for each coefficient.  flipped: whether the
+    conjugate stands there.
+    """
+
+    axes: tuple[int, ...]
+    orders: tuple[int, ...]
+    sizes: tuple[int, ...]
+    frequencies: Indices
+    multiplicity: Array
+    kinds: tuple[Kind, ...]
+    source: Indices
+    gather: Indices
+    starts: Indices
+    flipped: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> Layout:
+        """The layout of some blocks; ValueError where they do not agree on an axis."""
+        extents = _extents(blocks)
+        axes = tuple(sorted(extents))
+        orders = np.array([extents[axis][0] for axis in axes])
+        kinds = _kinds(blocks)
+        grids = [_grid(blocks[b], axes, kind.half) for kind in kinds for b in kind.members]
+        rows = np.concatenate(grids)
+        mirrored = (orders - rows) % orders
+        difference = rows - mirrored
+        first = (difference != 0).argmax(axis=1)
+        flipped = difference[np.arange(len(rows)), first] > 0
+        frequencies, index = np.unique(
+            np.where(flipped[:, None], mirrored, rows), axis=0, return_inverse=True
+        )
+        index = index.reshape(-1)
+        gather, starts = _gathering(index, [len(grid) for grid in grids])
+        own = (2 * frequencies) % orders == 0
+        return cls(
+            axes,
+            tuple(extents[axis][0] for axis in axes),
+            tuple(extents[axis][1] for axis in axes),
+            frequencies,
+            np.where(own.all(axis=1), 1.0, 2.0),
+            kinds,
+            index + len(frequencies) * flipped,
+            gather,
+            starts,
+            flipped[gather],
+        )
+
+    @cached_property
+    def copies(self) -> Array:
+        """How many blocks hold each coefficient, shape (K,)."""
+        return np.diff(np.append(self.starts, len(self.gather))).astype(np.float64)
+
+    @cached_property
+    def cells(self) -> int:
+        """Cells of all blocks together, padding included."""
+        return sum(len(kind.members) * math.prod(kind.orders) for kind in self.kinds)
+
+    def tables(self, vectors: Coefficients) -> list[Array]:
+        """Per kind the tables of its blocks, shape (R, blocks, *orders)."""
+        both = np.concatenate([vectors, vectors.conj()], axis=1)
+        strung = np.take(both, self.source, axis=1)
+        found, place = [], 0
+        for kind in self.kinds:
+            length = len(kind.members) * math.prod(kind.half)
+            halves = strung[:, place : place + length].reshape(-1, len(kind.members), *kind.half)
+            found.append(_backward(halves, kind.orders))
+            place += length
+        return found
+
+    def sums(self, tables: Sequence[Array]) -> Coefficients:
+        """The sum over blocks of every coefficient of their tables, shape (R, K)."""
+        strung = np.concatenate(
+            [
+                _forward(table, len(kind.orders))
+                for table, kind in zip(tables, self.kinds, strict=True)
+            ],
+            axis=1,
+        )
+        picked = np.take(strung, self.gather, axis=1)
+        np.conjugate(picked, out=picked, where=self.flipped)
+        if len(self.gather) == len(self.starts):
+            return picked
+        return np.asarray(np.add.reduceat(picked, self.starts, axis=1))
+
+    def vectors(self, tables: Sequence[Array]) -> Coefficients:
+        """The coefficients of tables, averaged over the blocks that hold them, shape (R, K)."""
+        return self.sums(tables) / self.copies
+
+    def strung(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Full spectra, one per block, at the places of `gather`: shape (len(gather),)."""
+        halves = [
+            arrays[b][..., : kind.half[-1]].reshape(-1) for kind in self.kinds for b in kind.members
+        ]
+        found: NDArray[Any] = np.concatenate(halves)[self.gather]
+        return found
+
+
+def _extents(blocks: Sequence[Block]) -> dict[int, tuple[int, int]]:
+    """Order and size of every axis."""
+    extents: dict[int, tuple[int, int]] = {}
+    for block in blocks:
+        for axis, order, size in zip(block.axes, block.orders, block.sizes, strict=True):
+            if extents.setdefault(axis, (order, size)) != (order, size):
+                raise ValueError(f"two blocks disagree about the order or size of axis {axis}")
+    return extents
+
+
+def _kinds(blocks: Sequence[Block]) -> tuple[Kind, ...]:
+    members: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+    for number, block in enumerate(blocks):
+        members.setdefault((block.orders, block.sizes), []).append(number)
+    return tuple(Kind(tuple(b), orders, sizes) for (orders, sizes), b in members.items())
+
+
+def _grid(block: Block, axes: tuple[int, ...], half: tuple[int, ...]) -> Indices:
+    """The frequencies of a block's half spectrum over all axes, shape (H, d)."""
+    rows = np.zeros((math.prod(half), len(axes)), dtype=np.int64)
+    for axis, column in zip(block.axes, np.indices(half), strict=True):
+        rows[:, axes.index(axis)] = column.reshape(-1)
+    return rows
+
+
+def _gathering(index: Indices, lengths: Sequence[int]) -> tuple[Indices, Indices]:
+    """One place per block and coefficient, sorted by coefficient, and where each one starts."""
+    block = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.lexsort((block, index))
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (np.diff(index[order]) != 0) | (np.diff(block[order]) != 0)
+    gather = order[is_new]
+    _, starts = np.unique(index[gather], return_index=True)
+    return gather, starts
+
+
+def _forward(tables: Array, dimensions: int) -> Coefficients:
+    spectra = np.fft.rfftn(tables, axes=tuple(range(-dimensions, 0)))
+    return spectra.reshape(len(tables), -1)
+
+
+def _backward(halves: Coefficients, orders: tuple[int, ...]) -> Array:
+    return np.fft.irfftn(halves, s=orders, axes=tuple(range(-len(orders), 0)))

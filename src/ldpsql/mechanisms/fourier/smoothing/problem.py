@@ -1,0 +1,90 @@
+"""Runs at the collector. Sees reports. What is known of the coefficients of some blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.fourier.smoothing.block import Block, Coefficients
+from ldpsql.mechanisms.fourier.smoothing.layout import Layout
+
+# The specification's floor of the workload metric; a higher one ruins the projection.
+_FLOOR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Observed coefficients with their noise and weight in answers, each of shape (K,).
+
+    observed: coefficient 0 is the exact number of people.  information: lambda, 0 = never
+    observed.  workload: weight of each coefficient's squared error.
+    """
+
+    layout: Layout
+    people: float
+    observed: Coefficients
+    information: Array
+    workload: Array
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], people: float) -> Problem:
+        """The problem that blocks pose."""
+        layout = Layout.of(blocks)
+        information = layout.strung([block.information for block in blocks])
+        spectrum = layout.strung([block.spectrum for block in blocks])
+        spectrum = np.where(layout.flipped, spectrum.conj(), spectrum)
+        weights = np.where(information > 0.0, 1.0, 1e-12)
+        total = np.add.reduceat(weights, layout.starts)
+        mean = np.add.reduceat(spectrum * weights, layout.starts) / total
+        observed = mean.astype(np.complex128)
+        observed[0] = people
+        return cls(
+            layout,
+            float(people),
+            observed,
+            np.maximum.reduceat(information, layout.starts),
+            np.add.reduceat(layout.strung([block.workload for block in blocks]), layout.starts),
+        )
+
+    @cached_property
+    def noise(self) -> Array:
+        """Variance of each coefficient: 0 for the number of people, inf if never observed."""
+        with np.errstate(divide="ignore"):
+            noise = self.people / self.information
+        noise[0] = 0.0
+        return noise
+
+    @cached_property
+    def is_observed(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Which coefficients the reports tell something about."""
+        return np.isfinite(self.noise)
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether the workload leaves observed frequencies out; then a wrong choice costs most."""
+        weight = self.workload[self.is_observed]
+        return bool((weight <= 1e-9 * weight[1:].max(initial=0.0)).any())
+
+    def metric(self, name: str) -> Array:
+        """kappa of a projection: "i", the information, or "g", the workload's; shape (K,)."""
+        if name == "i":
+            return self.information
+        weighed = self.workload + _FLOOR * self.workload.max()
+        return np.where(self.is_observed, weighed, 0.0)
+
+    def draw(self, random: np.random.Generator, count: int) -> Coefficients:
+        """Noise of the observed coefficients as the reports have it, shape (count, K)."""
+        shape = (count, len(self.noise))
+        real, imaginary = random.standard_normal(shape), random.standard_normal(shape)
+        is_real = self.layout.multiplicity == 1.0
+        noise = np.where(is_real, real, (real + 1j * imaginary) / np.sqrt(2.0))
+        return noise * np.sqrt(np.where(self.is_observed, self.noise, 0.0))
+
+    def error(self, vectors: Coefficients, reference: Coefficients) -> Array:
+        """Workload-weighted squared distance over the observed coefficients, shape (R,)."""
+        weight = np.where(self.is_observed, self.workload * self.layout.multiplicity, 0.0)
+        return np.asarray(np.abs(vectors - reference) ** 2 @ weight)

@@ -1,0 +1,36 @@
+"""Runs at the collector. Sees reports. The choice among candidates, by data thinning.
+
+Noise e of the reports' own law splits the observed T into A = T + sqrt((1-a)/a) e and
+B = T - sqrt(a/(1-a)) e, which are independent if the noise is normal. Every candidate works on A
+and is judged by B, in the workload's metric. Specification: fourier, section 8.4.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ldpsql.mechanisms.fourier.smoothing.candidates import Candidates
+from ldpsql.mechanisms.fourier.smoothing.project import Stop
+
+SHARE = 0.75
+
+
+def select(
+    candidates: Candidates, random: np.random.Generator, draws: int, stop: Stop
+) -> list[str]:
+    """The candidates' names, best first; those that did not converge in some draw come last."""
+    problem = candidates.problem
+    noise = problem.draw(random, draws)
+    worked = problem.observed + math.sqrt((1.0 - SHARE) / SHARE) * noise
+    judge = problem.observed - math.sqrt(SHARE / (1.0 - SHARE)) * noise
+    found = candidates.run(candidates.names, worked, inflation=1.0 / SHARE, stop=stop)
+    marks = {
+        name: (
+            not result.converged.all(),
+            float(problem.error(problem.layout.vectors(result.tables), judge).sum()),
+        )
+        for name, result in found.items()
+    }
+    return sorted(marks, key=lambda name: marks[name])

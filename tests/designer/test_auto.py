@@ -1,0 +1,147 @@
+"""The choice of a mechanism by its expected error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.designer import auto
+from ldpsql.designer.auto import FINAL, bound_of, choose, option_sets
+from ldpsql.designer.forecast import Forecast
+from ldpsql.designer.probes import probes_of
+from ldpsql.designer.wishes import Wishes
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.privacy import Epsilon, Guarantee
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+
+ONE = Epsilon.parse("1")
+SIGNED = RecordDomain(("x", "y"), (12, 3), ("pay",), ((2.0, 10.0),), (None,))
+
+
+def everyday(*sizes: int, bounds=()) -> Wishes:
+    names = tuple(f"x{i}" for i in range(len(sizes)))
+    measures = tuple(f"m{i}" for i in range(len(bounds)))
+    domain = RecordDomain(names, sizes, measures, tuple(bounds), (None,) * len(bounds))
+    return Wishes(Workload.everyday(domain))
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [everyday(12, 3), everyday(9, bounds=[(0.0, 5.0)]), everyday(1), everyday(bounds=[(0.0, 1.0)])],
+    ids=["2 dimensions", "a measure", "one code", "a measure alone"],
+)
+def test_the_chosen_one_is_the_best_of_all(wishes):
+    choice = choose(wishes, ONE, 1000)
+    probes = probes_of(wishes, FINAL)
+    for name, maker in MECHANISMS.items():
+        if name in choice.left_out:
+            continue
+        for options in ({}, {"fanout": 2}, {"inference": "consistent", "allocation": "optimal"}):
+            try:
+                design = maker.design(wishes.workload.domain, ONE, options, wishes.workload)
+            except SurveyError:
+                continue
+            error = Forecast.of(design, probes, 1000).error
+            assert choice.best.forecast.error <= error * 1.001, (name, options)
+    errors = [candidate.rank for candidate in choice.ranked]
+    assert errors == sorted(errors)
+
+
+def test_it_is_the_same_every_time():
+    first, second = (choose(everyday(12, 3), ONE, 1000) for _ in range(2))
+    assert [c.name for c in first.ranked] == [c.name for c in second.ranked]
+    assert first.best.forecast.design == second.best.forecast.design
+
+
+def test_what_is_left_out_says_why():
+    choice = choose(everyday(9, bounds=[(0.0, 5.0)]), ONE, 1000)
+    assert "takes no private measure" in choice.left_out["hio"]
+    assert "no option" not in "".join(choice.left_out.values())
+    assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)
+
+
+def test_nothing_unsound_is_chosen(monkeypatch):
+    """Unlimited epsilon would win every comparison."""
+
+    @dataclass(frozen=True)
+    class Unsound:
+        name: str = "unsound"
+
+        def design(self, domain, epsilon, options, workload=None):
+            design = mechanism("grr").design(domain, Epsilon.parse("20"), options, workload)
+            nothing = Guarantee("none", None, "nothing")
+            return type("Bad", (type(design),), {"guarantee": nothing})(**vars_of(design))
+
+    def vars_of(design):
+        return {key: getattr(design, key) for key in type(design).__dataclass_fields__}
+
+    monkeypatch.setattr(auto, "MECHANISMS", {"unsound": Unsound(), "grr": mechanism("grr")})
+    choice = choose(everyday(9), ONE, 1000)
+    assert choice.best.name == "grr"
+    assert choice.left_out == {"unsound": "it is not differentially private"}
+
+
+def test_no_mechanism_at_all_is_refused_with_the_reasons(monkeypatch):
+    monkeypatch.setattr(auto, "MECHANISMS", {"hio": mechanism("hio")})
+    with pytest.raises(
+        SurveyError, match=r"no mechanism fits this survey: hio: .*no private measure"
+    ):
+        choose(everyday(9, bounds=[(0.0, 5.0)]), ONE, 1000)
+
+
+def test_a_mechanism_that_cannot_answer_is_left_out():
+    """Consistent inference where no group informs what is asked would predict infinity."""
+    wishes, probes = everyday(12), probes_of(everyday(12), 10)
+    design = mechanism("hio").design(wishes.workload.domain, ONE, {"fanout": 12})
+    nothing = type("Silent", (type(design),), {"variance": lambda _, q, n: np.full(len(q), np.inf)})
+    silent = nothing(**{key: getattr(design, key) for key in type(design).__dataclass_fields__})
+    with pytest.raises(SurveyError, match="does not answer every query: x0 range"):
+        Forecast.of(silent, probes, 100)
+
+
+def test_the_forecast_is_the_designs_mean_variance():
+    workload = Workload(
+        SIGNED, (QueryClass(0.5, ((1, "equality"),)), QueryClass(0.5, ((1, "equality"),), 0))
+    )
+    probes = probes_of(Wishes(workload), 100)
+    design = mechanism("ehio").design(SIGNED, ONE, {})
+    found = Forecast.of(design, probes, 5000)
+    boxes = [Box((None, ((code, code + 1),))) for code in range(3)]
+    counts = design.variance([design.plan(LinearQuery.count(box)) for box in boxes], 5000).mean()
+    assert found.variances[0] == pytest.approx(counts)
+    middle = replace(SIGNED, bounds=((-4.0, 4.0),))
+    centred = mechanism("ehio").design(middle, ONE, {})
+    sums = centred.variance([centred.plan(LinearQuery.sum(0, box)) for box in boxes], 5000).mean()
+    shown = found.expected(5)
+    assert shown[1].error == pytest.approx(sqrt(sums))
+    assert found.error == pytest.approx(sqrt((counts + sums / 16) / 2))
+
+
+def test_declared_sums_are_predicted_as_they_are_asked():
+    query = DeclaredQuery(1.0, ((1.0, (None, ((0, 1),))),), 0, 0.6, 0.4)
+    probes = probes_of(Wishes(Workload(SIGNED, (), (query,)), (1,)), 100)
+    design = mechanism("ehio").design(SIGNED, ONE, {})
+    asked = LinearQuery.sum(0, Box((None, ((0, 1),))))
+    variance = design.variance([design.plan(asked)], 700)[0]
+    found = Forecast.of(design, probes, 700)
+    assert found.expected(5)[0].error == pytest.approx(sqrt(variance))
+    assert found.error == pytest.approx(sqrt(variance) / 10)
+    assert found.expected(5)[0].share == pytest.approx(sqrt(variance) / 10 / 700)
+
+
+def test_a_bound_is_given_below_epsilon_3_and_nobody_is_below_it():
+    choice = choose(everyday(16), ONE, 1000)
+    assert all(candidate.forecast.ratio(choice.bound) > 0.99 for candidate in choice.ranked)
+    assert bound_of(everyday(16), Epsilon.parse("3")) is None
+    assert bound_of(everyday(64, 64), ONE) is None
+
+
+def test_large_domains_are_tried_with_defaults_alone():
+    large = RecordDomain(("x", "y"), (4096, 4096), (), (), ())
+    assert list(option_sets(large)) == [({},)]

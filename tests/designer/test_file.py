@@ -1,0 +1,137 @@
+"""Survey files: what they may say, and what comes of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import ldpsql
+from ldpsql.designer import design, designed
+from ldpsql.errors import QueryError, SurveyError
+from ldpsql.survey import Survey
+
+TOML = """
+[survey]
+table = "app"
+epsilon = "0.7"
+[dimension.age]
+type = "int"
+domain = [18, 41]
+[dimension.member]
+type = "bool"
+"""
+WORKLOAD = """
+[workload]
+queries = ["SELECT COUNT(*) FROM app WHERE age BETWEEN 20 AND 29"]
+max_predicates = 1
+[workload.kinds]
+age = "prefix"
+"""
+
+
+def named(mechanism: str, more: str = "") -> str:
+    return TOML.replace("[dimension.age]", f'mechanism = "{mechanism}"\n{more}[dimension.age]')
+
+
+def test_the_library_offers_it_by_name():
+    assert ldpsql.design is design
+    assert ldpsql.design(named("hio")).design.name == "hio"
+
+
+def test_importing_the_library_does_not_load_the_designer():
+    code = "import sys, ldpsql; print('ldpsql.designer' in sys.modules, callable(ldpsql.design))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+def test_a_design_without_sql_does_not_load_the_parser():
+    code = f"import sys, ldpsql; ldpsql.design({named('hio')!r}); print('sqlglot' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
+
+
+def test_a_file_that_names_no_mechanism_gets_the_best_one():
+    survey = design(TOML)
+    assert survey == design(named("auto"))
+    assert survey == design(named("hgrr"), mechanism="auto")
+    assert survey.chosen == "auto"
+    assert survey.design.name != "auto"
+    published = json.loads(survey.to_json())
+    assert (published["chosen"], published["mechanism"]) == ("auto", survey.design.name)
+    assert published["options"] == dict(survey.options)
+    assert Survey.from_json(survey.to_json()) == survey
+
+
+def test_the_chosen_mechanism_can_be_named_with_its_options():
+    """The same design; the survey says that a person chose it."""
+    chosen = design(TOML)
+    options = "".join(f"{k} = {json.dumps(v)}\n" for k, v in chosen.options.items())
+    again = design(named(chosen.design.name, f"[survey.options]\n{options}"))
+    assert again.design == chosen.design
+    assert again.chosen is None
+    assert again.fingerprint != chosen.fingerprint
+
+
+def test_what_a_file_does_not_say_is_not_published():
+    published = json.loads(design(named("hio")).to_json())
+    assert not {"chosen", "workload", "users"} & set(published)
+
+
+def test_workload_and_users_are_published_and_part_of_the_fingerprint():
+    plain = design(named("hio"))
+    with_users = design(named("hio", "users = 5000\n"))
+    with_workload = design(named("hio") + WORKLOAD)
+    assert len({plain.fingerprint, with_users.fingerprint, with_workload.fingerprint}) == 3
+    for survey in (with_users, with_workload):
+        assert Survey.from_json(survey.to_json()) == survey
+    published = json.loads(with_workload.to_json())
+    assert published["workload"]["kinds"] == {"age": "prefix"}
+    assert json.loads(with_users.to_json())["users"] == 5000
+
+
+def test_the_mechanism_is_told_the_workload():
+    """An optimal allocation for one query is another than for everything."""
+    options = '[survey.options]\ninference = "consistent"\nallocation = "optimal"\n'
+    query = '[workload]\nqueries = ["SELECT COUNT(*) FROM app WHERE age < 30"]\n'
+    assert design(named("hio", options)).design != design(named("hio", options) + query).design
+
+
+def test_predictions_are_for_the_given_the_files_or_a_usual_number_of_people():
+    assert designed(named("hio")).people == 100_000
+    assert designed(named("hio", "users = 5000\n")).people == 5000
+    given = designed(named("hio", "users = 5000\n"), users=70)
+    assert given.people == given.forecast.people == 70
+    assert given.survey.users == 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (named("auto", "[survey.options]\nfanout = 3\n"), "options.* belong to a mechanism"),
+        (named("hio", "users = 0\n"), "users must be a whole number"),
+        (named("hio", "users = 2.5\n"), "users must be a whole number"),
+        (named("hio", "people = 3\n"), "unknown key 'people'"),
+        (TOML.replace("[dimension.age]", "[workload.age]"), "unknown key 'age'"),
+        ("workload = 3\n" + TOML, r"\[workload\] must be a table"),
+    ],
+)
+def test_a_bad_file_is_refused(text, message):
+    with pytest.raises(SurveyError, match=message):
+        design(text)
+
+
+def test_bad_sql_is_refused_even_where_the_mechanism_ignores_the_workload():
+    with pytest.raises(QueryError, match=r"query 1: .*height"):
+        design(named("grr") + '[workload]\nqueries = ["SELECT AVG(height) FROM app"]\n')
+
+
+@pytest.mark.parametrize(
+    "change", [{"chosen": "me"}, {"users": 0}, {"users": True}, {"workload": [1]}]
+)
+def test_reasons_in_a_published_survey_are_checked(change):
+    survey = design(named("hio"))
+    with pytest.raises(SurveyError):
+        Survey(survey.table, survey.schema, survey.design, survey.options, **change)

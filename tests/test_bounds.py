@@ -1,0 +1,174 @@
+"""Lower bounds: the specifications' vectors, dense algebra, and nobody below them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import e
+
+import numpy as np
+import pytest
+
+from ldpsql.bounds import EXACT_CELLS, _product, invariant_bound, spectral_bound
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
+
+
+def domain(*sizes: int, measures: int = 0) -> RecordDomain:
+    names = tuple(f"x{i}" for i in range(len(sizes)))
+    signs = tuple(f"m{i}" for i in range(measures))
+    return RecordDomain(names, sizes, signs, ((-1.0, 1.0),) * measures, (None,) * measures)
+
+
+def single(kind: str, *sizes: int) -> Workload:
+    """One predicate of the kind on every dimension."""
+    entry = QueryClass(1.0, tuple((i, kind) for i in range(len(sizes))))
+    return Workload(domain(*sizes), (entry,))
+
+
+@pytest.mark.parametrize(
+    ("workload", "epsilon", "spectral", "invariant"),
+    [
+        (single("range", 2), "1", 0.61378240, 0.61378240),
+        (single("range", 5), "1", 2.48080536, 2.51631025),
+        (single("range", 8), "1", 3.80594080, 3.85149341),
+        (single("equality", 6), "2", 0.38335160, 0.38335160),
+        (single("range", 4, 3), "1", 5.28069883, 5.53785815),
+    ],
+)
+def test_vectors_of_the_fourier_specification(workload, epsilon, spectral, invariant):
+    budget = Epsilon.parse(epsilon)
+    assert spectral_bound(workload, budget).population == pytest.approx(spectral, abs=5e-8)
+    assert invariant_bound(workload, budget).population == pytest.approx(invariant, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("prefix", (19.76, 4.527, 0.7551)), ("range", (27.86, 6.429, 1.121))],
+)
+def test_vectors_of_the_optimum_specification(kind, expected):
+    for epsilon, value in zip(("0.5", "1", "2"), expected, strict=True):
+        found = spectral_bound(single(kind, 16), Epsilon.parse(epsilon))
+        assert found.population == pytest.approx(value, rel=5e-4)
+
+
+def dense(workload: Workload, epsilon: float) -> tuple[float, float, float]:
+    """(noise, mean, trace) from the Gram over all cells, the signs as axes of two."""
+    sizes, measures = workload.domain.sizes, len(workload.domain.bounds)
+    cells = int(np.prod(sizes)) * 2**measures
+    matrix = np.zeros((cells, cells))
+    for entry in workload.classes:
+        kinds = dict(entry.predicates)
+        axes = [gram(kinds[i], m) if i in kinds else np.ones((m, m)) for i, m in enumerate(sizes)]
+        signs = [np.ones((2, 2)) for _ in range(measures)]
+        if entry.measure is not None:
+            signs[entry.measure] = np.array([[1.0, -1.0], [-1.0, 1.0]])
+        product = np.ones((1, 1))
+        for axis in (*axes, *signs):
+            product = np.kron(product, axis)
+        matrix += entry.weight * product
+    for query in workload.queries:
+        vector = np.zeros((*sizes, *(2,) * measures))
+        for cell in np.ndindex(vector.shape):
+            codes = cell[: len(sizes)]
+            sign = 0 if query.measure is None else 2 * cell[len(sizes) + query.measure] - 1
+            vector[cell] = (query.level + query.contrast * sign) * sum(
+                share
+                for share, sides in query.terms
+                if all(
+                    side is None or any(low <= code < high for low, high in side)
+                    for code, side in zip(codes, sides, strict=True)
+                )
+            )
+        matrix += query.weight * np.outer(vector, vector)
+    centre = np.eye(cells) - 1.0 / cells
+    values = np.linalg.eigvalsh(centre @ matrix @ centre)
+    roots = np.sqrt(values[values > 1e-14 * values[-1]]).sum()
+    odds = e**epsilon
+    most = max(
+        k * (cells - k) * (odds - 1) ** 2 / (k * odds + cells - k) ** 2 for k in range(1, cells)
+    )
+    return roots**2 / most / cells, matrix.sum() / cells**2, np.trace(matrix) / cells
+
+
+QUERIES = (
+    DeclaredQuery(0.2, ((1.0, (((0, 2),), None)), (-0.5, (None, ((1, 3),))))),
+    DeclaredQuery(0.2, ((1.0, (((1, 3),), None)),), 0, 0.6, 0.4),
+    DeclaredQuery(0.1, ((1.0, (None, ((0, 1),))),), 1, 0.0, 1.0),
+)
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        Workload.everyday(domain(4, 3)),
+        Workload.everyday(domain(4, 3, measures=2)),
+        Workload(
+            domain(4, 3, measures=2),
+            (QueryClass(0.3, ((0, "prefix"),)), QueryClass(0.2, ((1, "equality"),), 1)),
+            QUERIES,
+        ),
+    ],
+    ids=["counts", "measures", "declared"],
+)
+def test_sign_patterns_give_what_the_whole_matrix_gives(workload):
+    found = spectral_bound(workload, Epsilon.parse("1.3"))
+    expected = dense(workload, 1.3)
+    assert (found.noise, found.mean, found.trace) == pytest.approx(expected, rel=1e-9)
+    invariant = invariant_bound(workload, Epsilon.parse("1.3"))
+    assert (invariant.mean, invariant.trace) == pytest.approx(expected[1:], rel=1e-9)
+    assert invariant.noise >= found.noise
+
+
+def test_products_of_eigenvalues_stay_just_below_the_exact_sum():
+    workload = single("range", 20, 20)
+    exact = spectral_bound(workload, Epsilon.parse("1"))
+    roots, mean, trace = _product(workload.classes[0], workload)
+    large = single("range", 64, 64)
+    assert EXACT_CELLS < 64 * 64
+    ratio = spectral_bound(large, Epsilon.parse("1")).noise / exact.noise
+    assert (mean, trace) == pytest.approx((exact.mean, exact.trace))
+    assert 1.0 < ratio < 10.0
+    centred = replace(workload.classes[0], measure=0)
+    signed = Workload(domain(20, 20, measures=1), (centred,))
+    assert _product(centred, signed)[0] ** 2 * 2 == pytest.approx(
+        spectral_bound(signed, Epsilon.parse("1")).noise * 800 * _information(800), rel=1e-9
+    )
+    assert roots**2 <= exact.noise * 400 * _information(400)
+    assert roots**2 >= 0.9 * exact.noise * 400 * _information(400)
+
+
+def _information(cells: int) -> float:
+    return max(k * (cells - k) * (e - 1) ** 2 / (k * e + cells - k) ** 2 for k in range(1, cells))
+
+
+def test_mixtures_over_large_domains_have_no_bound():
+    assert spectral_bound(Workload.everyday(domain(64, 64)), Epsilon.parse("1")) is None
+    assert invariant_bound(single("range", 2048, 1024), Epsilon.parse("1")) is None
+
+
+def test_nothing_to_tell_costs_nothing():
+    assert spectral_bound(Workload.everyday(domain(1)), Epsilon.parse("1")).noise == 0.0
+
+
+@pytest.mark.parametrize("name", ["grr", "oue", "hio"])
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+def test_no_mechanism_is_better(name, epsilon):
+    """Over all ranges of one dimension, each asked."""
+    workload, budget = single("range", 12), Epsilon.parse(epsilon)
+    design = mechanism(name).design(workload.domain, budget, {}, workload)
+    ranges = [(a, b) for a in range(12) for b in range(a + 1, 13)]
+    queries = [LinearQuery.count(Box((((a, b),),)).normal((12,))) for a, b in ranges]
+    variance = design.variance([design.plan(query) for query in queries], 1).mean()
+    assert variance >= spectral_bound(workload, budget).noise
+
+
+def test_grr_attains_the_bound_on_single_codes():
+    """For large epsilon, where subsets of one code are the best subsets."""
+    workload, budget = single("equality", 6), Epsilon.parse("2")
+    design = mechanism("grr").design(workload.domain, budget, {}, workload)
+    queries = [LinearQuery.count(Box((((a, a + 1),),))) for a in range(6)]
+    variance = design.variance([design.plan(query) for query in queries], 1).mean()
+    assert variance == pytest.approx(spectral_bound(workload, budget).noise, rel=1e-9)
