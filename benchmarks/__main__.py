@@ -1,19 +1,32 @@
-"""Run the measurements, print Markdown.
-
-`python -m benchmarks [speed|statistics|real|smoothing|h4mda]`
-"""
+"""Run the measurements, print Markdown: `python -m benchmarks [PART ...]`, all by default."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import h4mda, real_data, smoothing, speed, statistics
+from benchmarks import (
+    flights,
+    fourier_accuracy,
+    fourier_bounds,
+    fourier_coverage,
+    fourier_speed,
+    h4mda,
+    real_data,
+    smoothing,
+    speed,
+    statistics,
+)
 from benchmarks.tables import machine
 
 PARTS = {
     "speed": speed.run,
     "statistics": statistics.run,
     "real": real_data.run,
+    "fourier-bounds": fourier_bounds.run,
+    "fourier-accuracy": fourier_accuracy.run,
+    "fourier-coverage": fourier_coverage.run,
+    "fourier-speed": fourier_speed.run,
+    "flights": flights.run,
     "smoothing": smoothing.run,
     "h4mda": h4mda.run,
 }

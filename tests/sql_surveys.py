@@ -12,11 +12,12 @@ from ldpsql.domains import BOOL, Listed, float_edges, int_domain, time_range
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
-from ldpsql.privacy import Epsilon
+from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.schema import Dimension, Measure, PublicColumn, RecordDomain, Schema
 from ldpsql.survey import Survey
 
 _ONE = Epsilon.parse("1")
+_NOTHING = Guarantee("local", _ONE, "nobody: it collects nothing")
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class NoDesign:
     domain: RecordDomain
     name: str = "none"
     epsilon: Epsilon = _ONE
+    guarantee: Guarantee = _NOTHING
 
 
 def survey(table: str, schema: Schema) -> Survey:

@@ -89,6 +89,8 @@ class Measure:
             raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
         if self.on_out_of_range not in ("clamp", "reject"):
             raise SurveyError(f'measure {self.name}: on_out_of_range must be "clamp" or "reject"')
+        # A survey's JSON tells 0 from 0.0, and so would its fingerprint.
+        object.__setattr__(self, "bounds", (float(low), float(high)))
 
     def fraction(self, value: Value | None) -> float:
         """Where a value lies between the bounds, in [0, 1]. Device side.

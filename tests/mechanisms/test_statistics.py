@@ -46,7 +46,7 @@ def design_of(name: str, dimensions: int, epsilon: str = "1.5") -> Design:
     domain = RecordDomain(
         ("x", "y")[:dimensions], sizes, ("pay",) * len(bounds), bounds, (None,) * len(bounds)
     )
-    options = {} if name in ("grr", "olh", "oue") else {"fanout": 3}
+    options = {} if name in ("fourier", "grr", "olh", "oue") else {"fanout": 3}
     return mechanism(name).design(domain, Epsilon.parse(epsilon), options)
 
 

@@ -24,13 +24,13 @@ def histogram_of(reports: Reports) -> Histogram:
         return Rows(tuple(distinct), counts.astype(np.int64))
 
     def load_all() -> Rows:
+        if not form.unary:
+            distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
+            return Rows(tuple(distinct), counts.astype(np.int64))
         parts = [load(wanted) for wanted in range(form.selectors)]
         owners = np.repeat(np.arange(form.selectors), [len(part.counts) for part in parts])
-        merged = zip(*(part.columns for part in parts), strict=True)
-        return Rows(
-            (owners, *(np.concatenate(column) for column in merged)),
-            np.concatenate([part.counts for part in parts]),
-        )
+        bits = np.concatenate([part.columns[0] for part in parts])
+        return Rows((owners, bits), np.concatenate([part.counts for part in parts]))
 
     return Histogram(np.bincount(selector, minlength=form.selectors), load, load_all)
 

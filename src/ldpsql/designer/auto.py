@@ -16,7 +16,7 @@ from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import Error, SurveyError
-from ldpsql.mechanisms.base import Design, Mechanism
+from ldpsql.mechanisms.base import Design, Mechanism, StagedDesign
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
@@ -122,6 +122,8 @@ def _candidate(
 def _sound(design: Design) -> Design:
     if design.guarantee.kind != "local":
         raise SurveyError(f"it is {design.guarantee}")
+    if isinstance(design, StagedDesign):
+        raise SurveyError("it asks in rounds, and its error is not known before the first")
     return design
 
 

@@ -82,7 +82,8 @@ class Allocation:
         counts[(0,) * counts.ndim] = 0.0
         informs = np.zeros((len(self.table.groups), *counts.shape))
         for number in range(len(self.table.groups)):
-            informs[number][self._told.below[number]] = self._told.rates[number]
+            part = informs[number, ...]
+            part[self._told.below[number]] = self._told.rates[number]
         informs = informs.reshape(len(informs), -1)
         parts = [(counts.ravel(), informs)]
         signs = np.array([-1 if g.sign is None else g.sign for g in self.table.groups])

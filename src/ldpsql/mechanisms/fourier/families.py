@@ -136,6 +136,8 @@ class Cluster:
                 inside = (frequency >= 0) & (frequency < modulus)
                 if not (inside & (frequency * order % modulus == 0)).all():
                     raise SurveyError("a character does not fit the order of its phase")
+        if self.base == "comb" and len(self.factors) != 1:
+            raise SurveyError("a window and comb lies on one axis")
         wanted = {"arcs": len(self.factors), "comb": 3, "scrambled": 3}[self.base]
         if self.parameters.shape != (len(self), wanted) or (self.parameters < 0).any():
             raise SurveyError("a family has the wrong parameters")

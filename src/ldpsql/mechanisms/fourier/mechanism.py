@@ -11,7 +11,7 @@ from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.finish import designed
-from ldpsql.mechanisms.fourier.group import Group, Integers
+from ldpsql.mechanisms.fourier.group import Axes, Group, Integers
 from ldpsql.mechanisms.fourier.layout import group_of
 from ldpsql.mechanisms.options import take
 from ldpsql.privacy import Epsilon
@@ -54,23 +54,34 @@ class Fourier:
             tuple(map(_whole, data["orders"])),
             tuple(map(_whole, data["bins"])),
             domain.sizes,
-            tuple(tuple(map(_whole, block)) for block in data["blocks"]),
+            tuple(_block(block, len(data["orders"])) for block in data["blocks"]),
         )
-        signs = len(domain.bounds)
-        if len(group.bins) != len(domain.sizes) or len(group.orders) != len(group.bins) + signs:
-            raise SurveyError("the design has not one axis per dimension and measure")
-        if (
-            any(
-                not 1 <= bins <= min(size, order)
-                for bins, size, order in zip(group.bins, domain.sizes, group.orders, strict=False)
-            )
-            or group.orders[len(group.bins) :] != (2,) * signs
-        ):
-            raise SurveyError("the axes of the design do not fit the schema")
+        _check_axes(group, domain)
         workload = Workload.from_json(domain, data["workload"])
         clusters = tuple(_cluster(entry, group) for entry in data["clusters"])
-        weights = tuple(int(weight) for entry in data["clusters"] for weight in entry["weights"])
+        weights = tuple(_weight(w) for entry in data["clusters"] for w in entry["weights"])
         return FourierDesign(domain, epsilon, workload, group, FamilyTable(clusters, weights))
+
+
+def _check_axes(group: Group, domain: RecordDomain) -> None:
+    """SurveyError unless the group is one that the domain's records can be embedded in."""
+    signs = len(domain.bounds)
+    if len(group.bins) != len(domain.sizes) or len(group.orders) != len(group.bins) + signs:
+        raise SurveyError("the design has not one axis per dimension and measure")
+    fits = all(
+        1 <= bins <= min(size, order) and -(-size // -(-size // bins)) == bins
+        for bins, size, order in zip(group.bins, domain.sizes, group.orders, strict=False)
+    )
+    if not fits or group.orders[len(group.bins) :] != (2,) * signs:
+        raise SurveyError("the axes of the design do not fit the schema")
+
+
+def _block(entry: Sequence[Any], axes: int) -> Axes:
+    """Axes in ascending order."""
+    block = tuple(map(_whole, entry))
+    if list(block) != sorted(set(block)) or not set(block) <= set(range(axes)):
+        raise SurveyError("a block of the design holds an axis twice, or one that there is not")
+    return block
 
 
 def _cluster(entry: Mapping[str, Any], group: Group) -> Cluster:
@@ -101,3 +112,10 @@ def _whole(value: Any) -> int:
     if type(value) is not int:
         raise SurveyError("a design holds whole numbers only")
     return value
+
+
+def _weight(value: Any) -> int:
+    """A probability in units of 2^-64, which JSON holds as text: many readers round it."""
+    if type(value) is not str or not value.isdecimal():
+        raise SurveyError("a weight of the design is a whole number in quotes")
+    return int(value)

@@ -1,0 +1,41 @@
+"""A survey without a database: reports drawn, counted with numpy, and given to the estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.bench import SeededEntropy
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.report import Histogram, Rows
+
+
+def estimator_of(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> FourierEstimator:
+    """Randomize codes and signs, shape (n, d + k), and count equal reports."""
+    reports = made.randomize(codes, SeededEntropy(seed))
+    family, phase = (reports.columns[name].astype(np.int64) for name in ("family", "phase"))
+    return made.estimator(histogram_of(made, count(made, family, phase)))
+
+
+def count(
+    made: FourierDesign, family: NDArray[np.int64], phase: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Reports per cell, families one after the other, shape (cells,)."""
+    starts = np.concatenate([[0], np.cumsum(made.table.phases)])
+    return np.bincount(starts[family] + phase, minlength=int(starts[-1]))
+
+
+def histogram_of(made: FourierDesign, cells: NDArray[np.int64]) -> Histogram:
+    """The histogram of counts per cell."""
+    starts = np.concatenate([[0], np.cumsum(made.table.phases)])
+    filled = np.flatnonzero(cells)
+    family = np.searchsorted(starts, filled, side="right") - 1
+    rows = Rows((family, filled - starts[family]), cells[filled])
+
+    def load(wanted: int) -> Rows:
+        own = family == wanted
+        return Rows((rows.columns[1][own],), rows.counts[own])
+
+    sizes = np.add.reduceat(cells, starts[:-1])
+    return Histogram(sizes, load, lambda: rows)

@@ -1,0 +1,303 @@
+"""Small Fourier designs made by hand, and what they are by definition, as dense matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ldpsql.mechanisms.base import Outcome
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import Base, Cluster, FamilyTable
+from ldpsql.mechanisms.fourier.group import Axes, Group
+from ldpsql.mechanisms.fourier.query import BoxQuery
+from ldpsql.privacy import Epsilon
+from ldpsql.report import Histogram, Reports, Rows
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
+
+SPACE = 1 << 64
+Families = tuple[Base, tuple[Axes, ...], tuple[int, ...], list[list[int]], list[list[int]]]
+
+
+def domain_of(
+    sizes: Sequence[int], bounds: Sequence[tuple[float, float]] = (), names: str = "xyzuvw"
+) -> RecordDomain:
+    """Dimensions x, y, ... and measures p0, p1, ..."""
+    return RecordDomain(
+        tuple(names[: len(sizes)]),
+        tuple(sizes),
+        tuple(f"p{i}" for i in range(len(bounds))),
+        tuple(bounds),
+        (None,) * len(bounds),
+    )
+
+
+def made(
+    domain: RecordDomain,
+    epsilon: str,
+    families: Sequence[Families],
+    group: Group | None = None,
+) -> FourierDesign:
+    """A design of given clusters (base, factors, orders, characters, parameters).
+
+    Its families' probabilities are uneven: proportional to 1, 2, 3, 1, 2, 3, ... sixteenths.
+    """
+    axes = len(domain.sizes) + len(domain.bounds)
+    own = group or Group(
+        (*domain.sizes, *(2 for _ in domain.bounds)),
+        domain.sizes,
+        domain.sizes,
+        (tuple(range(axes)),),
+    )
+    clusters = tuple(
+        Cluster(base, factors, orders, np.array(characters), np.array(parameters), own)
+        for base, factors, orders, characters, parameters in families
+    )
+    count = sum(map(len, clusters))
+    parts = np.array([1 + i % 3 for i in range(count)])
+    weights = [int(part) * SPACE // int(parts.sum()) for part in parts]
+    weights[0] += SPACE - sum(weights)
+    table = FamilyTable(clusters, tuple(weights))
+    return FourierDesign(domain, Epsilon.parse(epsilon), Workload.everyday(domain), own, table)
+
+
+def points(group: Group, axes: Axes) -> Families:
+    """One family of single points over some axes: it informs every frequency of theirs."""
+    return (
+        "arcs",
+        tuple((axis,) for axis in axes),
+        group.shape(axes),
+        [[1] * len(axes)],
+        [[1] * len(axes)],
+    )
+
+
+def by_hand() -> dict[str, FourierDesign]:
+    """One small design per kind of family, and one of all kinds at once."""
+    line, plane, room = domain_of((12,)), domain_of((4, 6)), domain_of((3, 4, 3))
+    signed = domain_of((5,), ((0.0, 3.0), (-1.0, 5.0)))
+    signed_group = Group((5, 2, 2), (5,), (5,), ((0, 1), (0, 2)))
+    padded = Group((6, 4), (5, 4), (5, 4), ((0, 1),))
+    coarse = Group((4, 3), (4, 3), (7, 3), ((0, 1),))
+    arcs_1d: list[Families] = [
+        ("arcs", ((0,),), (12,), [[1], [5], [1]], [[3], [2], [6]]),
+        ("arcs", ((0,),), (6,), [[2], [10]], [[2], [1]]),
+        ("arcs", ((0,),), (2,), [[6]], [[1]]),
+    ]
+    comb: Families = ("comb", ((0,),), (12,), [[1], [5], [1]], [[2, 6, 3], [3, 7, 2], [5, 5, 4]])
+    arcs_2d: list[Families] = [
+        ("arcs", ((0, 1),), (12,), [[1, 1], [1, 5], [3, 2]], [[3], [2], [1]]),
+        ("arcs", ((0, 1),), (2,), [[2, 3]], [[1]]),
+        ("arcs", ((1,),), (6,), [[1]], [[2]]),
+        ("arcs", ((0,),), (4,), [[3]], [[1]]),
+    ]
+    boxes: list[Families] = [
+        ("arcs", ((0,), (1,)), (4, 6), [[1, 1], [3, 5]], [[2, 3], [1, 4]]),
+        ("arcs", ((1,), (0,)), (3, 2), [[2, 2]], [[1, 1]]),
+    ]
+    scrambled: list[Families] = [
+        (
+            "scrambled",
+            ((0,), (1,)),
+            (4, 6),
+            [[1, 1]] * 4,
+            [[2, 7, 0], [2, 7, 1], [1, 8, 0]] * 1 + [[3, 9, 1]],
+        ),
+        ("scrambled", ((0,), (1,)), (4, 3), [[1, 4]], [[1, 5, 1]]),
+        ("scrambled", ((0,), (1,), ()), (4, 6, 1), [[1, 1]] * 2, [[5, 3, 0], [7, 4, 3]]),
+    ]
+    pairs: list[Families] = [
+        ("arcs", ((0, 1), (2,)), (12, 3), [[1, 1, 1], [2, 3, 2]], [[4, 1], [3, 2]]),
+        ("arcs", ((1, 2), (0,)), (12, 3), [[1, 2, 1]], [[5, 1]]),
+    ]
+    signs: list[Families] = [
+        ("arcs", ((0, 1),), (10,), [[1, 1], [2, 1]], [[3], [2]]),
+        ("arcs", ((0,), (2,)), (5, 2), [[2, 1]], [[2, 1]]),
+        ("arcs", ((2,),), (2,), [[1]], [[1]]),
+        ("scrambled", ((0,), (1,)), (5, 2), [[1, 1]] * 2, [[1, 3, 0], [1, 3, 1]]),
+        points(signed_group, (0, 1)),
+        points(signed_group, (0, 2)),
+    ]
+    everything: list[Families] = [
+        ("arcs", ((0, 1), (2,)), (12, 3), [[1, 1, 1]], [[4, 1]]),
+        ("comb", ((1,),), (4,), [[1]], [[3, 2, 2]]),
+        ("arcs", ((0,), (1,), (2,)), (3, 4, 3), [[1, 3, 2]], [[2, 2, 1]]),
+        ("scrambled", ((0,), (2,), (1,)), (3, 3, 4), [[1, 1, 1]], [[1, 6, 2]]),
+        ("scrambled", ((0,), (2,), ()), (3, 3, 1), [[1, 1]], [[4, 6, 3]]),
+        ("arcs", ((2,),), (3,), [[1]], [[1]]),
+    ]
+    return {
+        "arcs, one axis": made(line, "1", arcs_1d),
+        "arcs, two axes": made(plane, "0.5", [*arcs_2d, points(_group(plane), (0, 1))]),
+        "boxes": made(plane, "1.5", [*boxes, points(_group(plane), (0, 1))]),
+        "window and comb": made(line, "2", [comb, points(_group(line), (0,))]),
+        "scrambled": made(plane, "2", [*scrambled, points(_group(plane), (0, 1))]),
+        "pair-arc x axis-arc": made(room, "1", [*pairs, points(_group(room), (0, 1, 2))]),
+        "with signs": made(signed, "1", signs, signed_group),
+        "padded": made(
+            domain_of((5, 4)),
+            "1",
+            [
+                ("arcs", ((0, 1),), (12,), [[1, 1], [5, 1]], [[3], [4]]),
+                ("arcs", ((0,), (1,)), (6, 4), [[5, 1]], [[2, 2]]),
+                points(padded, (0, 1)),
+            ],
+            padded,
+        ),
+        "coarse": made(
+            domain_of((7, 3)),
+            "1",
+            [
+                ("arcs", ((0, 1),), (12,), [[1, 1]], [[3]]),
+                ("arcs", ((0,),), (4,), [[1]], [[1]]),
+                points(coarse, (0, 1)),
+            ],
+            coarse,
+        ),
+        "all kinds": made(room, "1", [*everything, points(_group(room), (0, 1, 2))]),
+    }
+
+
+def _group(domain: RecordDomain) -> Group:
+    return Group(domain.sizes, domain.sizes, domain.sizes, (tuple(range(len(domain.sizes))),))
+
+
+# -- by definition ---------------------------------------------------------------------------------
+
+
+def elements(group: Group) -> list[tuple[int, ...]]:
+    """Every element of the group, row-major."""
+    return list(product(*map(range, group.orders)))
+
+
+def phase_of(cluster: Cluster, number: int, element: Sequence[int]) -> int:
+    """theta(u), flat in H, from the characters as rational turns."""
+    flat, place = 0, 0
+    for factor, order in zip(cluster.factors, cluster.orders, strict=True):
+        turns = Fraction(0)
+        for axis in factor:
+            frequency = int(cluster.characters[number, place])
+            turns += Fraction(frequency * int(element[axis]), cluster.group.orders[axis])
+            place += 1
+        step = turns * order
+        assert step.denominator == 1
+        flat = flat * order + int(step) % order
+    return flat
+
+
+def difference(orders: Sequence[int], left: int, right: int) -> int:
+    """left - right in a product of circles, flat."""
+    flat, scale = 0, prod(orders)
+    for order in orders:
+        scale //= order
+        flat = flat * order + (left // scale - right // scale) % order
+    return flat
+
+
+def channel(design: FourierDesign) -> np.ndarray:
+    """Pr[report | element] from the definition, shape (reports, elements), in floating point."""
+    odds = float(design.epsilon.odds)
+    types = elements(design.group)
+    blocks, row = [], 0
+    for cluster in design.table.clusters:
+        for number in range(len(cluster)):
+            x = 1.0 + (odds - 1.0) * cluster.mask(number)
+            phases = [phase_of(cluster, number, element) for element in types]
+            own = np.array(
+                [
+                    [x[difference(cluster.orders, phase, told)] for phase in phases]
+                    for told in range(cluster.phases)
+                ]
+            )
+            blocks.append(design.table.weights[row] / SPACE * own / x.sum())
+            row += 1
+    return np.concatenate(blocks)
+
+
+def outputs(design: FourierDesign) -> list[tuple[int, int]]:
+    """Every report, in the order of `channel`."""
+    return [
+        (number, phase)
+        for number, phases in enumerate(design.table.phases)
+        for phase in range(int(phases))
+    ]
+
+
+def information_matrix(matrix: np.ndarray) -> np.ndarray:
+    """X = Q' D^-1 Q, D the row sums."""
+    return np.asarray(matrix.T @ (matrix / matrix.sum(axis=1)[:, None]))
+
+
+def dense_information(design: FourierDesign) -> np.ndarray:
+    """lambda_f as the design has it, dense over all axes; 0 where no face is informed."""
+    found = np.zeros(design.group.orders)
+    found[(0,) * found.ndim] = 1.0
+    for face, values in design.collected.information.items():
+        found[tuple(slice(1, None) if a in face else 0 for a in range(found.ndim))] = values
+    return found
+
+
+# -- histograms ------------------------------------------------------------------------------------
+
+
+def histogram(
+    design: FourierDesign,
+    rows: Sequence[tuple[int, int]],
+    counts: Sequence[float],
+    moments: dict[Any, Sequence[float]] | None = None,
+) -> Histogram:
+    """From reports with their numbers; moments as in `Rows`. Counts may be fractions if their
+    sums per family are whole."""
+    family, phase = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    given = {pair: np.asarray(values, dtype=float) for pair, values in (moments or {}).items()}
+    own = Rows((family, phase), np.asarray(counts), given)
+    sizes = np.bincount(family, np.asarray(counts, dtype=float), len(design.table.weights))
+    totals = {pair: float(values.sum()) for pair, values in given.items()}
+
+    def never(selector: int) -> Rows:
+        raise AssertionError(f"selector {selector} loaded alone")
+
+    return Histogram(np.rint(sizes).astype(np.int64), never, lambda: own, totals)
+
+
+def counted(design: FourierDesign, reports: Reports) -> Histogram:
+    """The histogram of reports, all families at once."""
+    family, phase = (np.asarray(reports.columns[c]).astype(np.int64) for c in ("family", "phase"))
+    span = int(design.table.phases.max())
+    keys, counts = np.unique(family * span + phase, return_counts=True)
+    return histogram(design, np.stack([keys // span, keys % span], axis=1), counts)
+
+
+def told(design: FourierDesign, planned: Sequence[BoxQuery]) -> np.ndarray:
+    """What one report alone is answered, for every report, shape (reports, queries)."""
+    found = []
+    for row in outputs(design):
+        estimator = design.estimator(histogram(design, [row], [1]))
+        found.append([query.known + estimator._estimated(query) for query in planned])
+    return np.array(found)
+
+
+def records(design: FourierDesign) -> list[Outcome]:
+    """Every record: codes, then signs."""
+    domain = design.domain
+    return list(product(*map(range, (*domain.sizes, *(2 for _ in domain.bounds)))))
+
+
+def expected(design: FourierDesign, people: dict[Outcome, float], total: float) -> Histogram:
+    """The mean histogram of `total` people whose records have the given frequencies.
+
+    total x every family's probability must be whole.
+    """
+    matrix = channel(design)
+    place = {element: i for i, element in enumerate(elements(design.group))}
+    widths = [design.group.width(axis) for axis in range(design.group.dimensions)]
+    share = np.zeros(matrix.shape[1])
+    for record, frequency in people.items():
+        binned = [code // w for code, w in zip(record, widths, strict=False)]
+        share[place[(*binned, *record[len(widths) :])]] += frequency
+    return histogram(design, outputs(design), total * (matrix @ share))

@@ -1,0 +1,220 @@
+"""Surveys from elsewhere: what a design's JSON may hold."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from fourier_tools import SPACE, by_hand, domain_of
+
+from ldpsql.errors import FingerprintError, SurveyError
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import Schema
+from ldpsql.survey import Survey, _canonical
+
+DESIGNS = by_hand()
+KEYS = {
+    "dimension": {
+        "x": {"type": "int", "domain": [0, 4]},
+        "y": {"type": "category", "values": ["a", "b", "c"]},
+    },
+    "measure": {"pay": {"bounds": [0, 3]}},
+}
+SURVEY = Survey.of("people", Schema.from_keys(KEYS), "1.5", "fourier")
+
+
+@pytest.mark.parametrize("name", list(DESIGNS))
+def test_every_kind_of_family_survives_its_json(name: str) -> None:
+    design = DESIGNS[name]
+    data = json.loads(json.dumps(design.to_json()))
+    restored = Fourier().restore(design.domain, design.epsilon, data)
+    assert restored == design
+    assert restored.law() == design.law()
+
+
+def test_a_survey_survives_its_json() -> None:
+    again = Survey.from_json(SURVEY.to_json())
+    assert again.fingerprint == SURVEY.fingerprint
+    assert again.design == SURVEY.design
+
+
+def test_designs_compare_by_content() -> None:
+    one, other = DESIGNS["boxes"], by_hand()["boxes"]
+    assert one == other
+    other.table.clusters[0].parameters[0, 0] = 1
+    assert one != other
+    assert one != "boxes"
+
+
+def test_options_are_checked() -> None:
+    domain, epsilon = domain_of((9,)), Epsilon.parse("1")
+    coarse = mechanism("fourier").design(domain, epsilon, {"bins": 4})
+    assert isinstance(coarse, FourierDesign)
+    assert coarse.group.bins == (3,)
+    with pytest.raises(SurveyError, match="bins"):
+        Fourier().design(domain, epsilon, {"bins": 1})
+    with pytest.raises(SurveyError, match="fanout"):
+        Fourier().design(domain, epsilon, {"fanout": 3})
+    with pytest.raises(SurveyError, match="like"):
+        Fourier().design(domain, epsilon, {"bins": 4.0})
+
+
+# -- tampering -------------------------------------------------------------------------------------
+
+Design = dict[str, Any]
+
+
+def cluster(design: Design, base: str = "arcs", axes: int = 1) -> Design:
+    """The first cluster of a kind over so many axes."""
+    return next(
+        c for c in design["clusters"] if c["base"] == base and sum(map(len, c["factors"])) == axes
+    )
+
+
+def weight(design: Design, change: Callable[[int], Any]) -> None:
+    own = design["clusters"][0]["weights"]
+    own[0] = change(int(own[0]))
+
+
+def two_axes(design: Design) -> None:
+    """A window and comb where a box was."""
+    own = next(c for c in design["clusters"] if len(c["factors"]) == 2)
+    own["base"] = "comb"
+    own["parameters"] = [[1, 2, 2] for _ in own["parameters"]]
+
+
+TAMPERING: dict[str, Callable[[Design], object]] = {
+    "weights above 2^64": lambda d: weight(d, lambda w: str(w + 1)),
+    "weights below 2^64": lambda d: weight(d, lambda w: str(w - 1)),
+    "a weight of nothing": lambda d: weight(d, lambda w: "0"),
+    "a negative weight": lambda d: weight(d, lambda w: str(-w)),
+    "a weight as a number": lambda d: weight(d, int),
+    "a weight as a float": lambda d: weight(d, float),
+    "a weight with a point": lambda d: weight(d, lambda w: f"{w}.0"),
+    "a weight in other digits": lambda d: weight(d, lambda w: "١"),
+    "a missing weight": lambda d: d["clusters"][0]["weights"].pop(),
+    "a superfluous weight": lambda d: d["clusters"][0]["weights"].append("1"),
+    "no clusters": lambda d: d.update(clusters=[]),
+    "no orders": lambda d: d.pop("orders"),
+    "clusters as a number": lambda d: d.update(clusters=3),
+    "a cluster without parameters": lambda d: d["clusters"][0].pop("parameters"),
+    "a base there is not": lambda d: d["clusters"][0].update(base="circle"),
+    "a base that is a list": lambda d: d["clusters"][0].update(base=["arcs"]),
+    "an order that the character does not have": lambda d: cluster(d).update(orders=[4]),
+    "a circle of one point": lambda d: cluster(d).update(orders=[1]),
+    "a negative order": lambda d: cluster(d).update(orders=[-5]),
+    "a float order": lambda d: cluster(d).update(orders=[5.0]),
+    "a huge order": lambda d: cluster(d).update(orders=[10**30]),
+    "two orders for one factor": lambda d: cluster(d).update(orders=[5, 5]),
+    "a character beyond the axis": lambda d: cluster(d)["characters"][0].__setitem__(0, 5),
+    "a negative character": lambda d: cluster(d)["characters"][0].__setitem__(0, -1),
+    "a float character": lambda d: cluster(d)["characters"][0].__setitem__(0, 1.0),
+    "a true character": lambda d: cluster(d)["characters"][0].__setitem__(0, True),
+    "a huge character": lambda d: cluster(d)["characters"][0].__setitem__(0, 10**30),
+    "a character too many": lambda d: cluster(d)["characters"][0].append(1),
+    "ragged characters": lambda d: cluster(d, axes=2)["characters"][0].pop(),
+    "no characters": lambda d: cluster(d).update(characters=[]),
+    "an empty base set": lambda d: cluster(d)["parameters"][0].__setitem__(0, 0),
+    "a full base set": lambda d: cluster(d)["parameters"][0].__setitem__(0, 5),
+    "an arc beyond its circle": lambda d: cluster(d)["parameters"][0].__setitem__(0, 6),
+    "a negative arc": lambda d: cluster(d)["parameters"][0].__setitem__(0, -1),
+    "a float arc": lambda d: cluster(d)["parameters"][0].__setitem__(0, 1.0),
+    "an arc as text": lambda d: cluster(d)["parameters"][0].__setitem__(0, "1"),
+    "a comb on two axes": two_axes,
+    "an axis there is not": lambda d: cluster(d).update(factors=[[3]]),
+    "a negative axis": lambda d: cluster(d).update(factors=[[-1]]),
+    "an axis twice": lambda d: cluster(d, axes=2).update(factors=[[0, 0]]),
+    "no axis": lambda d: cluster(d).update(factors=[]),
+    "an axis as a float": lambda d: cluster(d).update(factors=[[0.0]]),
+    "more bins than codes": lambda d: d.update(bins=[6, 3]),
+    "more bins than the order": lambda d: d.update(orders=[4, 3, 2]),
+    "no bins": lambda d: d.update(bins=[0, 3]),
+    "bins with nobody": lambda d: d.update(bins=[4, 3]),
+    "bins of another number": lambda d: d.update(bins=[5]),
+    "a sign of three": lambda d: d.update(orders=[5, 3, 3]),
+    "an axis too many": lambda d: d.update(orders=[5, 3, 2, 2]),
+    "float orders": lambda d: d.update(orders=[5.0, 3, 2]),
+    "another order": lambda d: d.update(orders=[7, 3, 2]),
+    "a block of an axis there is not": lambda d: d["blocks"].append([3]),
+    "a block of a negative axis": lambda d: d["blocks"].append([-1]),
+    "a block with an axis twice": lambda d: d["blocks"].append([0, 0]),
+    "a block out of order": lambda d: d.update(blocks=[[2, 1, 0]]),
+    "a block of floats": lambda d: d.update(blocks=[[0.0, 1, 2]]),
+}
+
+
+def published(change: Callable[[Design], object]) -> str:
+    """The survey with a changed design, and a fingerprint to match."""
+    content = copy.deepcopy(json.loads(SURVEY.to_json()))
+    content.pop("fingerprint")
+    change(content["design"])
+    fingerprint = hashlib.sha256(_canonical(content).encode()).hexdigest()
+    return json.dumps({**content, "fingerprint": fingerprint})
+
+
+def test_nothing_changed_is_accepted() -> None:
+    assert Survey.from_json(published(lambda design: None)).fingerprint == SURVEY.fingerprint
+
+
+@pytest.mark.parametrize("name", list(TAMPERING))
+def test_a_tampered_design_is_refused(name: str) -> None:
+    """Even if the fingerprint is that of the tampered content."""
+    text = published(TAMPERING[name])
+    original = json.loads(SURVEY.to_json())["design"]
+    assert json.dumps(json.loads(text)["design"]) != json.dumps(original)
+    with pytest.raises(SurveyError) as caught:
+        Survey.from_json(text)
+    assert not isinstance(caught.value, FingerprintError)
+    assert "would write" not in str(caught.value), "found by its effect, not by a rule"
+
+
+def test_another_design_that_is_sound_is_accepted() -> None:
+    """The negative control: what keeps the rules may be changed by its author."""
+
+    def moved(design: Design) -> None:
+        design["clusters"][0]["weights"][0] = str(int(design["clusters"][0]["weights"][0]) - 5)
+        design["clusters"][-1]["weights"][-1] = str(int(design["clusters"][-1]["weights"][-1]) + 5)
+
+    other = Survey.from_json(published(moved))
+    assert other.fingerprint != SURVEY.fingerprint
+    table = other.design.table  # type: ignore[attr-defined]
+    assert sum(table.weights) == SPACE
+
+
+def test_random_damage_is_refused_or_harmless() -> None:
+    """Any single number of the design replaced: SurveyError, or a design whose weights and base
+    sets keep the rules; never another error."""
+    random = np.random.default_rng(1)
+    content = json.loads(SURVEY.to_json())["design"]
+    places = list(_numbers(content, ()))
+    values: list[Any] = [-1, 0, 1, 2, 7, 1 << 40, 1 << 70, 0.5, None, "x", [], {}, True]
+    refused = 0
+    for number in random.choice(len(places), 150):
+
+        def damage(design: Design, path: tuple[Any, ...] = places[number]) -> None:
+            for step in path[:-1]:
+                design = design[step]
+            design[path[-1]] = values[int(random.integers(len(values)))]
+
+        try:
+            Survey.from_json(published(damage))
+        except SurveyError:
+            refused += 1
+    assert refused > 100
+
+
+def _numbers(content: Any, path: tuple[Any, ...]) -> Any:
+    if isinstance(content, list | dict):
+        items = content.items() if isinstance(content, dict) else enumerate(content)
+        for key, value in items:
+            yield from _numbers(value, (*path, key))
+    else:
+        yield path

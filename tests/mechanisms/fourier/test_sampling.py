@@ -1,0 +1,210 @@
+"""Thresholds of the specification, exact channels, and a sampler that follows them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fourier_tools import SPACE, by_hand, channel, elements, outputs, phase_of, records
+from statistics_tools import chi_square, chi_square_bound
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.fourier import sampling
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import Cluster
+from ldpsql.mechanisms.fourier.sampling import Sampler, offset_law, offsets, threshold
+from ldpsql.privacy import Epsilon
+
+DESIGNS = by_hand()
+NAMES = list(DESIGNS)
+RUNS = 6_000
+
+
+@pytest.mark.parametrize(
+    ("size", "phases", "epsilon", "expected"),
+    [
+        (1, 2, "1", 13485650502874271968),
+        (1, 5, "1", 7463731128003806033),
+        (17, 64, "1", 9145278423823134532),
+        (8, 64, "2", 9472756646860649479),
+        (1, 256, "0.1", 79603254437807045),
+    ],
+)
+def test_thresholds_of_the_specification(
+    size: int, phases: int, epsilon: str, expected: int
+) -> None:
+    """Section 12 takes e^epsilon as a double; surveys take a bound that is 1e-50 below it."""
+    assert threshold(size, phases, Fraction(math.exp(float(epsilon)))) == expected
+    exact = threshold(size, phases, Epsilon.parse(epsilon).odds)
+    assert exact == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("size", [0, 5])
+def test_a_base_set_that_is_empty_or_everything_has_no_threshold(size: int) -> None:
+    with pytest.raises(SurveyError, match="odds"):
+        threshold(size, 5, Epsilon.parse("1").odds)
+
+
+@pytest.mark.parametrize(("size", "phases"), [(1, 2), (3, 7), (17, 64), (1000, 2999)])
+def test_offsets_have_the_promised_odds(size: int, phases: int) -> None:
+    odds = Epsilon.parse("1.3").odds
+    inside, outside = offset_law(size, phases, odds)
+    assert sum(inside) + sum(outside) == 1
+    assert max(inside) / min(outside) <= odds
+    assert min(inside) / max(outside) > odds * (1 - Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_points_of_a_family_are_numbered_base_set_first(name: str) -> None:
+    for cluster in DESIGNS[name].table.clusters:
+        for number in range(len(cluster)):
+            found = offsets(cluster, number)
+            assert sorted(found) == list(range(cluster.phases))
+            assert sorted(found[: cluster.sizes[number]]) == cluster.members(number).tolist()
+
+
+# -- the exact channel -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_channel_is_exactly_private_and_spends_its_budget(name: str) -> None:
+    """In Fractions, from the thresholds that the sampler compares with."""
+    design = DESIGNS[name]
+    law = design.law()
+    assert all(sum(row) == 1 for row in law.probabilities)
+    worst = law.worst_odds()
+    assert worst is not None
+    assert worst <= design.epsilon.odds
+    assert worst > design.epsilon.odds * (1 - Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_channel_is_that_of_the_definition(name: str) -> None:
+    """Pr = w x(theta(u) - phi) / s, phases taken from the characters as rational turns."""
+    design = DESIGNS[name]
+    law, matrix = design.law(), channel(design)
+    assert list(law.outputs) == outputs(design)
+    widths = [design.group.width(axis) for axis in range(design.group.dimensions)]
+    place = {element: i for i, element in enumerate(elements(design.group))}
+    for record, row in zip(law.inputs, law.probabilities, strict=True):
+        binned = [code // width for code, width in zip(record, widths, strict=False)]
+        column = matrix[:, place[(*binned, *record[len(widths) :])]]
+        np.testing.assert_allclose([float(p) for p in row], column, rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_threshold_five_percent_off_breaks_the_promise(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control of the exact enumeration."""
+    monkeypatch.setattr(sampling, "threshold", _generous)
+    design = DESIGNS[name]
+    worst = design.law().worst_odds()
+    assert worst is not None
+    assert worst > design.epsilon.odds
+
+
+def _generous(size: int, phases: int, odds: Fraction) -> int:
+    return threshold(size, phases, odds) * 21 // 20
+
+
+# -- the sampler -----------------------------------------------------------------------------------
+
+
+def misfit(design: FourierDesign) -> str | None:
+    """What tells the reports of the sampler from the exact channel, by chi-square: those of one
+    record, or how often a family's reports lie inside its base set, over all records."""
+    law = design.law()
+    starts = np.cumsum([0, *design.table.phases])
+    inside_seen, inside_due = np.zeros((2, 2, len(design.table.weights)))
+    for seed, (record, row) in enumerate(zip(law.inputs, law.probabilities, strict=True)):
+        codes = np.tile(np.array(record, dtype=np.int64), (RUNS, 1))
+        reports = design.randomize(codes, SeededEntropy(seed))
+        family, phase = (np.asarray(c).astype(np.int64) for c in reports.columns.values())
+        assert (phase < design.table.phases[family]).all()
+        observed = np.bincount(starts[family] + phase, minlength=len(row))
+        due = np.array([float(p) for p in row]) * RUNS
+        if not fits(observed, due):
+            return f"record {record}"
+        likeliest = np.maximum.reduceat(due, starts[:-1])[np.array(law.outputs)[:, 0]]
+        for side, chosen in enumerate((due > 0.99 * likeliest, due <= 0.99 * likeliest)):
+            inside_seen[side] += np.add.reduceat(observed * chosen, starts[:-1])
+            inside_due[side] += np.add.reduceat(due * chosen, starts[:-1])
+    return None if fits(inside_seen.ravel(), inside_due.ravel()) else "inside"
+
+
+def fits(observed: np.ndarray, due: np.ndarray) -> bool:
+    """Whether a chi-square test finds nothing."""
+    statistic, degrees = chi_square(observed, due)
+    return statistic < chi_square_bound(degrees)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_sampler_follows_the_law_for_every_record(name: str) -> None:
+    assert misfit(DESIGNS[name]) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sampler_with_a_threshold_five_percent_too_high_is_caught(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Sampler.thresholds.func  # type: ignore[attr-defined]
+    generous = property(lambda self: right(self) // np.uint64(20) * np.uint64(21))
+    monkeypatch.setattr(Sampler, "thresholds", generous)
+    assert misfit(by_hand()[name]) == "inside"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sampler_with_a_wrong_step_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last axis of every family adds one step too much to its phase."""
+    slot = Sampler._slot
+
+    def wrong(self: Sampler, place: int, number: int) -> tuple[np.ndarray, np.ndarray]:
+        axes, steps = slot(self, place, number)
+        last = place == 0 and number == 0
+        return axes, np.where((steps > 0) & last, steps + 1, steps)
+
+    monkeypatch.setattr(Sampler, "_slot", wrong)
+    assert misfit(by_hand()[name]) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_extreme_words_give_reports(name: str) -> None:
+    """The least and the largest word in every place: always a report, for every record."""
+    design = DESIGNS[name]
+    extremes = np.array([0, SPACE - 1], dtype=np.uint64)
+    words = np.array(np.meshgrid(extremes, extremes, extremes)).reshape(3, -1)
+    for record in records(design):
+        codes = design._binned(np.tile(np.array(record, dtype=np.int64), (8, 1)))
+        family, phase = design.sampler.draw(codes, words)
+        assert ((phase >= 0) & (phase < design.table.phases[family])).all()
+        assert set(family) <= {0, len(design.table.weights) - 1}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inside_words_give_offsets_in_the_base_set(name: str) -> None:
+    """A word below the threshold tells the truth, the threshold itself does not."""
+    design = DESIGNS[name]
+    sampler, table = design.sampler, design.table
+    bounds = np.cumsum([0, *table.weights[:-1]], dtype=object).astype(np.uint64)
+    record = np.array([[1] * len(design.group.orders)], dtype=np.int64)
+    for number, (start, t) in enumerate(zip(bounds, sampler.thresholds, strict=True)):
+        cluster = table.clusters[int(np.searchsorted(table.starts, number, "right")) - 1]
+        own = number - int(table.starts[table.clusters.index(cluster)])
+        theta = phase_of(cluster, own, record[0])
+        for word, inside in ((int(t) - 1, True), (int(t), False)):
+            words = np.array([[start], [word], [SPACE // 3]], dtype=np.uint64)
+            family, phase = sampler.draw(record, words)
+            assert family[0] == number
+            offset = _offset(cluster, theta, int(phase[0]))
+            assert bool(cluster.mask(own)[offset]) is inside
+
+
+def _offset(cluster: Cluster, theta: int, phase: int) -> int:
+    left = np.unravel_index(theta, cluster.orders)
+    right = np.unravel_index(phase, cluster.orders)
+    digits = [(a - b) % r for a, b, r in zip(left, right, cluster.orders, strict=True)]
+    return int(np.ravel_multi_index(digits, cluster.orders))
