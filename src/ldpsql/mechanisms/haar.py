@@ -130,8 +130,12 @@ class HaarDesign:
         )
 
     def selector_odds(self) -> Fraction | None:
-        """Those of randomized response on one bit, in every group alike."""
-        return odds(self.threshold, 2, 2)
+        """Those of randomized response on one bit, in every group alike; 1 for a single record."""
+        return Fraction(1) if self._is_single else odds(self.threshold, 2, 2)
+
+    @property
+    def _is_single(self) -> bool:
+        return self.domain.sizes == (1,) and not self.domain.bounds
 
     def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
         law: dict[Outcome, Fraction] = {}

@@ -53,7 +53,7 @@ def test_gathering_and_spreading_are_inverse() -> None:
     random = np.random.default_rng(1)
     dense = random.random((3, 4, 2))
     faces = gathered({(0, 1, 2): dense})
-    assert set(faces) == set(parts_of([(0, 1, 2)]))
+    assert set(faces) == set(parts_of(((0, 1, 2),)))
     assert faces[(0, 2)].shape == (2, 1)
     again = spread(faces, (0, 1, 2), dense.shape, float(dense[0, 0, 0]))
     np.testing.assert_array_equal(again, dense)

@@ -17,8 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.boxes import Weight
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.fourier.group import Axes, Integers, spread
+from ldpsql.mechanisms.fourier.group import Axes, Integers, parts_of, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery
 from ldpsql.mechanisms.fourier.reported import Pair, Reported
@@ -92,15 +93,25 @@ class Contributions:
 
     sampled: Sampled
     queries: Sequence[BoxQuery]
+    _kept: dict[Axes, NDArray[np.complex64]] = field(default_factory=dict)
 
     def moments(self, groups: Sequence[Sequence[int]]) -> list[Array]:
         """Sum over all reports of c_a c_b, within each group of query numbers."""
         found = [self._evenly(group) for group in groups]
-        for number, (_, batch) in enumerate(self.sampled.batches):
-            cells = self.cells(batch)
-            for place, group in enumerate(groups):
-                found[place] += self._excess(number, cells[list(group)], group)
+        for kinds, members in self._alike(groups).items():
+            rows = np.array([groups[member] for member in members], dtype=np.int64)
+            excess = self._excess(rows.reshape(len(members), len(kinds)), kinds)
+            for member, own in zip(members, excess, strict=True):
+                found[member] += own
         return found
+
+    def _alike(self, groups: Sequence[Sequence[int]]) -> dict[tuple[Weight | None, ...], list[int]]:
+        """Numbers of the groups by the weights of their queries."""
+        alike: dict[tuple[Weight | None, ...], list[int]] = {}
+        for number, group in enumerate(groups):
+            kinds = tuple(self.queries[query].weight for query in group)
+            alike.setdefault(kinds, []).append(number)
+        return alike
 
     def _evenly(self, group: Sequence[int]) -> Array:
         """The moments if records were spread evenly, by the weights of the pairs of queries."""
@@ -130,23 +141,47 @@ class Contributions:
     def _divided(self) -> list[dict[Axes, Complexes]]:
         return [self._collected.divided(faces) for faces in self._faces]
 
-    def _excess(self, number: int, cells: Singles, group: Sequence[int]) -> Array:
-        """What the families of a batch, standing for others, add to the even moments."""
-        found = np.zeros((len(group), len(group)))
-        weights = [self.queries[n].weight for n in group]
-        for pair in {(a, b) for a in weights for b in weights}:
-            rows = [i for i, weight in enumerate(weights) if weight == pair[0]]
-            columns = [i for i, weight in enumerate(weights) if weight == pair[1]]
-            left = (cells[rows] * self.sampled.excess(number, pair)).reshape(len(rows), -1)
-            found[np.ix_(rows, columns)] = left @ cells[columns].reshape(len(columns), -1).T
+    def _excess(self, rows: Integers, kinds: tuple[Weight | None, ...]) -> Array:
+        """What the sampled families, standing for all, add to the even moments: shape (R, T, T).
+
+        rows: query numbers, shape (R, T).  kinds: the weights of each row's queries.
+        """
+        found = np.zeros((*rows.shape, len(kinds)))
+        for number, (_, batch) in enumerate(self.sampled.batches):
+            if not self._tells(batch):
+                continue
+            cells = self.cells(batch).reshape(len(self.queries), -1)
+            for i, left in enumerate(kinds):
+                for j, right in enumerate(kinds[: i + 1]):
+                    weighted = (
+                        cells[rows[:, i]] * self.sampled.excess(number, (left, right)).ravel()
+                    )
+                    added = np.einsum("rc,rc->r", weighted, cells[rows[:, j]])
+                    found[:, i, j] += added
+                    found[:, j, i] = found[:, i, j]
         return found
+
+    def _tells(self, batch: Batch) -> bool:
+        """Whether some query is not constant on a batch; what is constant has no excess."""
+        parts = set(parts_of((batch.cluster.axes,)))
+        return any(not parts.isdisjoint(faces) for faces in self._divided)
 
     def cells(self, batch: Batch) -> Singles:
         """c of every query, shape (k, f, |H|)."""
-        cluster, group = batch.cluster, self._collected.group
-        found = np.empty((len(self.queries), len(batch.numbers), cluster.phases), dtype=np.float32)
-        for number, (faces, whole) in enumerate(zip(self._divided, self._wholes, strict=True)):
-            dense = spread(faces, cluster.axes, group.shape(cluster.axes), whole)
-            spectrum = dense.astype(np.complex64).ravel()[batch.frequencies] * batch.conjugate
-            found[number] = batch.restored(spectrum).reshape(found.shape[1:]) * cluster.phases
-        return found
+        dense = self._dense(batch.cluster.axes)
+        spectrum = dense[:, batch.frequencies] * batch.conjugate
+        found = batch.restored(spectrum) * np.float32(batch.cluster.phases)
+        return found.reshape(len(self.queries), len(batch.numbers), -1)
+
+    def _dense(self, axes: Axes) -> NDArray[np.complex64]:
+        """q^ / (N lambda) of every query, dense over some axes and flat, shape (k, cells)."""
+        if axes not in self._kept:
+            shape = self._collected.group.shape(axes)
+            self._kept[axes] = np.array(
+                [
+                    spread(faces, axes, shape, whole).ravel()
+                    for faces, whole in zip(self._divided, self._wholes, strict=True)
+                ],
+                dtype=np.complex64,
+            )
+        return self._kept[axes]

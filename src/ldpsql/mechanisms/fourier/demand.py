@@ -39,7 +39,7 @@ def _add_class(
     }
     if entry.measure is not None:
         powers[group.dimensions + entry.measure] = np.array([0.0, 1.0])
-    for face in parts_of([tuple(sorted(powers))]):
+    for face in parts_of((tuple(sorted(powers)),)):
         product = np.asarray(
             entry.weight * prod(powers[axis][0] for axis in powers if axis not in face)
         )
@@ -51,7 +51,7 @@ def _add_class(
 def _add_query(faces: dict[Axes, Reals], query: DeclaredQuery, group: Group) -> None:
     axes = query.constrained
     power = np.abs(query_transform(query.terms, axes, group)) ** 2 * query.weight
-    for face in parts_of([axes]):
+    for face in parts_of((axes,)):
         piece = power[face_slices(face, axes)]
         for axis in range(piece.ndim):
             piece = (piece + np.flip(piece, axis)) / 2.0

@@ -73,7 +73,7 @@ class Folding:
     def numbers(self, axes: Axes) -> Integers:
         """Class numbers of the dense folded array over some axes, of shape `shape(axes)`."""
         dense = np.full(self.shape(axes), self.classes, dtype=np.int64)
-        for part in parts_of([axes]):
+        for part in parts_of((axes,)):
             slices = face_slices(part, axes)
             count = dense[slices].size
             dense[slices] = self.offsets[part] + np.arange(count).reshape(dense[slices].shape)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -96,7 +96,8 @@ class Group:
         return parts_of(self.blocks)
 
 
-def parts_of(blocks: Iterable[Axes]) -> tuple[Axes, ...]:
+@lru_cache(maxsize=4096)
+def parts_of(blocks: tuple[Axes, ...]) -> tuple[Axes, ...]:
     """Every non-empty subset of some sets of axes, small ones first."""
     found = {
         part
@@ -116,7 +117,7 @@ def gathered(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
     """Sum of dense arrays by faces: {block: array over it} to {face: array without zeros}."""
     faces: dict[Axes, Numbers] = {}
     for block, array in dense.items():
-        for face in parts_of([block]):
+        for face in parts_of((block,)):
             piece = array[face_slices(face, block)]
             faces[face] = faces[face] + piece if face in faces else np.array(piece)
     return faces
@@ -126,10 +127,10 @@ def spread(
     faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, ...], zero: complex
 ) -> Numbers:
     """The dense array over a block from faces (missing ones are 0) and the zero frequency."""
-    known = [faces[part] for part in parts_of([block]) if part in faces]
+    known = [faces[part] for part in parts_of((block,)) if part in faces]
     dense = np.zeros(shape, dtype=np.result_type(np.float64, *(piece.dtype for piece in known)))
     dense[(0,) * len(shape)] = zero
-    for part in parts_of([block]):
+    for part in parts_of((block,)):
         if part in faces:
             dense[face_slices(part, block)] = faces[part]
     return dense

@@ -55,7 +55,7 @@ class BoxQuery:
         found: dict[Axes, Complexes] = {}
         for term in self.terms:
             dense = self._dense(term, group)
-            for part in parts_of([term.axes]):
+            for part in parts_of((term.axes,)):
                 piece = dense[face_slices(part, term.axes)]
                 if self.level:
                     _add(found, part, self.level * piece)

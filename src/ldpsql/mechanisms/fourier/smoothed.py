@@ -106,7 +106,7 @@ class SmoothEstimator:
         blocks = []
         for axes in group.blocks:
             shape = group.shape(axes)
-            own = {part: weights[part] for part in parts_of([axes]) if part not in seen}
+            own = {part: weights[part] for part in parts_of((axes,)) if part not in seen}
             seen |= own.keys()
             blocks.append(
                 Block(

@@ -125,10 +125,9 @@ class Batch:
         return np.fft.rfftn(counts.reshape(self.shape), axes=self._factor_axes)
 
     def restored(self, spectrum: NDArray[np.complexfloating]) -> NDArray[np.floating]:
-        """Real arrays over H from half spectra, shape `shape`."""
-        found: NDArray[np.floating] = np.fft.irfftn(
-            spectrum, s=self.cluster.orders, axes=self._factor_axes
-        )
+        """Real arrays over H from half spectra, shape (..., r_1, ..., r_P)."""
+        axes = tuple(range(-len(self.cluster.orders), 0))
+        found: NDArray[np.floating] = np.fft.irfftn(spectrum, s=self.cluster.orders, axes=axes)
         return found
 
 
