@@ -21,6 +21,7 @@ from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
 SPACE = 1 << 64
+UNITS = 1 << 32
 Families = tuple[Base, tuple[Axes, ...], tuple[int, ...], list[list[int]], list[list[int]]]
 
 
@@ -60,8 +61,8 @@ def made(
     )
     count = sum(map(len, clusters))
     parts = np.array([1 + i % 3 for i in range(count)])
-    weights = [int(part) * SPACE // int(parts.sum()) for part in parts]
-    weights[0] += SPACE - sum(weights)
+    weights = [int(part) * UNITS // int(parts.sum()) for part in parts]
+    weights[0] += UNITS - sum(weights)
     table = FamilyTable(clusters, tuple(weights))
     return FourierDesign(domain, Epsilon.parse(epsilon), Workload.everyday(domain), own, table)
 
@@ -214,7 +215,7 @@ def channel(design: FourierDesign) -> np.ndarray:
                     for told in range(cluster.phases)
                 ]
             )
-            blocks.append(design.table.weights[row] / SPACE * own / x.sum())
+            blocks.append(design.table.weights[row] / UNITS * own / x.sum())
             row += 1
     return np.concatenate(blocks)
 

@@ -53,11 +53,10 @@ def test_many_people_are_drawn_in_blocks_of_independent_words() -> None:
     reports = design.randomize(codes, SeededEntropy(5))
     assert len(reports) == _BLOCK + 100
     again = SeededEntropy(5)
-    words = again.words(3 * _BLOCK).reshape(3, -1)
-    family, phase = design.sampler.draw(codes[:_BLOCK], words)
+    family, phase = design.sampler.draw(codes[:_BLOCK], again)
     np.testing.assert_array_equal(reports.columns["family"][:_BLOCK], family)
     np.testing.assert_array_equal(reports.columns["phase"][:_BLOCK], phase)
-    family, _ = design.sampler.draw(codes[_BLOCK:], again.words(300).reshape(3, -1))
+    family, _ = design.sampler.draw(codes[_BLOCK:], again)
     np.testing.assert_array_equal(reports.columns["family"][_BLOCK:], family)
 
 

@@ -7,7 +7,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from fourier_tools import SPACE, by_hand
+from fourier_tools import UNITS, by_hand
 
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.families import (
@@ -127,11 +127,11 @@ def test_a_comb_on_two_axes_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "weights",
-    [(SPACE,), (SPACE, 0), (SPACE + 1, -1), (1, 1), (SPACE - 1, 2), (SPACE // 2, SPACE // 2, 0)],
+    [(UNITS,), (UNITS, 0), (UNITS + 1, -1), (1, 1), (UNITS - 1, 2), (UNITS // 2, UNITS // 2, 0)],
 )
 def test_weights_must_be_a_positive_whole(weights: tuple[int, ...]) -> None:
     cluster = arcs([[1, 1], [1, 5]], [[3], [2]])
-    FamilyTable((cluster,), (SPACE // 2, SPACE // 2))
+    FamilyTable((cluster,), (UNITS // 2, UNITS // 2))
     with pytest.raises(SurveyError, match="weight"):
         FamilyTable((cluster,), weights)
 

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from fourier_tools import SPACE, domain_of
+from fourier_tools import UNITS, domain_of
 
 from ldpsql.mechanisms.fourier import finish
 from ldpsql.mechanisms.fourier.demand import demand, floor
@@ -171,8 +171,8 @@ def test_weights_are_whole_and_the_rest_goes_to_the_heaviest() -> None:
     weights[0] = np.where(np.arange(weights[0].size).reshape(weights[0].shape) == 0, 1e-25, 0.0)
     total = sum(float(own.sum()) for own in weights)
     table = table_of([own / total for own in weights], problem.components)
-    assert sum(table.weights) == SPACE
-    assert min(table.weights) == finish.UNIT
+    assert sum(table.weights) == UNITS
+    assert min(table.weights) == 1
     assert all(weight % finish.UNIT == 0 for weight in table.weights)
     positive = np.concatenate(
         [part.weights for part in finish._emitted(weights, problem.components)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,10 +12,9 @@ from statistics_tools import chi_square, chi_square_bound
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.fourier import sampling
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster
-from ldpsql.mechanisms.fourier.sampling import Sampler, offset_law, offsets, threshold
+from ldpsql.mechanisms.fourier.sampling import Alias, Sampler, WordShares, offsets
 from ldpsql.privacy import Epsilon
 
 DESIGNS = by_hand()
@@ -36,25 +35,46 @@ RUNS = 6_000
 def test_thresholds_of_the_specification(
     size: int, phases: int, epsilon: str, expected: int
 ) -> None:
-    """Section 12 takes e^epsilon as a double; surveys take a bound that is 1e-50 below it."""
-    assert threshold(size, phases, Fraction(math.exp(float(epsilon)))) == expected
-    exact = threshold(size, phases, Epsilon.parse(epsilon).odds)
-    assert exact == pytest.approx(expected, rel=1e-15)
+    """Section 12 leaves 2^-40 of the odds unused; here whole words per point do the rounding."""
+    found = WordShares.of(size, phases, Epsilon.parse(epsilon).odds)
+    assert found.threshold == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("size", [0, 5])
-def test_a_base_set_that_is_empty_or_everything_has_no_threshold(size: int) -> None:
+def test_a_base_set_that_is_empty_or_everything_has_no_words(size: int) -> None:
     with pytest.raises(SurveyError, match="odds"):
-        threshold(size, 5, Epsilon.parse("1").odds)
+        WordShares.of(size, 5, Epsilon.parse("1").odds)
 
 
 @pytest.mark.parametrize(("size", "phases"), [(1, 2), (3, 7), (17, 64), (1000, 2999)])
 def test_offsets_have_the_promised_odds(size: int, phases: int) -> None:
     odds = Epsilon.parse("1.3").odds
-    inside, outside = offset_law(size, phases, odds)
-    assert sum(inside) + sum(outside) == 1
-    assert max(inside) / min(outside) <= odds
+    shares = WordShares.of(size, phases, odds)
+    law = shares.law()
+    assert sum(law) == 1
+    assert len(law) == phases
+    inside, outside = law[:size], law[size:]
+    assert max(law) / min(law) == shares.odds() <= odds
     assert min(inside) / max(outside) > odds * (1 - Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize("weights", [[1 << 32], [1, (1 << 32) - 1], [1 << 31, 1 << 30, 1 << 30]])
+def test_slots_lead_to_families_as_often_as_they_weigh(weights: list[int]) -> None:
+    assert Alias.of(weights).chances(len(weights)) == weights
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_slots_of_a_design_lead_to_its_families(name: str) -> None:
+    table = DESIGNS[name].table
+    assert Alias.of(table.weights).chances(len(table.weights)) == list(table.weights)
+
+
+def test_random_weights_lead_to_their_families() -> None:
+    random = np.random.default_rng(1)
+    for count in (2, 3, 5, 64, 65, 1000):
+        cuts = np.sort(random.choice((1 << 32) - 1, count - 1, replace=False)) + 1
+        weights = np.diff([0, *cuts.tolist(), 1 << 32]).tolist()
+        assert Alias.of(weights).chances(count) == weights
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,15 +120,14 @@ def test_a_threshold_five_percent_off_breaks_the_promise(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control of the exact enumeration."""
-    monkeypatch.setattr(sampling, "threshold", _generous)
+    right = WordShares.of
+    monkeypatch.setattr(
+        WordShares, "of", lambda size, phases, odds: right(size, phases, odds * 21 / 20)
+    )
     design = DESIGNS[name]
     worst = design.law().worst_odds()
     assert worst is not None
     assert worst > design.epsilon.odds
-
-
-def _generous(size: int, phases: int, odds: Fraction) -> int:
-    return threshold(size, phases, odds) * 21 // 20
 
 
 # -- the sampler -----------------------------------------------------------------------------------
@@ -148,12 +167,14 @@ def test_the_sampler_follows_the_law_for_every_record(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_sampler_with_a_threshold_five_percent_too_high_is_caught(
+def test_a_sampler_that_lies_too_little_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = Sampler.thresholds.func  # type: ignore[attr-defined]
-    generous = property(lambda self: right(self) // np.uint64(20) * np.uint64(21))
-    monkeypatch.setattr(Sampler, "thresholds", generous)
+    def generous(self: Sampler) -> list[WordShares]:
+        sizes = zip(self.table.sizes.tolist(), self.table.phases.tolist(), strict=True)
+        return [WordShares.of(*pair, self.odds * 9 / 8) for pair in sizes]
+
+    monkeypatch.setattr(Sampler, "shares", property(generous))
     assert misfit(by_hand()[name]) == "inside"
 
 
@@ -171,36 +192,53 @@ def test_a_sampler_with_a_wrong_step_is_caught(name: str, monkeypatch: pytest.Mo
     assert misfit(by_hand()[name]) is not None
 
 
+@dataclass(frozen=True)
+class Words:
+    """An entropy that gives the same words for the offset and the same halves for the family."""
+
+    offset: int
+    family: int
+
+    def words(self, count: int) -> np.ndarray:
+        people = count * 2 // 3
+        halves = self.family << 32 | self.family
+        found = [self.offset] * people + [halves] * (count - people)
+        return np.array(found, dtype=np.uint64)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_extreme_words_give_reports(name: str) -> None:
     """The least and the largest word in every place: always a report, for every record."""
     design = DESIGNS[name]
-    extremes = np.array([0, SPACE - 1], dtype=np.uint64)
-    words = np.array(np.meshgrid(extremes, extremes, extremes)).reshape(3, -1)
     for record in records(design):
-        codes = design._binned(np.tile(np.array(record, dtype=np.int64), (8, 1)))
-        family, phase = design.sampler.draw(codes, words)
-        assert ((phase >= 0) & (phase < design.table.phases[family])).all()
-        assert set(family) <= {0, len(design.table.weights) - 1}
+        codes = design._binned(np.array([record], dtype=np.int64))
+        for offset in (0, SPACE - 1):
+            for half in (0, (1 << 32) - 1):
+                family, phase = design.sampler.draw(codes, Words(offset, half))
+                assert ((phase >= 0) & (phase < design.table.phases[family])).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_inside_words_give_offsets_in_the_base_set(name: str) -> None:
-    """A word below the threshold tells the truth, the threshold itself does not."""
+def test_words_lead_to_the_points_in_their_order(name: str) -> None:
+    """The first and the last word of a family's base set, and the first and last beyond it."""
     design = DESIGNS[name]
     sampler, table = design.sampler, design.table
-    bounds = np.cumsum([0, *table.weights[:-1]], dtype=object).astype(np.uint64)
     record = np.array([[1] * len(design.group.orders)], dtype=np.int64)
-    for number, (start, t) in enumerate(zip(bounds, sampler.thresholds, strict=True)):
+    halves = {
+        int(sampler._family(np.array([half], dtype=np.uint32))[0]): half
+        for half in np.linspace(0, (1 << 32) - 1, 4097).astype(np.int64).tolist()
+    }
+    assert set(halves) == set(range(len(table.weights)))
+    for number, half in halves.items():
         cluster = table.clusters[int(np.searchsorted(table.starts, number, "right")) - 1]
         own = number - int(table.starts[table.clusters.index(cluster)])
         theta = phase_of(cluster, own, record[0])
-        for word, inside in ((int(t) - 1, True), (int(t), False)):
-            words = np.array([[start], [word], [SPACE // 3]], dtype=np.uint64)
-            family, phase = sampler.draw(record, words)
+        points, t = offsets(cluster, own), sampler.shares[number].threshold
+        size = int(cluster.sizes[own])
+        for word, place in ((0, 0), (t - 1, size - 1), (t, size), (SPACE - 1, -1)):
+            family, phase = sampler.draw(record, Words(word, half))
             assert family[0] == number
-            offset = _offset(cluster, theta, int(phase[0]))
-            assert bool(cluster.mask(own)[offset]) is inside
+            assert _offset(cluster, theta, int(phase[0])) == points[place]
 
 
 def _offset(cluster: Cluster, theta: int, phase: int) -> int:

@@ -18,14 +18,13 @@ import numpy as np
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
-from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
-from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
+from ldpsql.mechanisms.fourier.families import UNITS, Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import NO_ENERGY, BoxQuery, Term, unsupported
 from ldpsql.mechanisms.fourier.reported import Reported
-from ldpsql.mechanisms.fourier.sampling import Sampler, offset_law, offset_odds, offsets
+from ldpsql.mechanisms.fourier.sampling import Sampler, WordShares, offsets
 from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
 from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
@@ -95,8 +94,7 @@ class FourierDesign:
         for start in range(0, len(codes), _BLOCK):
             part = slice(start, start + _BLOCK)
             block = self._binned(codes[part])
-            words = entropy.words(3 * len(block)).reshape(3, -1)
-            families[part], phases[part] = self.sampler.draw(block, words)
+            families[part], phases[part] = self.sampler.draw(block, entropy)
         return Reports.pack(self.report_format, [families, phases])
 
     def _binned(self, codes: Codes) -> Codes:
@@ -120,7 +118,7 @@ class FourierDesign:
         number = 0
         for cluster in self.table.clusters:
             for place in range(len(cluster)):
-                chance = Fraction(self.table.weights[number], SPACE)
+                chance = Fraction(self.table.weights[number], UNITS)
                 outputs += [(number, phase) for phase in range(cluster.phases)]
                 for row, own in zip(rows, self._family_law(cluster, place, elements), strict=True):
                     row += [chance * share for share in own]
@@ -135,14 +133,13 @@ class FourierDesign:
             (int(size), int(phases))
             for size, phases in zip(self.table.sizes, self.table.phases, strict=True)
         }
-        return max(offset_odds(*kind, self.epsilon.odds) for kind in kinds)
+        return max(WordShares.of(*kind, self.epsilon.odds).odds() for kind in kinds)
 
     def _family_law(self, cluster: Cluster, place: int, elements: Codes) -> list[list[Fraction]]:
         """Pr[phase | element, family] of every element."""
         size = int(cluster.sizes[place])
-        inside, outside = offset_law(size, cluster.phases, self.epsilon.odds)
-        points = offsets(cluster, place)
-        shares = dict(zip(points.tolist(), [*inside, *outside], strict=True))
+        law = WordShares.of(size, cluster.phases, self.epsilon.odds).law()
+        shares = dict(zip(offsets(cluster, place).tolist(), law, strict=True))
         return [
             [shares[offset] for offset in self._offsets_of(cluster, place, element)]
             for element in elements
@@ -256,7 +253,7 @@ class FourierDesign:
                     "orders": list(cluster.orders),
                     "characters": cluster.characters.tolist(),
                     "parameters": cluster.parameters.tolist(),
-                    "weights": list(map(str, self.table.weights[start:end])),
+                    "weights": list(self.table.weights[start:end]),
                 }
                 for cluster, start, end in zip(
                     self.table.clusters, bounds[:-1], bounds[1:], strict=True

@@ -33,6 +33,7 @@ from ldpsql.mechanisms.fourier.group import Axes, Group, Integers
 Base = Literal["arcs", "comb", "scrambled"]
 BASES: tuple[Base, ...] = ("arcs", "comb", "scrambled")
 LARGEST_PHASES = 1 << 24
+UNITS = 1 << 32
 _BATCH = 1 << 21
 
 
@@ -188,7 +189,7 @@ def scrambled_ranks(shape: tuple[int, ...], seed: int, flips: int) -> Integers:
 class FamilyTable:
     """All families of a design, cluster after cluster, with the probability of each.
 
-    weights: integers, shape (families,), that sum to 2^64.
+    weights: in units of 2^-32, shape (families,); they sum to 2^32.
     """
 
     clusters: tuple[Cluster, ...]
@@ -199,8 +200,8 @@ class FamilyTable:
             cluster.check()
         if len(self.weights) != sum(map(len, self.clusters)):
             raise SurveyError("every family needs a weight")
-        if sum(self.weights) != 1 << 64 or min(self.weights) < 1:
-            raise SurveyError("the weights of the families must be positive and sum to 2^64")
+        if sum(self.weights) != UNITS or min(self.weights) < 1:
+            raise SurveyError("the weights of the families must be positive and sum to 2^32")
 
     @cached_property
     def starts(self) -> Integers:
@@ -210,7 +211,7 @@ class FamilyTable:
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Probability of every family."""
-        return np.array([weight / 2**64 for weight in self.weights])
+        return np.array(self.weights) / UNITS
 
     @cached_property
     def phases(self) -> Integers:

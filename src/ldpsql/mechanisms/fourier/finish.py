@@ -12,7 +12,7 @@ import numpy as np
 from ldpsql.mechanisms.fourier.components import ArcBundle, Component, Emitted
 from ldpsql.mechanisms.fourier.demand import demand, floor
 from ldpsql.mechanisms.fourier.dictionary import Dictionary
-from ldpsql.mechanisms.fourier.families import FamilyTable
+from ldpsql.mechanisms.fourier.families import UNITS, FamilyTable
 from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import Group, Integers
 from ldpsql.mechanisms.fourier.optimise import Problem
@@ -25,7 +25,6 @@ _COVERED = 0.3
 _LARGE, _STEPS = 8000, ((100, 300, 150), (60, 140, 60))
 _ROUNDS = 4
 _FAINT = 1e-6
-SPACE, UNIT = 1 << 64, 1 << 32
 
 
 def designed(group: Group, workload: Workload, odds: float) -> FamilyTable:
@@ -116,14 +115,12 @@ def _restored(
 
 
 def table_of(weights: Sequence[Reals], components: Sequence[Component]) -> FamilyTable:
-    """Families with integer probabilities, multiples of 2^32: the heaviest takes what rounding
-    leaves."""
+    """Families with whole weights: the heaviest takes what rounding leaves."""
     emitted = list(_emitted(weights, components))
     shares = np.concatenate([part.weights for part in emitted])
-    units = np.maximum((shares / shares.sum() * SPACE / UNIT).astype(np.int64), 1)
-    units[np.argmax(shares)] += SPACE // UNIT - units.sum()
-    integers = [int(unit) * UNIT for unit in units]
-    return FamilyTable(tuple(part.cluster for part in emitted), tuple(integers))
+    units = np.maximum((shares / shares.sum() * UNITS).astype(np.int64), 1)
+    units[np.argmax(shares)] += UNITS - units.sum()
+    return FamilyTable(tuple(part.cluster for part in emitted), tuple(units.tolist()))
 
 
 def _emitted(weights: Sequence[Reals], components: Sequence[Component]) -> Iterator[Emitted]:

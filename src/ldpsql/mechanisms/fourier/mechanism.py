@@ -59,7 +59,7 @@ class Fourier:
         _check_axes(group, domain)
         workload = Workload.from_json(domain, data["workload"])
         clusters = tuple(_cluster(entry, group) for entry in data["clusters"])
-        weights = tuple(_weight(w) for entry in data["clusters"] for w in entry["weights"])
+        weights = tuple(_whole(w) for entry in data["clusters"] for w in entry["weights"])
         return FourierDesign(domain, epsilon, workload, group, FamilyTable(clusters, weights))
 
 
@@ -112,10 +112,3 @@ def _whole(value: Any) -> int:
     if type(value) is not int:
         raise SurveyError("a design holds whole numbers only")
     return value
-
-
-def _weight(value: Any) -> int:
-    """A probability in units of 2^-64, which JSON holds as text: many readers round it."""
-    if type(value) is not str or not value.isdecimal():
-        raise SurveyError("a weight of the design is a whole number in quotes")
-    return int(value)

@@ -1,59 +1,80 @@
 """Public. Sees parameters. Drawing a report: exact, in a fixed number of steps.
 
-A report takes three 64-bit words: which family (its weights sum to 2^64), whether the offset lies
-inside the base set, and which of its points (or of those outside) it is. Nothing loops until a
+A report takes 96 random bits. 32 of them choose the family, whose weights are multiples of
+2^-32. The other 64 choose the offset: each point of the base set has exactly a of the 2^64 words,
+each point outside it b of them (the last one a few more), with a <= E b. Nothing loops until a
 condition holds, so the time taken tells nothing. Specification: fourier, section 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.base import Codes, Words
-from ldpsql.mechanisms.draws import SPACE, below, extremes_below, probability_below
+from ldpsql.mechanisms.base import Codes, Entropy, Words
+from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Integers
 
-SLACK = Fraction(1, 1 << 40)
+_HALF = np.uint64(32)
+_SMALL = 1 << 31
+
+Whole = NDArray[Any]
+"""int32, or int64 where products could exceed it."""
 
 
-def threshold(size: int, phases: int, odds: Fraction) -> int:
-    """t = floor(2^64 n E' / (n E' + R - n)): inside iff word < t.
+@dataclass(frozen=True)
+class WordShares:
+    """How many of the 2^64 words lead to each point of a phase group.
 
-    E' = odds (1 - 2^-40); the slack pays for uniform indices that are off by up to R / 2^64.
-    SurveyError where t would promise too much.
+    size, phases: |B| and |H|.  inside: words per point of B.  outside: words per other point; the
+    last one has `rest` more, which are fewer than |H| E.
     """
-    safe = odds * (1 - SLACK)
-    found = int(SPACE * size * safe / (size * safe + phases - size))
-    if not 0 < found < SPACE or found * (phases - size) > safe * size * (SPACE - found):
-        raise SurveyError("a family's threshold does not keep the promised odds")
-    return found
 
+    size: int
+    phases: int
+    inside: int
+    outside: int
 
-def offset_law(size: int, phases: int, odds: Fraction) -> tuple[list[Fraction], list[Fraction]]:
-    """Exact probabilities of the points inside and outside, in the order they are numbered."""
-    inside = Fraction(threshold(size, phases, odds), SPACE)
-    rest = phases - size
-    return (
-        [inside * probability_below(i, size) for i in range(size)],
-        [(1 - inside) * probability_below(i, rest) for i in range(rest)],
-    )
+    @classmethod
+    def of(cls, size: int, phases: int, odds: Fraction) -> WordShares:
+        """The largest shares with inside <= odds x outside; SurveyError if there are none."""
+        outside = int(SPACE / (size * odds + phases - size))
+        inside = int(odds * outside)
+        found = cls(size, phases, inside, outside)
+        fits = 0 < size < phases and 1 <= outside <= inside <= odds * outside
+        if not fits or found.rest < 0:
+            raise SurveyError("a family's words do not keep the promised odds")
+        return found
 
+    @property
+    def threshold(self) -> int:
+        """Words below it lead into B."""
+        return self.size * self.inside
 
-def offset_odds(size: int, phases: int, odds: Fraction) -> Fraction:
-    """Largest ratio of two points' exact probabilities."""
-    inside = Fraction(threshold(size, phases, odds), SPACE)
-    rest = phases - size
-    within = [inside * chance for chance in extremes_below(size, size)]
-    beyond = [(1 - inside) * chance for chance in extremes_below(rest, rest)]
-    return max(*within, *beyond) / min(*within, *beyond)
+    @property
+    def rest(self) -> int:
+        """Words that are left over."""
+        return SPACE - self.threshold - (self.phases - self.size) * self.outside
+
+    def law(self) -> list[Fraction]:
+        """Exact probabilities of the points of B, then of the others."""
+        others = self.phases - self.size
+        words = [self.inside] * self.size + [self.outside] * (others - 1)
+        return [Fraction(count, SPACE) for count in [*words, self.outside + self.rest]]
+
+    def odds(self) -> Fraction:
+        """Largest ratio of two points' probabilities."""
+        last = self.outside + self.rest
+        least = self.outside if self.phases - self.size > 1 else last
+        return max(Fraction(max(self.inside, last), least), Fraction(last, self.inside))
 
 
 def offsets(cluster: Cluster, number: int) -> Integers:
@@ -92,59 +113,105 @@ class Sampler:
     table: FamilyTable
     odds: Fraction
 
-    def draw(self, codes: Codes, words: Words) -> tuple[Integers, Integers]:
-        """(family, phase) of every row of codes, shape (n, axes); words has shape (3, n)."""
-        family = self._family(words[0])
-        index, piece = self._index(family, words[1], words[2])
-        shifted = self._listed_points(family, index, piece)
-        return family, self._phase(family, codes, index, piece, shifted)
+    def draw(self, codes: Codes, entropy: Entropy) -> tuple[Integers, Integers]:
+        """(family, phase) of every row of codes, shape (n, axes)."""
+        count = len(codes)
+        words = entropy.words(count + (count + 1) // 2)
+        family = self._family(words[count:].view(np.uint32)[:count])
+        index, truthful = self._index(family, words[:count])
+        index, piece = self._pieced(family, index, truthful)
+        return family, self._phase(family, codes, index, piece, truthful)
 
-    def _family(self, words: Words) -> Integers:
-        return np.searchsorted(self._bounds, words, side="right").astype(np.int64)
+    # -- which family -------------------------------------------------------------------------
+
+    def _family(self, halves: NDArray[np.uint32]) -> Integers:
+        """Walker's alias method: a slot, and which of its two families."""
+        slot = halves >> np.uint32(32 - self._alias.bits)
+        low = halves & np.uint32((1 << (32 - self._alias.bits)) - 1)
+        first = low < self._alias.cuts[slot]
+        return np.asarray(np.where(first, self._alias.first[slot], self._alias.second[slot]))
 
     @cached_property
-    def _bounds(self) -> Words:
-        """Cumulative weights without the last, which is 2^64."""
-        total, bounds = 0, []
-        for weight in self.table.weights[:-1]:
-            total += weight
-            bounds.append(total)
-        return np.array(bounds, dtype=np.uint64)
+    def _alias(self) -> Alias:
+        return Alias.of(self.table.weights)
+
+    # -- which point --------------------------------------------------------------------------
 
     @cached_property
-    def thresholds(self) -> Words:
-        """t of every family."""
+    def shares(self) -> list[WordShares]:
+        """Of every family."""
         pairs = list(zip(self.table.sizes.tolist(), self.table.phases.tolist(), strict=True))
-        found = {pair: threshold(*pair, self.odds) for pair in set(pairs)}
-        return np.array([found[pair] for pair in pairs], dtype=np.uint64)
+        found = {pair: WordShares.of(*pair, self.odds) for pair in set(pairs)}
+        return [found[pair] for pair in pairs]
 
-    def _index(self, family: Integers, inside: Words, which: Words) -> tuple[Integers, Integers]:
+    def _words_of(self, take: Callable[[WordShares], int]) -> Words:
+        return np.array([take(share) for share in self.shares], dtype=np.uint64)
+
+    @cached_property
+    def _thresholds(self) -> Words:
+        return self._words_of(lambda share: share.threshold)
+
+    @cached_property
+    def _inside(self) -> Words:
+        return self._words_of(lambda share: share.inside)
+
+    @cached_property
+    def _outside(self) -> Words:
+        return self._words_of(lambda share: share.outside)
+
+    def _index(self, family: Integers, words: Words) -> tuple[Whole, NDArray[np.bool_]]:
+        """Number of the point among those of B, or among the others, and whether it is in B."""
+        threshold = self._thresholds[family]
+        truthful = words < threshold
+        within = np.where(truthful, words, words - threshold)
+        index = within // np.where(truthful, self._inside[family], self._outside[family])
+        last = self._last[family]
+        found = np.where(truthful, index, np.minimum(index, last))
+        return found.astype(self._whole), truthful
+
+    @cached_property
+    def _last(self) -> Words:
+        """Number of the last point outside."""
+        return (self.table.phases - self.table.sizes - 1).astype(np.uint64)
+
+    def _pieced(
+        self, family: Integers, index: Whole, truthful: NDArray[np.bool_]
+    ) -> tuple[Whole, Whole]:
         """Number of a point in its piece, and the piece; P stands for the base set."""
-        truthful = inside < self.thresholds[family]
-        sizes = self.table.sizes[family]
-        bounds = np.where(truthful, sizes, self.table.phases[family] - sizes)
-        index = below(which, bounds.astype(np.uint64))
-        piece = np.where(truthful, self._factors, 0)
+        piece = np.where(truthful, self._factors, 0).astype(self._whole)
         for place, size in enumerate(self._pieces[:-1]):
-            beyond = ~truthful & (piece == place) & (index >= size[family])
-            index = np.where(beyond, index - size[family], index)
+            own = size[family]
+            beyond = ~truthful & (piece == place) & (index >= own)
+            index = np.where(beyond, index - own, index)
             piece = np.where(beyond, place + 1, piece)
         return index, piece
+
+    # -- columns ------------------------------------------------------------------------------
+
+    @cached_property
+    def _whole(self) -> type[np.signedinteger[Any]]:
+        """The type that no product of a step and a code can exceed."""
+        group = self.table.clusters[0].group
+        largest = max(max(cluster.orders) for cluster in self.table.clusters)
+        product = largest * max(group.orders) * len(group.orders)
+        phases = int(self.table.phases.max())
+        return np.int32 if max(product, phases) < _SMALL else np.int64
 
     @cached_property
     def _factors(self) -> int:
         """Largest number of factors of a family."""
         return max(len(cluster.factors) for cluster in self.table.clusters)
 
-    def _column(self, values: Sequence[NDArray[np.int64] | int]) -> Integers:
+    def _column(self, values: Sequence[NDArray[np.int64] | int]) -> Whole:
         """One value per family from one per cluster."""
         lengths = [len(cluster) for cluster in self.table.clusters]
-        return np.concatenate(
+        column = np.concatenate(
             [np.broadcast_to(np.asarray(v), n) for v, n in zip(values, lengths, strict=True)]
-        ).astype(np.int64)
+        )
+        return column.astype(self._whole)
 
     @cached_property
-    def _orders(self) -> list[Integers]:
+    def _orders(self) -> list[Whole]:
         """r_p of every family; 1 for a factor that it does not have."""
         return [
             self._column([c.orders[p] if p < len(c.orders) else 1 for c in self.table.clusters])
@@ -152,7 +219,7 @@ class Sampler:
         ]
 
     @cached_property
-    def _lengths(self) -> list[Integers]:
+    def _lengths(self) -> list[Whole]:
         """L_p of arcs; 1 for a factor that they do not have, r_p for listed families, whose
         points are looked up."""
         columns = []
@@ -169,7 +236,7 @@ class Sampler:
         return columns
 
     @cached_property
-    def _pieces(self) -> list[Integers]:
+    def _pieces(self) -> list[Whole]:
         """Points of each piece outside the base set; a listed family has all in the first."""
         listed = self._starts >= 0
         found = []
@@ -178,24 +245,25 @@ class Sampler:
             for q in range(self._factors):
                 if q != place:
                     size = size * (self._lengths[q] if q < place else self._orders[q])
-            found.append(np.where(listed, self.table.phases if place == 0 else 0, size))
+            everything = self.table.phases if place == 0 else 0
+            found.append(np.where(listed, everything, size).astype(self._whole))
         return found
 
     @cached_property
     def _starts(self) -> Integers:
         """Where a listed family's points begin in `_points`; -1 for arcs."""
-        starts: list[NDArray[np.int64] | int] = []
+        starts = [np.zeros(0, dtype=np.int64)]
         position = 0
         for cluster in self.table.clusters:
             if cluster.base == "arcs":
-                starts.append(-1)
+                starts.append(np.full(len(cluster), -1))
                 continue
             starts.append(position + cluster.phases * np.arange(len(cluster)))
             position += cluster.phases * len(cluster)
-        return self._column(starts)
+        return np.concatenate(starts)
 
     @cached_property
-    def _points(self) -> Integers:
+    def _points(self) -> Whole:
         """The points of all listed families, each family's base set first."""
         found = [
             offsets(cluster, number)
@@ -203,52 +271,74 @@ class Sampler:
             if cluster.base != "arcs"
             for number in range(len(cluster))
         ]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        return np.concatenate([np.zeros(0, dtype=np.int64), *found]).astype(self._whole)
 
-    def _listed_points(self, family: Integers, index: Integers, piece: Integers) -> Integers:
-        """The flat point of listed families; the index itself for arcs."""
-        if not self._points.size:
-            return index
-        starts = self._starts[family]
-        place = np.where(piece == self._factors, index, index + self.table.sizes[family])
-        return np.where(
-            starts >= 0, self._points[np.maximum(starts + place, 0) % self._points.size], index
-        )
+    # -- which phase --------------------------------------------------------------------------
 
     def _phase(
-        self, family: Integers, codes: Codes, index: Integers, piece: Integers, point: Integers
+        self,
+        family: Integers,
+        codes: Codes,
+        index: Whole,
+        piece: Whole,
+        truthful: NDArray[np.bool_],
     ) -> Integers:
         """theta(u) - offset, flat in H."""
-        rest = point
-        listed = self._starts[family] >= 0 if self._points.size else np.zeros((), dtype=bool)
-        digits: list[Integers] = []
+        listed = None
+        if self._points.size:
+            listed = self._starts[family] >= 0
+            index = self._looked_up(family, index, truthful, listed)
+        digits = self._digits(family, index, piece, listed)
+        flat = np.zeros(len(codes), dtype=self._whole)
+        for place, digit in enumerate(digits):
+            order = self._orders[place][family]
+            turned = self._theta(place, family, codes) % order - digit
+            flat = flat * order + np.where(turned < 0, turned + order, turned)
+        return flat.astype(np.int64)
+
+    def _looked_up(
+        self,
+        family: Integers,
+        index: Whole,
+        truthful: NDArray[np.bool_],
+        listed: NDArray[np.bool_],
+    ) -> Whole:
+        """The flat point of listed families; the index itself for arcs."""
+        place = np.where(truthful, index, index + self.table.sizes[family])
+        return np.where(
+            listed, self._points[np.where(listed, self._starts[family] + place, 0)], index
+        )
+
+    def _digits(
+        self, family: Integers, index: Whole, piece: Whole, listed: NDArray[np.bool_] | None
+    ) -> list[Whole]:
+        """The point's coordinate in every factor."""
+        digits: list[Whole] = []
         for place in reversed(range(self._factors)):
             order, length = self._orders[place][family], self._lengths[place][family]
             beyond = piece == place
             radix = np.where(piece > place, length, np.where(beyond, order - length, order))
-            radix = np.where(listed, order, radix)
+            if listed is not None:
+                beyond &= ~listed
+                radix = np.where(listed, order, radix)
             if place:
-                rest, digit = np.divmod(rest, radix)
+                index, digit = np.divmod(index, radix)
             else:
-                digit = rest
-            digits.append(np.where(beyond & ~listed, digit + length, digit))
-        flat = np.zeros_like(family)
-        for place, digit in enumerate(reversed(digits)):
-            order = self._orders[place][family]
-            turned = self._theta(place, family, codes) % order - digit
-            flat = flat * order + np.where(turned < 0, turned + order, turned)
-        return flat
+                digit = index
+            digits.append(np.where(beyond, digit + length, digit))
+        return digits[::-1]
 
-    def _theta(self, place: int, family: Integers, codes: Codes) -> Integers:
+    def _theta(self, place: int, family: Integers, codes: Codes) -> Whole:
         """Phase of one factor before it is reduced."""
-        rows = np.arange(len(codes))
-        total = np.zeros_like(family)
+        flat, width = codes.ravel(), codes.shape[1]
+        rows = np.arange(len(codes)) * width
+        total = np.zeros(len(codes), dtype=self._whole)
         for axes, steps in self._slots[place]:
-            total += codes[rows, axes[family]] * steps[family]
+            total += flat[rows + axes[family]].astype(self._whole) * steps[family]
         return total
 
     @cached_property
-    def _slots(self) -> list[list[tuple[Integers, Integers]]]:
+    def _slots(self) -> list[list[tuple[Whole, Whole]]]:
         """Per factor, for each of its axes: (axis, step) of every family; step 0 where none."""
         slots = []
         for place in range(self._factors):
@@ -258,7 +348,7 @@ class Sampler:
             slots.append([self._slot(place, number) for number in range(most)])
         return slots
 
-    def _slot(self, place: int, number: int) -> tuple[Integers, Integers]:
+    def _slot(self, place: int, number: int) -> tuple[Whole, Whole]:
         axes: list[NDArray[np.int64] | int] = []
         steps: list[NDArray[np.int64] | int] = []
         for cluster in self.table.clusters:
@@ -268,3 +358,50 @@ class Sampler:
                 cluster.steps[:, cluster.columns[factor[number]]] if number < len(factor) else 0
             )
         return self._column(axes), self._column(steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Alias:
+    """2^bits slots of equal probability, each shared by at most two families.
+
+    A slot stands for 2^(32 - bits) of the 2^32 units of weight: the first `cuts` of them belong to
+    `first`, the others to `second`. Source: Walker 1977, Vose 1991, in whole numbers.
+    """
+
+    bits: int
+    cuts: NDArray[np.uint32]
+    first: Integers
+    second: Integers
+
+    @classmethod
+    def of(cls, weights: Sequence[int]) -> Alias:
+        """From whole weights that sum to 2^32."""
+        bits = max(len(weights) - 1, 1).bit_length()
+        room = 1 << (32 - bits)
+        left = [*weights, *(0 for _ in range((1 << bits) - len(weights)))]
+        cuts, first, second = [0] * len(left), list(range(len(left))), list(range(len(left)))
+        small = [slot for slot, weight in enumerate(left) if weight < room]
+        large = [slot for slot, weight in enumerate(left) if weight >= room]
+        while small:
+            slot, donor = small.pop(), large[-1]
+            cuts[slot], second[slot] = left[slot], donor
+            left[donor] -= room - left[slot]
+            if left[donor] < room:
+                small.append(large.pop())
+        return cls(
+            bits,
+            np.array([min(cut, room - 1) for cut in cuts], dtype=np.uint32),
+            np.array(first),
+            np.array(second),
+        )
+
+    def chances(self, families: int) -> list[int]:
+        """Units of weight that lead to each family."""
+        room = 1 << (32 - self.bits)
+        found = [0] * families
+        for cut, first, second in zip(self.cuts, self.first, self.second, strict=True):
+            if cut:
+                found[int(first)] += int(cut)
+            if room - cut:
+                found[int(second)] += room - int(cut)
+        return found
