@@ -31,6 +31,13 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Say what it takes to count to within this share of the people: ±2%.",
 )
+@click.option(
+    "--plot",
+    "picture",
+    type=options.PictureFile(),
+    help="Draw what is asked, what a report tells and the expected error; .png or .svg. Needs "
+    "`pip install ldpsql[plot]`.",
+)
 @options.output
 def design(
     source: Path,
@@ -38,6 +45,7 @@ def design(
     mechanism: str | None,
     users: int | None,
     half_width: float | None,
+    picture: Path | None,
     target: Path | None,
 ) -> None:
     """Make a survey ready and say what it promises, what leaves a device, and how well it answers.
@@ -47,6 +55,10 @@ def design(
     """
     from ldpsql.designer import designed  # noqa: PLC0415
 
+    if picture is not None:
+        from ldpsql.cli import drawing  # noqa: PLC0415
+
+        drawing.check_installed()
     found = designed(source, epsilon=epsilon, mechanism=mechanism, users=users)
     survey = found.survey
     lines = [*_promise(survey), *_alphabet(survey)]
@@ -56,6 +68,9 @@ def design(
         from ldpsql.cli.forecast import plan  # noqa: PLC0415
 
         lines += plan(found, half_width)
+    if picture is not None:
+        drawing.write(found, picture)
+        lines.append(f"plot         {picture}")
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:
