@@ -154,7 +154,7 @@ def main() -> None:
         drawing = io.BytesIO()
         draw().savefig(drawing, format="png", dpi=100)
         # Few colours are enough, and a fourth of the bytes.
-        Image.open(drawing).convert("RGB").quantize(160).save(target, optimize=True)
+        Image.open(drawing).convert("RGB").quantize(255).save(target, optimize=True)
         print(f"{target}: {target.stat().st_size} bytes")
 
 
