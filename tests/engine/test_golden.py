@@ -108,4 +108,4 @@ def test_answers_and_plans_are_as_written(path: Path) -> None:
 
 def test_there_are_golden_files() -> None:
     """An empty folder would test nothing."""
-    assert {path.stem for path in FILES} >= {"ehio", "hgrr", "hio", "ahio"}
+    assert {path.stem for path in FILES} >= {"ehio", "hgrr", "hio", "ahio", "fourier"}

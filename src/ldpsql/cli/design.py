@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     help="Say what it takes to count to within this share of the people: ±2%.",
 )
 @click.option(
+    "--plot",
+    "picture",
+    type=options.PictureFile(),
+    help="Draw what is asked, what a report tells and the expected error; .png or .svg. Needs "
+    "`pip install ldpsql[plot]`.",
+)
+@click.option(
     "--accept-no-guarantee",
     is_flag=True,
     help="Design a survey whose mechanism is not differentially private.",
@@ -50,6 +57,7 @@ def design(
     mechanism: str | None,
     users: int | None,
     half_width: float | None,
+    picture: Path | None,
     accept_no_guarantee: bool,
     finished: Path | None,
     target: Path | None,
@@ -65,11 +73,15 @@ def design(
         raise click.UsageError("name a survey file, or a finished round with --next")
     if source is None:
         assert finished is not None
-        if epsilon or mechanism or users or half_width or accept_no_guarantee:
+        if epsilon or mechanism or users or half_width or picture or accept_no_guarantee:
             raise click.UsageError("--next takes everything from the finished round")
         survey = _next_round(finished)
         lines = [*_promise(survey), *_alphabet(survey)]
     else:
+        if picture is not None:
+            from ldpsql.cli import drawing  # noqa: PLC0415
+
+            drawing.check_installed()
         found = designed(
             source,
             epsilon=epsilon,
@@ -79,6 +91,9 @@ def design(
         )
         survey = found.survey
         lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
+        if picture is not None:
+            drawing.write(found, picture)
+            lines.append(f"plot         {picture}")
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:

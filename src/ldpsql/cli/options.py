@@ -13,6 +13,7 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "arrow", "parquet")
+PICTURES = (".png", ".svg")
 DATABASE = "ldpsql.duckdb"
 
 database = click.option(
@@ -93,6 +94,20 @@ class HalfWidth(click.ParamType[float]):
         if not 0.0 < share < 1.0:
             self.fail(f"{value!r} is no share of the people; write ±2% or 0.02", param, ctx)
         return share
+
+
+class PictureFile(click.Path):
+    """A file to draw into; its suffix says how."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, if it ends in .png or .svg."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.suffix.lower() not in PICTURES:
+            self.fail(f"a picture is one of {', '.join(PICTURES)}, not {path.name!r}", param, ctx)
+        return path
 
 
 def asking(command: Command) -> Command:
