@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Several processes share the cores; threads of one more layer would fight for them.
+export OPENBLAS_NUM_THREADS ?= 1
 WORKERS ?= 2
 STAMP := $(VENV)/.installed
 

@@ -3,7 +3,8 @@
     parse -> boxes -> PASSES -> answers -> relation of estimates -> outer SQL -> result
 
 Estimators are kept per (survey, version of its histogram, selection of reports), so that a second
-question about the same reports costs no scan.
+question about the same reports costs no scan; small relations of estimates are kept per base query,
+so that a question asked again costs no estimation.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from ldpsql.survey import Survey
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 _KEPT_SOURCES = 64
+_KEPT_RELATIONS, _LARGEST_KEPT = 64, 4096
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Session:
         self.estimator = estimator
         self._surveys: dict[str, Survey] = {}
         self._sources: OrderedDict[tuple[str, str, int, Selection], _Source] = OrderedDict()
+        self._relations: OrderedDict[tuple[str, str, int, Query], Relation] = OrderedDict()
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
@@ -88,13 +91,13 @@ class Session:
             return self._source(survey, versions[survey.fingerprint], chosen)
 
         reports = sum(source_of(survey, Selection()).people for survey in asked)
-        traces = [self._trace(base, sql) for base in statement.bases]
         if statement.mode == "answer":
             relations = {
-                base.relation: self._relation(trace[-1][1], source_of)
-                for base, trace in zip(statement.bases, traces, strict=True)
+                base.relation: self._relation(base, sql, versions, source_of)
+                for base in statement.bases
             }
             return self._answered(statement, relations, asked, reports)
+        traces = [self._trace(base, sql) for base in statement.bases]
         names = {survey.table: self._estimator(survey) for survey in asked}
         return _explained(statement, traces, source_of, names, asked, reports)
 
@@ -123,11 +126,26 @@ class Session:
             trace.append((name, rewrite(trace[-1][1])))
         return trace
 
-    def _relation(self, plan: Plan, source_of: SourceOf) -> Relation:
-        def estimators_of(chosen: Selection) -> Mapping[Key, Estimator]:
-            return source_of(plan.survey, chosen).estimators
+    def _relation(
+        self, base: Query, sql: str, versions: Mapping[str, int], source_of: SourceOf
+    ) -> Relation:
+        """What the reports say about a base query; the last few are kept."""
+        survey = self._survey(base.table)
+        key = (survey.fingerprint, self._estimator(survey), versions[survey.fingerprint], base)
 
-        return Relation(Answers.of(plan, estimators_of), self.confidence)
+        def estimators_of(chosen: Selection) -> Mapping[Key, Estimator]:
+            return source_of(survey, chosen).estimators
+
+        if key in self._relations:
+            self._relations.move_to_end(key)
+            return self._relations[key]
+        answers = Answers.of(self._trace(base, sql)[-1][1], estimators_of)
+        relation = Relation(answers, self.confidence)
+        if len(answers.public) * len(answers.plan.private_rows) <= _LARGEST_KEPT:
+            self._relations[key] = relation
+            while len(self._relations) > _KEPT_RELATIONS:
+                self._relations.popitem(last=False)
+        return relation
 
     def _source(self, survey: Survey, version: int, chosen: Selection) -> _Source:
         estimator = self._estimator(survey)
@@ -140,6 +158,15 @@ class Session:
         self._sources.move_to_end(key)
         return self._sources[key]
 
+    def _evaluated(self, statement: Statement, relations: Mapping[str, Relation]) -> pa.Table:
+        """The outer query over the relations; one that only picks columns needs no database."""
+        tables = {name: relation.table for name, relation in relations.items()}
+        if statement.projection is None:
+            return self.store.evaluate(statement.outer, tables)
+        (table,) = tables.values()
+        picked = [table.column(column) for column, _ in statement.projection]
+        return pa.Table.from_arrays(picked, names=[name for _, name in statement.projection])
+
     def _answered(
         self,
         statement: Statement,
@@ -147,9 +174,7 @@ class Session:
         surveys: tuple[Survey, ...],
         reports: int,
     ) -> Result:
-        evaluated = self.store.evaluate(
-            statement.outer, {name: relation.table for name, relation in relations.items()}
-        )
+        evaluated = self._evaluated(statement, relations)
         width = len(statement.outputs)
         columns = tuple(
             ResultColumn(output.name, evaluated.schema.field(i).type, output.estimate is not None)

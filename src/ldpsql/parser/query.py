@@ -183,6 +183,8 @@ class Statement:
     there follow for each of these three columns `<name>_stderr`, `<name>_low` and `<name>_high`,
     read from the columns of that ending beside the measurement in its relation, and last the
     relation's row number `ROW`.
+    projection: (column, name) pairs where `outer` only picks and names columns of the one relation,
+    else None.
     """
 
     sql: str
@@ -190,3 +192,4 @@ class Statement:
     bases: tuple[Query, ...]
     outer: str
     outputs: tuple[Output, ...]
+    projection: tuple[tuple[str, str], ...] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from ldpsql.parser.outer import Outer, SurveyOf
@@ -31,4 +32,16 @@ def parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
             outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
         except SqlglotError as error:
             raise source.unsupported(f"this query cannot be handed to DuckDB: {error}") from None
-    return Statement(sql, mode, tuple(reader.bases), outer, outputs)
+    projection = _projection(query) if len(reader.bases) == 1 else None
+    return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection)
+
+
+def _projection(query: exp.Query) -> tuple[tuple[str, str], ...] | None:
+    """The columns that a query picks, with their names, if it does nothing else."""
+    parts = {name for name, value in query.args.items() if value}
+    if parts != {"expressions", "from_"} or not isinstance(query.args["from_"].this, exp.Table):
+        return None
+    picked = query.args["expressions"]
+    if not all(isinstance(e, exp.Alias) and isinstance(e.this, exp.Column) for e in picked):
+        return None
+    return tuple((entry.this.name, entry.alias) for entry in picked)

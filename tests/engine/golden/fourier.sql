@@ -4,32 +4,32 @@ SELECT COUNT(*) FROM app
 
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2412.32 +/- 207.7 | 133748 +/- 1.564e+04 | 55.4436 +/- 4.987
+2041.15 +/- 201 | 113788 +/- 1.551e+04 | 55.7469 +/- 5.643
 
 SELECT state, COUNT(*) AS n, AVG(pay) FROM app GROUP BY state ORDER BY n DESC
 ----------------------------------------
-CA | 2070.76 +/- 136.8 | 43.2909 +/- 3.834
-NY | 1552.81 +/- 133.7 | 55.8193 +/- 4.948
-WA | 966.897 +/- 130.6 | 49.1988 +/- 7.773
-None | 409.535 +/- 123.7 | 81.281 +/- 18.91
+CA | 2101.53 +/- 137.4 | 42.5831 +/- 3.854
+NY | 1681.51 +/- 134.3 | 50.3433 +/- 4.592
+WA | 755.305 +/- 127.6 | 76.8207 +/- 10.16
+None | 461.653 +/- 125.3 | 75.7803 +/- 16.29
 
 SELECT bin(age, 10), COUNT(*) FROM app WHERE state IN ('CA', 'NY') GROUP BY bin(age, 10)
 ----------------------------------------
-10 | 330.68 +/- 175.6
-20 | 841.356 +/- 235
-30 | 1052.81 +/- 238.3
-40 | 671.25 +/- 231.4
-50 | 727.473 +/- 230.8
+10 | 243.79 +/- 172.3
+20 | 983.066 +/- 228.7
+30 | 734.563 +/- 233.6
+40 | 939.257 +/- 227.3
+50 | 882.366 +/- 219.4
 
 SELECT day, COUNT(*), SUM(pay) FROM app WHERE age < 40 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 999.327 +/- 116.3 | 51402.6 +/- 9363
-2026-03-02 | 997.374 +/- 121.5 | 57860.4 +/- 9570
-2026-03-03 | 1009.32 +/- 119 | 52121.1 +/- 9674
+2026-03-01 | 934.143 +/- 117.8 | 49670.1 +/- 9465
+2026-03-02 | 1162.72 +/- 116.4 | 75216.5 +/- 9484
+2026-03-03 | 939.47 +/- 117.9 | 62762.6 +/- 9435
 
 SELECT STDERR(COUNT(*)), CI_LOW(SUM(pay), 0.9), CI_HIGH(SUM(pay), 0.9) FROM app WHERE state IS NULL
 ----------------------------------------
-123.703 | 17973.4 | 48601.6
+125.327 | 19100.4 | 50868
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age BETWEEN 26 AND 41 AND NOT state = 'CA'
 ----------------------------------------
@@ -39,11 +39,11 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NY, WA}
   COUNT(*)
     predicted standard error: 243.6
-    standard error of these reports: 253.7
+    standard error of these reports: 242.4
     table age x state of 20 x 4 cells, box of 8 x 2
   SUM(pay)
     predicted standard error: 1.731e+04
-    standard error of these reports: 1.772e+04
+    standard error of these reports: 1.752e+04
     table age x state of 20 x 4 cells, box of 8 x 2
     with the sign of pay
 
@@ -69,14 +69,14 @@ after cells:
     box: age in {50..57}
     COUNT(*)
       predicted standard error: 207.2
-      standard error of these reports: 211.6
+      standard error of these reports: 203.7
       table age x state of 20 x 4 cells, box of 6 x 1
       table age of 20 cells, box of 4
   reports: ("day" > DATE '2026-03-01') IS NOT TRUE (1629)
     box: age in {18..29}, state in {CA}
     COUNT(*)
       predicted standard error: 108.7
-      standard error of these reports: 108.1
+      standard error of these reports: 111.4
       table age x state of 20 x 4 cells, box of 6 x 1
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE age BETWEEN 40 AND 21
