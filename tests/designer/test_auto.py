@@ -10,7 +10,7 @@ import pytest
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import auto
-from ldpsql.designer.auto import FINAL, bound_of, choose, option_sets
+from ldpsql.designer.auto import FINAL, bins_for, bound_of, choose, option_sets
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes
@@ -144,4 +144,10 @@ def test_a_bound_is_given_below_epsilon_3_and_nobody_is_below_it():
 
 def test_large_domains_are_tried_with_defaults_alone():
     large = RecordDomain(("x", "y"), (4096, 4096), (), (), ())
-    assert list(option_sets(large)) == [({},)]
+    assert list(option_sets(large, 1000)) == [({},)]
+
+
+def test_a_very_large_dimension_gets_bins_that_its_people_can_tell():
+    large = RecordDomain(("x",), (70_000,), (), (), ())
+    assert list(option_sets(large, 100_000)) == [({"bins": 1024}, {})]
+    assert [bins_for(n) for n in (1, 10_000, 1_000_000, 10**9)] == [256, 256, 2048, 4096]

@@ -156,13 +156,17 @@ def _promise(survey: Survey) -> list[str]:
 
 
 def _alphabet(survey: Survey) -> list[str]:
+    from ldpsql.mechanisms.base import Remarks  # noqa: PLC0415
+
     form = survey.design.report_format
     different = sum(math.prod(row) for row in form.limits.tolist())
     sizes = [form.selectors, *(int(limit) for limit in form.limits.max(axis=0))]
     columns = ", ".join(f"{n} ({s})" for n, s in zip(form.columns, sizes, strict=True))
+    remarks = survey.design.remarks if isinstance(survey.design, Remarks) else ()
     return [
         f"report       columns (values): {columns}",
         f"             {different:.6g} different reports, {form.bits_per_report:.1f} bits each",
+        *(f"note         {remark}" for remark in remarks),
     ]
 
 

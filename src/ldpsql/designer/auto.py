@@ -29,6 +29,9 @@ _FANOUTS = (5, 4, 2)
 _MOST_COMBINATIONS = 100
 _MOST_CELLS = 1 << 13
 
+LEAST_BINS, MOST_BINS = 256, 4096
+"""How many bins a very large dimension may get."""
+
 Options = dict[str, Any]
 
 
@@ -72,7 +75,7 @@ def choose(wishes: Wishes, epsilon: Epsilon, people: int) -> Choice:
     left_out: dict[str, str] = {}
     for maker in MECHANISMS.values():
         try:
-            best = _best_options(maker, wishes, epsilon, race)
+            best = _best_options(maker, wishes, epsilon, people, race)
             ranked.append(
                 Candidate(
                     maker.name, best.options, Forecast.of(best.forecast.design, final, people)
@@ -95,20 +98,20 @@ def bound_of(wishes: Wishes, epsilon: Epsilon) -> Bound | None:
 
 
 def _best_options(
-    maker: Mechanism, wishes: Wishes, epsilon: Epsilon, probes: tuple[Probe, ...]
+    maker: Mechanism, wishes: Wishes, epsilon: Epsilon, people: int, probes: tuple[Probe, ...]
 ) -> Candidate:
     """The best options of a mechanism; SurveyError of the default ones where none does."""
     found: list[Candidate] = []
-    refusals: list[Error] = []
-    for alternatives in option_sets(wishes.workload.domain):
+    refusals: dict[str, Error] = {}
+    for alternatives in option_sets(wishes.workload.domain, people):
         for options in alternatives:
             try:
                 found.append(_candidate(maker, options, wishes, epsilon, probes))
                 break
             except Error as error:
-                refusals.append(error)
+                refusals[str(options)] = error
     if not found:
-        raise refusals[0]
+        raise refusals[str({})]
     return min(found, key=lambda candidate: candidate.rank)
 
 
@@ -127,13 +130,15 @@ def _sound(design: Design) -> Design:
     return design
 
 
-def option_sets(domain: RecordDomain) -> Iterator[tuple[Options, ...]]:
+def option_sets(domain: RecordDomain, people: int) -> Iterator[tuple[Options, ...]]:
     """Options worth a try, the mechanism's own defaults first.
 
     Of alternatives the first is meant that a mechanism takes: it refuses options that it does not
-    have. Consistent inference decodes every cell, so it is tried for small domains only.
+    have. Where a dimension is very large, bins as fine as the people can tell come before that.
+    Consistent inference decodes every cell, so it is tried for small domains only.
     """
-    yield ({},)
+    coarse: Options = {"bins": bins_for(people)}
+    yield (coarse, {}) if max(domain.sizes, default=0) > MOST_BINS else ({},)
     if math.prod(domain.sizes) > _MOST_CELLS:
         return
     best = {"inference": "consistent", "allocation": "optimal"}
@@ -144,3 +149,12 @@ def option_sets(domain: RecordDomain) -> Iterator[tuple[Options, ...]]:
         if combinations <= _MOST_COMBINATIONS:
             plain = {"fanout": fanout, **best}
             yield ({**plain, "oracle": "auto"}, plain)
+
+
+def bins_for(people: int) -> int:
+    """16 sqrt(people / 40), a power of two: finer bins would cost more noise than they tell.
+
+    Specification: fourier, section 6.4.
+    """
+    wanted = math.log2(16.0 * math.sqrt(people / 40.0))
+    return min(max(1 << max(round(wanted), 0), LEAST_BINS), MOST_BINS)

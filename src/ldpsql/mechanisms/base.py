@@ -199,6 +199,16 @@ class StatesOdds(Protocol):
 
 
 @runtime_checkable
+class Remarks(Protocol):
+    """What a design may offer besides: what whoever designs a survey should know of it."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences without a full stop."""
+        ...
+
+
+@runtime_checkable
 class StagedDesign(Protocol):
     """A design whose later questions depend on earlier answers: one round of several.
 

@@ -85,6 +85,22 @@ class FourierDesign:
             ),
         )
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Coarse dimensions, and how many a query may constrain."""
+        group = self.group
+        coarse = tuple(
+            f"{name} is collected in {group.bins[axis]} bins of {group.width(axis)} codes; a range "
+            "that ends inside a bin counts its people as spread evenly, which no error bar shows"
+            for axis, name in enumerate(self.domain.names)
+            if group.width(axis) > 1
+        )
+        most = max(sum(axis < group.dimensions for axis in block) for block in group.blocks)
+        if most >= len(self.domain.names):
+            return coarse
+        limit = f"a query may constrain at most {most} of the {len(self.domain.names)} dimensions"
+        return (*coarse, f"{limit}, grouping included ([workload] max_predicates)")
+
     # -- device -------------------------------------------------------------------------------
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
@@ -209,6 +225,13 @@ class FourierDesign:
             )
             sizes = f" of {shape} cells, box of {lengths}" if term.axes else ""
             lines.append(f"table {names}{sizes}")
+        used = sorted({axis for term in planned.terms for axis in term.axes})
+        lines += [
+            f"{self.domain.names[axis]} in bins of {self.group.width(axis)} codes, inside which "
+            "people count as spread evenly"
+            for axis in used
+            if self.group.width(axis) > 1
+        ]
         if planned.measure is not None and planned.terms:
             lines.append(f"with the sign of {self.domain.measure_names[planned.measure]}")
         return lines
