@@ -18,6 +18,7 @@ import numpy as np
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
+from ldpsql.mechanisms.fourier.direct import SharedContributions
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.families import UNITS, Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Group
@@ -243,9 +244,13 @@ class FourierDesign:
         """The table as the collector uses it."""
         return Collected(self.group, self.table, self.odds)
 
+    @cached_property
+    def _shared(self) -> SharedContributions:
+        return SharedContributions(self.collected)
+
     def estimator(self, histogram: Histogram) -> FourierEstimator:
         """Collector. Unbiased."""
-        return FourierEstimator(self.collected, Reported(histogram))
+        return FourierEstimator(self.collected, Reported(histogram), self._shared)
 
     @property
     def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:

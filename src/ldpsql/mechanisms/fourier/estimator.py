@@ -19,6 +19,7 @@ import numpy as np
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates
 from ldpsql.mechanisms.fourier.contributions import Contributions, Sampled
+from ldpsql.mechanisms.fourier.direct import DirectSums, SharedContributions
 from ldpsql.mechanisms.fourier.group import Axes, gathered, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery, Term
@@ -36,6 +37,7 @@ class FourierEstimator:
 
     collected: Collected
     reported: Reported
+    shared: SharedContributions
     _spectra: dict[Weight | None, dict[Axes, Complexes]] = field(default_factory=dict)
     _sums: dict[Key, Reals] = field(default_factory=dict)
 
@@ -46,8 +48,7 @@ class FourierEstimator:
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """One joint answer per row of queries, with no covariance between rows."""
         if not self.reported.people:
-            nothing = [np.diag(np.full(len(row), np.inf)) for row in rows]
-            return [self._centred(row, moment) for row, moment in zip(rows, nothing, strict=True)]
+            return [self._of_nobody(row) for row in rows]
         found: list[Estimates] = []
         step = max(1, _AT_ONCE // max(1, *map(len, rows), 1))
         for first in range(0, len(rows), step):
@@ -55,32 +56,55 @@ class FourierEstimator:
             bounds = pairwise(accumulate(map(len, chunk), initial=0))
             groups = [range(start, end) for start, end in bounds]
             flat = [query for row in chunk for query in row]
-            moments = Contributions(self._sampled, flat).moments(groups)
-            found += map(self._centred, chunk, moments)
+            estimated, moments = self._direct(flat, groups) or self._decoded(flat, groups)
+            for row, group, moment in zip(chunk, groups, moments, strict=True):
+                found.append(self._centred(row, estimated[group.start : group.stop], moment))
         return found
+
+    def _decoded(
+        self, queries: Sequence[BoxQuery], groups: Sequence[range]
+    ) -> tuple[Array, list[Array]]:
+        """Estimated parts (k,) from the tables, and moments within groups from a sample."""
+        estimated = np.array([self._estimated(query) for query in queries])
+        return estimated, Contributions(self._sampled, queries).moments(groups)
+
+    def _direct(
+        self, queries: Sequence[BoxQuery], groups: Sequence[range]
+    ) -> tuple[Array, list[Array]] | None:
+        """The same from the rows themselves; None where decoding is done or is cheaper."""
+        if self._spectra:
+            return None
+        contributions = self.shared.of(queries)
+        if contributions is None:
+            return None
+        sums = DirectSums(self.reported, queries, contributions, self.shared.starts)
+        estimated = np.array(
+            [sums.value(n) if query.terms else 0.0 for n, query in enumerate(queries)]
+        )
+        return estimated, [sums.moments(group) for group in groups]
 
     @cached_property
     def _sampled(self) -> Sampled:
         return Sampled(self.collected, self.reported)
 
-    def _centred(self, row: Sequence[BoxQuery], moments: Array) -> Estimates:
+    def _centred(self, row: Sequence[BoxQuery], estimated: Array, moments: Array) -> Estimates:
         """Moments about the mean, people being a sample; what is known has none."""
         known = np.array([self._known(query) for query in row])
         asked = np.array([bool(query.terms) for query in row])
-        estimated = np.array([self._estimated(query) for query in row])
-        if self.reported.people:
-            moments = moments - np.outer(estimated, estimated) / self.reported.people
-        return Estimates(known + estimated, np.where(np.outer(asked, asked), moments, 0.0))
+        centred = moments - np.outer(estimated, estimated) / self.reported.people
+        return Estimates(known + estimated, np.where(np.outer(asked, asked), centred, 0.0))
+
+    def _of_nobody(self, row: Sequence[BoxQuery]) -> Estimates:
+        """NaN and inf for what would have to be estimated."""
+        known = [float("nan") if query.terms else self._known(query) for query in row]
+        variances = [float("inf") if query.terms else 0.0 for query in row]
+        return Estimates(np.array(known), np.diag(np.array(variances)))
 
     def _known(self, query: BoxQuery) -> float:
         return query.known * self.reported.total(query.weight) if query.known else 0.0
 
     def _estimated(self, query: BoxQuery) -> float:
-        """The part of an answer that is not known; NaN if nobody reported."""
-        if not query.terms:
-            return 0.0
-        if not self.reported.people:
-            return float("nan")
+        """The part of an answer that is not known."""
         return sum(self._term(term, query) for term in query.terms)
 
     def _term(self, term: Term, query: BoxQuery) -> float:

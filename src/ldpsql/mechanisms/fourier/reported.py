@@ -34,7 +34,7 @@ class Reported:
     def moment(self, pair: Pair) -> float:
         """Sum over all people of a product of weights."""
         if pair not in self._moments:
-            self._moments[pair] = float(self._moment(pair).sum())
+            self._moments[pair] = float(self.row_moments(pair).sum())
         return self._moments[pair]
 
     @cached_property
@@ -70,8 +70,14 @@ class Reported:
         own = numbers[np.minimum(row, len(numbers) - 1)] == family[low:high]
         phases = batch.cluster.phases
         cells = (row * phases + self._rows.columns[1][low:high])[own]
-        found = np.bincount(cells, self._moment(pair)[low:high][own], len(numbers) * phases)
+        found = np.bincount(cells, self.row_moments(pair)[low:high][own], len(numbers) * phases)
         return np.asarray(found.reshape(len(numbers), phases))
 
-    def _moment(self, pair: Pair) -> Reals:
+    @property
+    def columns(self) -> tuple[Integers, ...]:
+        """Family and phase of every row."""
+        return self._rows.columns
+
+    def row_moments(self, pair: Pair) -> Reals:
+        """Sum over people of a product of weights per row."""
         return self._rows.moment(*pair)

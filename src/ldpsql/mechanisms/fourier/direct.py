@@ -1,0 +1,115 @@
+"""Runs at the collector. Sees reports. Answers without decoding, for many small histograms.
+
+What a report contributes to a query depends on the design alone. Where the same query is asked of
+many histograms (one per day, say), its contributions are worked out once, and a histogram's answer
+is the sum over its rows, with the exact moments. Specification: fourier, section 1.2.4.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.fourier.group import Integers, spread
+from ldpsql.mechanisms.fourier.information import Collected
+from ldpsql.mechanisms.fourier.query import BoxQuery
+from ldpsql.mechanisms.fourier.reported import Reported
+from ldpsql.mechanisms.fourier.transforms import Reals, batches
+
+MOST_CELLS = 1 << 22
+_OFTEN, _KEPT, _COUNTED = 2, 8, 4096
+
+
+@dataclass(eq=False)
+class SharedContributions:
+    """Contributions of the queries that several histograms of one design were asked."""
+
+    collected: Collected
+    _asked: Counter[BoxQuery] = field(default_factory=Counter)
+    _kept: OrderedDict[BoxQuery, Reals] = field(default_factory=OrderedDict)
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where every family's phases begin among all cells, shape (families + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.collected.table.phases)])
+
+    def of(self, queries: Sequence[BoxQuery]) -> list[Reals] | None:
+        """One array over all cells per query, or None where that is not worth its cost: for
+        queries that were hardly asked before, too many of them, or too large a design."""
+        bare = [_bare(query) for query in queries]
+        distinct = set(bare)
+        if len(distinct) > _KEPT or self.starts[-1] > MOST_CELLS:
+            return None
+        often = all(self._asked[query] >= _OFTEN for query in distinct)
+        if len(self._asked) > _COUNTED:
+            self._asked.clear()
+        self._asked.update(distinct)
+        return [self._contributions(query) for query in bare] if often else None
+
+    def _contributions(self, query: BoxQuery) -> Reals:
+        if query not in self._kept:
+            self._kept[query] = self._computed(query)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(query)
+        return self._kept[query]
+
+    def _computed(self, query: BoxQuery) -> Reals:
+        """c of every cell."""
+        collected, group = self.collected, self.collected.group
+        faces, whole = collected.divided(query.faces(group)), query.whole(group)
+        found = []
+        for _, batch in batches(collected.table, collected.odds):
+            axes = batch.cluster.axes
+            dense = spread(faces, axes, group.shape(axes), whole)
+            spectrum = dense.ravel()[batch.frequencies] * np.conj(batch.transform)
+            found.append((batch.restored(spectrum) * batch.cluster.phases).ravel())
+        return np.concatenate(found)
+
+
+def _bare(query: BoxQuery) -> BoxQuery:
+    """What a query's contributions depend on."""
+    return replace(query, known=0.0, weight=None)
+
+
+@dataclass(frozen=True, eq=False)
+class DirectSums:
+    """The sums of some queries over the rows of one histogram.
+
+    contributions: of every query over all cells.  starts: see `SharedContributions`.
+    """
+
+    reported: Reported
+    queries: Sequence[BoxQuery]
+    contributions: Sequence[Reals]
+    starts: Integers
+
+    @cached_property
+    def _cells(self) -> Integers:
+        family, phase = self.reported.columns
+        return np.asarray(self.starts[family] + phase)
+
+    @cached_property
+    def _own(self) -> list[Reals]:
+        """c of every row, query by query."""
+        return [contributions[self._cells] for contributions in self.contributions]
+
+    def value(self, number: int) -> float:
+        """The part of an answer that is not known."""
+        moments = self.reported.row_moments((self.queries[number].weight, None))
+        return float(moments @ self._own[number])
+
+    def moments(self, group: Sequence[int]) -> Array:
+        """Sum over reports of c_a c_b."""
+        found = np.zeros((len(group), len(group)))
+        for i, a in enumerate(group):
+            for j, b in enumerate(group[: i + 1]):
+                pair = (self.queries[a].weight, self.queries[b].weight)
+                products = self._own[a] * self._own[b]
+                found[i, j] = found[j, i] = float(self.reported.row_moments(pair) @ products)
+        return found
