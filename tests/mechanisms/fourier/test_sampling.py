@@ -14,7 +14,8 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster
-from ldpsql.mechanisms.fourier.sampling import Alias, Sampler, WordShares, offsets
+from ldpsql.mechanisms.fourier.points import WordShares, offsets
+from ldpsql.mechanisms.fourier.sampling import Sampler
 from ldpsql.privacy import Epsilon
 
 DESIGNS = by_hand()
@@ -56,25 +57,6 @@ def test_offsets_have_the_promised_odds(size: int, phases: int) -> None:
     inside, outside = law[:size], law[size:]
     assert max(law) / min(law) == shares.odds() <= odds
     assert min(inside) / max(outside) > odds * (1 - Fraction(1, 10**11))
-
-
-@pytest.mark.parametrize("weights", [[1 << 32], [1, (1 << 32) - 1], [1 << 31, 1 << 30, 1 << 30]])
-def test_slots_lead_to_families_as_often_as_they_weigh(weights: list[int]) -> None:
-    assert Alias.of(weights).chances(len(weights)) == weights
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_slots_of_a_design_lead_to_its_families(name: str) -> None:
-    table = DESIGNS[name].table
-    assert Alias.of(table.weights).chances(len(table.weights)) == list(table.weights)
-
-
-def test_random_weights_lead_to_their_families() -> None:
-    random = np.random.default_rng(1)
-    for count in (2, 3, 5, 64, 65, 1000):
-        cuts = np.sort(random.choice((1 << 32) - 1, count - 1, replace=False)) + 1
-        weights = np.diff([0, *cuts.tolist(), 1 << 32]).tolist()
-        assert Alias.of(weights).chances(count) == weights
 
 
 @pytest.mark.parametrize("name", NAMES)

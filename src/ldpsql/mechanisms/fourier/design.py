@@ -23,11 +23,12 @@ from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.families import UNITS, Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.information import Collected
+from ldpsql.mechanisms.fourier.points import WordShares, offsets
 from ldpsql.mechanisms.fourier.query import NO_ENERGY, BoxQuery, Term, unsupported
 from ldpsql.mechanisms.fourier.reported import Reported
-from ldpsql.mechanisms.fourier.sampling import Sampler, WordShares, offsets
+from ldpsql.mechanisms.fourier.sampling import Sampler
 from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
-from ldpsql.privacy import Epsilon, Guarantee
+from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
@@ -74,17 +75,7 @@ class FourierDesign:
     @property
     def guarantee(self) -> Guarantee:
         """Epsilon-LDP for the whole private record; the family is drawn without looking at it."""
-        return Guarantee(
-            "local",
-            self.epsilon,
-            "every private attribute of one person's report together: no report is more than "
-            f"e^{self.epsilon} times likelier under one record than under another",
-            (
-                "public columns travel in clear",
-                "that a person took part, and when, is visible",
-                "a person who answers several surveys loses the sum of their epsilons",
-            ),
-        )
+        return local_guarantee(self.epsilon)
 
     @property
     def remarks(self) -> tuple[str, ...]:

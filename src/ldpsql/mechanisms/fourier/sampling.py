@@ -8,7 +8,7 @@ condition holds, so the time taken tells nothing. Specification: fourier, sectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,90 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes, Entropy, Words
-from ldpsql.mechanisms.draws import SPACE
-from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
+from ldpsql.mechanisms.fourier.alias import Alias
+from ldpsql.mechanisms.fourier.families import FamilyTable
 from ldpsql.mechanisms.fourier.group import Integers
+from ldpsql.mechanisms.fourier.points import WordShares, offsets
 
 _HALF = np.uint64(32)
 _SMALL = 1 << 31
 
 Whole = NDArray[Any]
 """int32, or int64 where products could exceed it."""
-
-
-@dataclass(frozen=True)
-class WordShares:
-    """How many of the 2^64 words lead to each point of a phase group.
-
-    size, phases: |B| and |H|.  inside: words per point of B.  outside: words per other point; the
-    last one has `rest` more, which are fewer than |H| E.
-    """
-
-    size: int
-    phases: int
-    inside: int
-    outside: int
-
-    @classmethod
-    def of(cls, size: int, phases: int, odds: Fraction) -> WordShares:
-        """The largest shares with inside <= odds x outside; SurveyError if there are none."""
-        outside = int(SPACE / (size * odds + phases - size))
-        inside = int(odds * outside)
-        found = cls(size, phases, inside, outside)
-        fits = 0 < size < phases and 1 <= outside <= inside <= odds * outside
-        if not fits or found.rest < 0:
-            raise SurveyError("a family's words do not keep the promised odds")
-        return found
-
-    @property
-    def threshold(self) -> int:
-        """Words below it lead into B."""
-        return self.size * self.inside
-
-    @property
-    def rest(self) -> int:
-        """Words that are left over."""
-        return SPACE - self.threshold - (self.phases - self.size) * self.outside
-
-    def law(self) -> list[Fraction]:
-        """Exact probabilities of the points of B, then of the others."""
-        others = self.phases - self.size
-        words = [self.inside] * self.size + [self.outside] * (others - 1)
-        return [Fraction(count, SPACE) for count in [*words, self.outside + self.rest]]
-
-    def odds(self) -> Fraction:
-        """Largest ratio of two points' probabilities."""
-        last = self.outside + self.rest
-        least = self.outside if self.phases - self.size > 1 else last
-        return max(Fraction(max(self.inside, last), least), Fraction(last, self.inside))
-
-
-def offsets(cluster: Cluster, number: int) -> Integers:
-    """The points of H in the order in which they are numbered: B, then the rest, flat."""
-    if cluster.base != "arcs":
-        mask = cluster.mask(number)
-        return np.concatenate([np.flatnonzero(mask), np.flatnonzero(~mask)])
-    lengths = [int(length) for length in cluster.parameters[number]]
-    digits = [
-        place
-        for piece in [len(lengths), *range(len(lengths))]
-        for place in _piece(piece, lengths, cluster.orders)
-    ]
-    return np.array(digits, dtype=np.int64)
-
-
-def _piece(piece: int, lengths: Sequence[int], orders: Sequence[int]) -> Iterator[int]:
-    """Flat points of one piece: below L_q for q < piece, from L_q on for q = piece, then free."""
-    ranges = [
-        np.arange(length) if q < piece else np.arange(length if q == piece else 0, order)
-        for q, (length, order) in enumerate(zip(lengths, orders, strict=True))
-    ]
-    flat = np.zeros((), dtype=np.int64)
-    for side, order in zip(ranges, orders, strict=True):
-        flat = np.add.outer(flat * order, side)
-    yield from map(int, flat.ravel())
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,50 +285,3 @@ class Sampler:
                 cluster.steps[:, cluster.columns[factor[number]]] if number < len(factor) else 0
             )
         return self._column(axes), self._column(steps)
-
-
-@dataclass(frozen=True, eq=False)
-class Alias:
-    """2^bits slots of equal probability, each shared by at most two families.
-
-    A slot stands for 2^(32 - bits) of the 2^32 units of weight: the first `cuts` of them belong to
-    `first`, the others to `second`. Source: Walker 1977, Vose 1991, in whole numbers.
-    """
-
-    bits: int
-    cuts: NDArray[np.uint32]
-    first: Integers
-    second: Integers
-
-    @classmethod
-    def of(cls, weights: Sequence[int]) -> Alias:
-        """From whole weights that sum to 2^32."""
-        bits = max(len(weights) - 1, 1).bit_length()
-        room = 1 << (32 - bits)
-        left = [*weights, *(0 for _ in range((1 << bits) - len(weights)))]
-        cuts, first, second = [0] * len(left), list(range(len(left))), list(range(len(left)))
-        small = [slot for slot, weight in enumerate(left) if weight < room]
-        large = [slot for slot, weight in enumerate(left) if weight >= room]
-        while small:
-            slot, donor = small.pop(), large[-1]
-            cuts[slot], second[slot] = left[slot], donor
-            left[donor] -= room - left[slot]
-            if left[donor] < room:
-                small.append(large.pop())
-        return cls(
-            bits,
-            np.array([min(cut, room - 1) for cut in cuts], dtype=np.uint32),
-            np.array(first),
-            np.array(second),
-        )
-
-    def chances(self, families: int) -> list[int]:
-        """Units of weight that lead to each family."""
-        room = 1 << (32 - self.bits)
-        found = [0] * families
-        for cut, first, second in zip(self.cuts, self.first, self.second, strict=True):
-            if cut:
-                found[int(first)] += int(cut)
-            if room - cut:
-                found[int(second)] += room - int(cut)
-        return found
