@@ -148,12 +148,14 @@ class Histogram:
     load_all: the rows of all selectors, the selector being their first column; called at most
     once by an estimator.
     totals: sum over all people of each moment (see `Rows.moments`).
+    siblings: how many histograms were read together, this one included.
     """
 
     sizes: Integers
     load: Callable[[int], Rows]
     load_all: Callable[[], Rows]
     totals: Mapping[tuple[Weight, Weight | None], float] = field(default_factory=dict)
+    siblings: int = 1
 
     @property
     def people(self) -> int:

@@ -209,3 +209,5 @@ def _tables(source: str | Path) -> dict[str, Any]:
         return tomllib.loads(text_of(source))
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"the survey file is not valid TOML: {error}") from None
+    except RecursionError:
+        raise SurveyError("the survey file is not valid TOML: nested too deeply") from None

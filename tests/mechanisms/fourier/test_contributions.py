@@ -52,7 +52,9 @@ def moments(
 ) -> np.ndarray:
     sampled = Sampled(design.collected, Reported(found))
     sampled.__dict__["sample"] = sample
-    return Contributions(sampled, planned).moments([range(len(planned))])[0]
+    decoded = design.estimator(found)
+    estimated = np.array([decoded._estimated(query) for query in planned])
+    return Contributions(sampled, planned, estimated).moments([range(len(planned))])[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +83,7 @@ def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
     reported = Reported(histogram(design, outputs(design), counts))
     sampled = Sampled(design.collected, reported)
     sampled.__dict__["sample"] = everybody(reported.sizes)
-    source = Contributions(sampled, planned)
+    source = Contributions(sampled, planned, np.zeros(len(planned)))
     found = np.concatenate(
         [source.cells(batch).reshape(len(planned), -1) for _, batch in sampled.batches], axis=1
     )

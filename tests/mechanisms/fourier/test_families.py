@@ -94,7 +94,7 @@ def test_flips_reflect_one_factor() -> None:
         ({"orders": (1 << 25,)}, "phases"),
         ({"parameters": np.array([[0]])}, "neither"),
         ({"parameters": np.array([[12]])}, "neither"),
-        ({"parameters": np.array([[13]])}, "longer"),
+        ({"parameters": np.array([[13]])}, r"too large|longer"),
         ({"parameters": np.array([[-1]])}, "parameters"),
         ({"parameters": np.array([[1, 1]])}, "parameters"),
         ({"factors": ((0, 0),)}, "once"),
@@ -113,7 +113,7 @@ def test_what_is_no_family_is_refused(changed: dict[str, object], message: str) 
 
 def test_an_arc_that_is_longer_than_one_circle_of_a_product_is_refused() -> None:
     box = Cluster("arcs", ((0,), (1,)), (4, 6), np.array([[1, 1]]), np.array([[5, 1]]), PLANE)
-    with pytest.raises(SurveyError, match="longer"):
+    with pytest.raises(SurveyError, match=r"too large|longer"):
         box.check()
 
 

@@ -67,6 +67,8 @@ def test_a_frequency_without_information_is_refused() -> None:
 
 
 def test_the_refusal_says_what_the_workload_would_have_to_contain() -> None:
-    error = unsupported(["age", "state", "pay"])
-    assert "age and state and pay" in str(error)
-    assert "max_predicates is at least 3" in str(error.hint)
+    error = unsupported(["age", "state"], "pay")
+    assert "pay by age and state" in str(error)
+    assert "max_predicates is at least 2" in str(error.hint)
+    assert "ask about pay by age and state" in str(error.hint)
+    assert "max_predicates" not in str(unsupported([], "pay").hint)

@@ -43,7 +43,7 @@ def test_thresholds_of_the_specification(
 
 @pytest.mark.parametrize("size", [0, 5])
 def test_a_base_set_that_is_empty_or_everything_has_no_words(size: int) -> None:
-    with pytest.raises(SurveyError, match="odds"):
+    with pytest.raises(SurveyError, match="neither empty nor everything"):
         WordShares.of(size, 5, Epsilon.parse("1").odds)
 
 
@@ -57,6 +57,26 @@ def test_offsets_have_the_promised_odds(size: int, phases: int) -> None:
     inside, outside = law[:size], law[size:]
     assert max(law) / min(law) == shares.odds() <= odds
     assert min(inside) / max(outside) > odds * (1 - Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "1", "8", "13", "20"])
+@pytest.mark.parametrize("phases", [2, 3, 64, 4096, 1 << 20, 1 << 24])
+def test_no_share_of_words_exceeds_its_odds(epsilon: str, phases: int) -> None:
+    """Within the odds and close to the law that estimates assume, or refused."""
+    odds = Epsilon.parse(epsilon).odds
+    for size in {1, max(1, phases // 3), phases // 2, phases - 1}:
+        try:
+            found = WordShares.of(size, phases, odds)
+        except SurveyError:
+            assert size * odds * (1 << 20) > SPACE
+            continue
+        least = Fraction(min(found.inside, found.outside), SPACE)
+        most = Fraction(max(found.inside, found.outside + (found.longer > 0)), SPACE)
+        assert most / least <= odds
+        words = found.threshold + found.outside * (phases - size) + found.longer
+        assert words == SPACE
+        meant = size * odds / (size * odds + phases - size)
+        assert abs(Fraction(found.threshold, SPACE) - meant) < Fraction(1, 1 << 19)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,6 +27,7 @@ from ldpsql.mechanisms.fourier.transforms import Batch, Complexes, Reals, batche
 
 ENOUGH_FAMILIES = 64
 ENOUGH_REPORTS = 6000
+MOST_ODDS = 60.0
 _ENTRIES = 1 << 15
 
 Singles = NDArray[np.float32]
@@ -52,6 +53,12 @@ class Sample:
             if sizes[present[picked]].sum() >= min(ENOUGH_REPORTS, people):
                 return cls(present[picked], hits * people / points)
             points *= 2
+        return cls.everything(sizes)
+
+    @classmethod
+    def everything(cls, sizes: Integers) -> Sample:
+        """Every family with reports stands for itself."""
+        present = np.flatnonzero(sizes)
         return cls(present, sizes[present].astype(np.float64))
 
 
@@ -65,8 +72,9 @@ class Sampled:
 
     @cached_property
     def sample(self) -> Sample:
-        """Which families."""
-        return Sample.of(self.reported.sizes)
+        """Which families: all of them where single reports weigh too much for a sample."""
+        sizes = self.reported.sizes
+        return Sample.of(sizes) if self.collected.odds <= MOST_ODDS else Sample.everything(sizes)
 
     @cached_property
     def batches(self) -> list[tuple[int, Batch]]:
@@ -89,21 +97,43 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """Of some queries, over the families of a sample."""
+    """Of some queries, over the families of a sample.
+
+    estimated: the sums of the contributions, shape (k,), known from decoding.
+    """
 
     sampled: Sampled
     queries: Sequence[BoxQuery]
+    estimated: Array
     _kept: dict[Axes, NDArray[np.complex64]] = field(default_factory=dict)
 
     def moments(self, groups: Sequence[Sequence[int]]) -> list[Array]:
-        """Sum over all reports of c_a c_b, within each group of query numbers."""
+        """Sum over all reports of c_a c_b, within each group of query numbers.
+
+        What the sample misses of the sums of c themselves, which are known, is taken off at the
+        mean contribution: as if (c_a - mean)(c_b - mean) had been sampled.
+        """
         found = [self._evenly(group) for group in groups]
         for kinds, members in self._alike(groups).items():
             rows = np.array([groups[member] for member in members], dtype=np.int64)
-            excess = self._excess(rows.reshape(len(members), len(kinds)), kinds)
-            for member, own in zip(members, excess, strict=True):
+            rows = rows.reshape(len(members), len(kinds))
+            first, second = self._excess(rows, kinds)
+            means = self.estimated[rows] / self.sampled.reported.people
+            missed = self._even_sums(rows) + first - self.estimated[rows]
+            off = means[:, :, None] * missed[:, None, :]
+            second -= off + off.swapaxes(1, 2)
+            for member, own in zip(members, second, strict=True):
                 found[member] += own
         return found
+
+    def _even_sums(self, rows: Integers) -> Array:
+        """Sums of c if records were spread evenly, shaped as rows."""
+        reported = self.sampled.reported
+        sums = [
+            reported.moment((query.weight, None)) * whole
+            for query, whole in zip(self.queries, self._wholes, strict=True)
+        ]
+        return np.array(sums)[rows]
 
     def _alike(self, groups: Sequence[Sequence[int]]) -> dict[tuple[Weight | None, ...], list[int]]:
         """Numbers of the groups by the weights of their queries."""
@@ -141,17 +171,20 @@ class Contributions:
     def _divided(self) -> list[dict[Axes, Complexes]]:
         return [self._collected.divided(faces) for faces in self._faces]
 
-    def _excess(self, rows: Integers, kinds: tuple[Weight | None, ...]) -> Array:
-        """What the sampled families, standing for all, add to the even moments: shape (R, T, T).
+    def _excess(self, rows: Integers, kinds: tuple[Weight | None, ...]) -> tuple[Array, Array]:
+        """What the sampled families, standing for all, add to the even sums of c and of products,
+        shapes (R, T) and (R, T, T).
 
         rows: query numbers, shape (R, T).  kinds: the weights of each row's queries.
         """
-        found = np.zeros((*rows.shape, len(kinds)))
+        first, found = np.zeros(rows.shape), np.zeros((*rows.shape, len(kinds)))
         for number, (_, batch) in enumerate(self.sampled.batches):
             if not self._tells(batch):
                 continue
             cells = self.cells(batch).reshape(len(self.queries), -1)
             for i, left in enumerate(kinds):
+                alone = self.sampled.excess(number, (left, None)).ravel()
+                first[:, i] += cells[rows[:, i]] @ alone
                 for j, right in enumerate(kinds[: i + 1]):
                     weighted = (
                         cells[rows[:, i]] * self.sampled.excess(number, (left, right)).ravel()
@@ -159,7 +192,7 @@ class Contributions:
                     added = np.einsum("rc,rc->r", weighted, cells[rows[:, j]])
                     found[:, i, j] += added
                     found[:, j, i] = found[:, i, j]
-        return found
+        return first, found
 
     def _tells(self, batch: Batch) -> bool:
         """Whether some query is not constant on a batch; what is constant has no excess."""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.fourier.direct import SharedContributions
@@ -48,6 +49,15 @@ class FourierDesign:
     table: FamilyTable
     name: str = "fourier"
     answers: Literal["boxes", "nodes"] = "boxes"
+
+    def __post_init__(self) -> None:
+        for kind in self._kinds:
+            WordShares.of(*kind, self.epsilon.odds)
+
+    @property
+    def _kinds(self) -> set[tuple[int, int]]:
+        """The different (|B|, |H|) of the families."""
+        return set(zip(self.table.sizes.tolist(), self.table.phases.tolist(), strict=True))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FourierDesign) and (
@@ -137,11 +147,7 @@ class FourierDesign:
         """Largest odds of a report within one family, over all families."""
         if all(size == 1 for size in self.domain.sizes) and not self.domain.bounds:
             return Fraction(1)
-        kinds = {
-            (int(size), int(phases))
-            for size, phases in zip(self.table.sizes, self.table.phases, strict=True)
-        }
-        return max(WordShares.of(*kind, self.epsilon.odds).odds() for kind in kinds)
+        return max(WordShares.of(*kind, self.epsilon.odds).odds() for kind in self._kinds)
 
     def _family_law(self, cluster: Cluster, place: int, elements: Codes) -> list[list[Fraction]]:
         """Pr[phase | element, family] of every element."""
@@ -193,17 +199,17 @@ class FourierDesign:
         for term in planned.terms:
             sign = () if planned.measure is None else (self.group.dimensions + planned.measure,)
             if (*term.axes, *sign) and self.group.block_of((*term.axes, *sign)) is None:
-                raise unsupported(self._names(term.axes, planned.measure))
+                raise self._unsupported(term.axes, planned.measure)
         for face, piece in planned.faces(self.group).items():
             known = self.collected.information.get(face)
             blind = np.abs(piece) ** 2 > NO_ENERGY
             if known is None or (blind & (known <= 0.0)).any():
                 dimensions = [axis for axis in face if axis < self.group.dimensions]
-                raise unsupported(self._names(dimensions, planned.measure))
+                raise self._unsupported(dimensions, planned.measure)
 
-    def _names(self, axes: Sequence[int], measure: int | None) -> list[str]:
+    def _unsupported(self, axes: Sequence[int], measure: int | None) -> UnsupportedSQL:
         names = [self.domain.names[axis] for axis in axes]
-        return names if measure is None else [*names, self.domain.measure_names[measure]]
+        return unsupported(names, None if measure is None else self.domain.measure_names[measure])
 
     def describe(self, planned: BoxQuery) -> list[str]:
         """For EXPLAIN: the tables used, and the side lengths of every box."""

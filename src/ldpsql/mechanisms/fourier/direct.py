@@ -7,7 +7,7 @@ is the sum over its rows, with the exact moments. Specification: fourier, sectio
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,15 +22,17 @@ from ldpsql.mechanisms.fourier.reported import Reported
 from ldpsql.mechanisms.fourier.transforms import Reals, batches
 
 MOST_CELLS = 1 << 22
-_OFTEN, _KEPT, _COUNTED = 2, 8, 4096
+MANY, _KEPT = 4, 8
 
 
 @dataclass(eq=False)
 class SharedContributions:
-    """Contributions of the queries that several histograms of one design were asked."""
+    """Contributions of the queries that many histograms of one design are asked.
+
+    They follow from the design; those of the last few queries are kept.
+    """
 
     collected: Collected
-    _asked: Counter[BoxQuery] = field(default_factory=Counter)
     _kept: OrderedDict[BoxQuery, Reals] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -38,18 +40,12 @@ class SharedContributions:
         """Where every family's phases begin among all cells, shape (families + 1,)."""
         return np.concatenate([[0], np.cumsum(self.collected.table.phases)])
 
-    def of(self, queries: Sequence[BoxQuery]) -> list[Reals] | None:
-        """One array over all cells per query, or None where that is not worth its cost: for
-        queries that were hardly asked before, too many of them, or too large a design."""
+    def of(self, queries: Sequence[BoxQuery], histograms: int) -> list[Reals] | None:
+        """One array over all cells per query, or None where decoding costs less: for few
+        histograms, many queries, or a large design."""
         bare = [_bare(query) for query in queries]
-        distinct = set(bare)
-        if len(distinct) > _KEPT or self.starts[-1] > MOST_CELLS:
-            return None
-        often = all(self._asked[query] >= _OFTEN for query in distinct)
-        if len(self._asked) > _COUNTED:
-            self._asked.clear()
-        self._asked.update(distinct)
-        return [self._contributions(query) for query in bare] if often else None
+        few = histograms < MANY or len(set(bare)) > _KEPT or self.starts[-1] > MOST_CELLS
+        return None if few else [self._contributions(query) for query in bare]
 
     def _contributions(self, query: BoxQuery) -> Reals:
         if query not in self._kept:

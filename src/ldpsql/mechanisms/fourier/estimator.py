@@ -28,7 +28,7 @@ from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, add, batches
 
 Key = tuple[Axes, int | None, Weight | None]
 
-_AT_ONCE = 64
+_AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
 
 
 @dataclass(eq=False)
@@ -50,7 +50,9 @@ class FourierEstimator:
         if not self.reported.people:
             return [self._of_nobody(row) for row in rows]
         found: list[Estimates] = []
-        step = max(1, _AT_ONCE // max(1, *map(len, rows), 1))
+        cells = max(map(self.collected.group.cells, self.collected.group.blocks))
+        at_once = min(_AT_ONCE, max(1, _CELLS_AT_ONCE // cells))
+        step = max(1, at_once // max(1, *map(len, rows), 1))
         for first in range(0, len(rows), step):
             chunk = rows[first : first + step]
             bounds = pairwise(accumulate(map(len, chunk), initial=0))
@@ -66,15 +68,13 @@ class FourierEstimator:
     ) -> tuple[Array, list[Array]]:
         """Estimated parts (k,) from the tables, and moments within groups from a sample."""
         estimated = np.array([self._estimated(query) for query in queries])
-        return estimated, Contributions(self._sampled, queries).moments(groups)
+        return estimated, Contributions(self._sampled, queries, estimated).moments(groups)
 
     def _direct(
         self, queries: Sequence[BoxQuery], groups: Sequence[range]
     ) -> tuple[Array, list[Array]] | None:
-        """The same from the rows themselves; None where decoding is done or is cheaper."""
-        if self._spectra:
-            return None
-        contributions = self.shared.of(queries)
+        """The same from the rows themselves; None where decoding costs less."""
+        contributions = self.shared.of(queries, self.reported.histogram.siblings)
         if contributions is None:
             return None
         sums = DirectSums(self.reported, queries, contributions, self.shared.starts)

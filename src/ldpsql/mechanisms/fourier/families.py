@@ -34,7 +34,8 @@ Base = Literal["arcs", "comb", "scrambled"]
 BASES: tuple[Base, ...] = ("arcs", "comb", "scrambled")
 LARGEST_PHASES = 1 << 24
 UNITS = 1 << 32
-_BATCH = 1 << 21
+LARGEST_SEED = 1 << 31
+MOST_LISTED = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +143,8 @@ class Cluster:
         wanted = {"arcs": len(self.factors), "comb": 3, "scrambled": 3}[self.base]
         if self.parameters.shape != (len(self), wanted) or (self.parameters < 0).any():
             raise SurveyError("a family has the wrong parameters")
+        if (self.parameters[:, :1] > self.phases).any() or (self.parameters > LARGEST_SEED).any():
+            raise SurveyError("a parameter of a family is too large")
         if self.base == "arcs" and (self.parameters > np.array(self.orders)).any():
             raise SurveyError("an arc is longer than its circle")
         if ((self.sizes < 1) | (self.sizes >= self.phases)).any():
@@ -196,6 +199,9 @@ class FamilyTable:
     weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        listed = [c.phases * len(c) for c in self.clusters if c.base != "arcs"]
+        if sum(listed) > MOST_LISTED:
+            raise SurveyError("the listed families have too many points")
         for cluster in self.clusters:
             cluster.check()
         if len(self.weights) != sum(map(len, self.clusters)):

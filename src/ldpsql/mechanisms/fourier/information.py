@@ -12,6 +12,9 @@ from ldpsql.mechanisms.fourier.families import FamilyTable
 from ldpsql.mechanisms.fourier.group import Axes, Group
 from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, information
 
+BLIND = 1e-12
+"""Below this share of a perfect report's information a frequency counts as not collected."""
+
 
 @dataclass(frozen=True, eq=False)
 class Collected:
@@ -23,8 +26,10 @@ class Collected:
 
     @cached_property
     def information(self) -> dict[Axes, Reals]:
-        """lambda_f by face, derived from the weights as they are drawn."""
-        return information(self.table, self.odds)
+        """lambda_f by face, derived from the weights as they are drawn; 0 where it is only what
+        rounding left of a transform."""
+        found = information(self.table, self.odds)
+        return {face: np.where(own > BLIND, own, 0.0) for face, own in found.items()}
 
     @cached_property
     def _inverse(self) -> dict[Axes, Reals]:

@@ -74,6 +74,10 @@ def _check_axes(group: Group, domain: RecordDomain) -> None:
     )
     if not fits or group.orders[len(group.bins) :] != (2,) * signs:
         raise SurveyError("the axes of the design do not fit the schema")
+    inside = any(set(a) < set(b) for a in group.blocks for b in group.blocks)
+    crowded = any(sum(axis >= len(group.bins) for axis in block) > 1 for block in group.blocks)
+    if not group.blocks or not all(group.blocks) or inside or crowded:
+        raise SurveyError("the blocks of the design are not those of a survey")
 
 
 def _block(entry: Sequence[Any], axes: int) -> Axes:
@@ -88,6 +92,9 @@ def _cluster(entry: Mapping[str, Any], group: Group) -> Cluster:
     factors = tuple(tuple(map(_whole, factor)) for factor in entry["factors"])
     if any(not 0 <= axis < len(group.orders) for factor in factors for axis in factor):
         raise SurveyError("a family of the design lies on an axis that there is not")
+    axes = {axis for factor in factors for axis in factor}
+    if not any(axes <= set(block) for block in group.blocks):
+        raise SurveyError("a family of the design lies outside its blocks")
     rows = len(entry["weights"])
     return Cluster(
         entry["base"],

@@ -1,7 +1,7 @@
 """Public. Sees parameters. The points of a phase group: their numbers, and words per point.
 
-Each point of the base set has exactly a of the 2^64 words, each point outside it b of them (the
-last one a few more), with a <= E b. Specification: fourier, section 3.
+Each point of the base set has exactly a of the 2^64 words, each point outside it b or b + 1 of
+them, with a <= E b. Specification: fourier, section 3.
 """
 
 from __future__ import annotations
@@ -17,29 +17,42 @@ from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.fourier.families import Cluster
 from ldpsql.mechanisms.fourier.group import Integers
 
+LARGEST_LOSS = Fraction(1, 1 << 20)
+
 
 @dataclass(frozen=True)
 class WordShares:
     """How many of the 2^64 words lead to each point of a phase group.
 
-    size, phases: |B| and |H|.  inside: words per point of B.  outside: words per other point; the
-    last one has `rest` more, which are fewer than |H| E.
+    size, phases: |B| and |H|.  inside: words per point of B.  outside: words per other point, of
+    which the first `longer` have one more.
     """
 
     size: int
     phases: int
     inside: int
     outside: int
+    longer: int
 
     @classmethod
     def of(cls, size: int, phases: int, odds: Fraction) -> WordShares:
-        """The largest shares with inside <= odds x outside; SurveyError if there are none."""
-        outside = int(SPACE / (size * odds + phases - size))
-        inside = int(odds * outside)
-        found = cls(size, phases, inside, outside)
-        fits = 0 < size < phases and 1 <= outside <= inside <= odds * outside
-        if not fits or found.rest < 0:
+        """The largest shares whose odds do not exceed the promised ones.
+
+        SurveyError if there are none, or if whole words are too coarse for such odds: the points
+        outside take what rounding leaves, which changes the probability of no set of points by
+        more than LARGEST_LOSS.
+        """
+        others = phases - size
+        if not 0 < size < phases:
+            raise SurveyError("a base set must be neither empty nor everything")
+        least = int(SPACE / (size * odds + others))
+        inside = int(odds * least)
+        outside, longer = divmod(SPACE - size * inside, others)
+        found = cls(size, phases, inside, outside, longer)
+        if min(inside, least) < 1 or found.odds() > odds:
             raise SurveyError("a family's words do not keep the promised odds")
+        if (size * odds + phases) / SPACE > LARGEST_LOSS:
+            raise SurveyError("a family has too many phases for so large an epsilon")
         return found
 
     @property
@@ -47,22 +60,16 @@ class WordShares:
         """Words below it lead into B."""
         return self.size * self.inside
 
-    @property
-    def rest(self) -> int:
-        """Words that are left over."""
-        return SPACE - self.threshold - (self.phases - self.size) * self.outside
-
     def law(self) -> list[Fraction]:
         """Exact probabilities of the points of B, then of the others."""
-        others = self.phases - self.size
-        words = [self.inside] * self.size + [self.outside] * (others - 1)
-        return [Fraction(count, SPACE) for count in [*words, self.outside + self.rest]]
+        others = self.phases - self.size - self.longer
+        words = [self.inside] * self.size + [self.outside + 1] * self.longer
+        return [Fraction(count, SPACE) for count in [*words, *([self.outside] * others)]]
 
     def odds(self) -> Fraction:
         """Largest ratio of two points' probabilities."""
-        last = self.outside + self.rest
-        least = self.outside if self.phases - self.size > 1 else last
-        return max(Fraction(max(self.inside, last), least), Fraction(last, self.inside))
+        most = self.outside + (self.longer > 0)
+        return Fraction(max(self.inside, most), min(self.inside, self.outside))
 
 
 def offsets(cluster: Cluster, number: int) -> Integers:

@@ -81,13 +81,14 @@ def _add(found: dict[Axes, Complexes], part: Axes, piece: Complexes) -> None:
     found[part] = found[part] + piece if part in found else piece
 
 
-def unsupported(names: Sequence[str]) -> UnsupportedSQL:
-    """The error for a query that the design does not collect, by what it constrains."""
-    asked = " and ".join(names)
+def unsupported(dimensions: Sequence[str], measure: str | None) -> UnsupportedSQL:
+    """The error for a query that the design does not collect, by what it asks about."""
+    constrained = " and ".join(dimensions) or "everybody"
+    asked = constrained if measure is None else f"{measure} by {constrained}"
+    needed = f"whose queries ask about {asked}"
+    if dimensions:
+        needed = f"whose max_predicates is at least {len(dimensions)}, or {needed}"
     return UnsupportedSQL(
-        f"this survey was not designed for questions about {asked} together",
-        hint=(
-            f"design it with a [workload] whose max_predicates is at least {len(names)}, or "
-            f"whose queries constrain {asked}"
-        ),
+        f"this survey was not designed for questions about {asked}",
+        hint=f"design it with a [workload] {needed}",
     )

@@ -2,8 +2,8 @@
 
 A report takes 96 random bits. 32 of them choose the family, whose weights are multiples of
 2^-32. The other 64 choose the offset: each point of the base set has exactly a of the 2^64 words,
-each point outside it b of them (the last one a few more), with a <= E b. Nothing loops until a
-condition holds, so the time taken tells nothing. Specification: fourier, section 3.
+each point outside it b or b + 1 of them, with a <= E b. No number of steps and no number of random
+bits depends on the record. Specification: fourier, section 3.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from ldpsql.mechanisms.fourier.families import FamilyTable
 from ldpsql.mechanisms.fourier.group import Integers
 from ldpsql.mechanisms.fourier.points import WordShares, offsets
 
-_HALF = np.uint64(32)
 _SMALL = 1 << 31
 
 Whole = NDArray[Any]
@@ -86,20 +85,26 @@ class Sampler:
     def _outside(self) -> Words:
         return self._words_of(lambda share: share.outside)
 
-    def _index(self, family: Integers, words: Words) -> tuple[Whole, NDArray[np.bool_]]:
-        """Number of the point among those of B, or among the others, and whether it is in B."""
-        threshold = self._thresholds[family]
-        truthful = words < threshold
-        within = np.where(truthful, words, words - threshold)
-        index = within // np.where(truthful, self._inside[family], self._outside[family])
-        last = self._last[family]
-        found = np.where(truthful, index, np.minimum(index, last))
-        return found.astype(self._whole), truthful
+    @cached_property
+    def _longer(self) -> Words:
+        return self._words_of(lambda share: share.longer)
 
     @cached_property
-    def _last(self) -> Words:
-        """Number of the last point outside."""
-        return (self.table.phases - self.table.sizes - 1).astype(np.uint64)
+    def _cuts(self) -> Words:
+        """Words beyond the threshold that lead to the longer points."""
+        return self._words_of(lambda share: share.longer * (share.outside + 1))
+
+    def _index(self, family: Integers, words: Words) -> tuple[Whole, NDArray[np.bool_]]:
+        """Number of the point among those of B, or among the others, and whether it is in B."""
+        threshold, cut = self._thresholds[family], self._cuts[family]
+        truthful = words < threshold
+        beyond = np.where(truthful, words, words - threshold)
+        short = ~truthful & (beyond >= cut)
+        beyond = np.where(short, beyond - cut, beyond)
+        outside = self._outside[family] + ~short
+        index = beyond // np.where(truthful, self._inside[family], outside)
+        index += np.where(short, self._longer[family], np.uint64(0))
+        return index.astype(self._whole), truthful
 
     def _pieced(
         self, family: Integers, index: Whole, truthful: NDArray[np.bool_]

@@ -137,6 +137,7 @@ def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complex
     zero = harmonics % order == 0
     below = np.where(zero, 1.0, np.sin(angles))
     size = np.where(zero, lengths[:, None], np.sin(np.outer(lengths, angles)) / below)
+    size[~zero & (np.outer(lengths, harmonics) % order == 0)] = 0.0
     return np.asarray(size * np.exp(-1j * np.outer(lengths - 1, angles)))
 
 

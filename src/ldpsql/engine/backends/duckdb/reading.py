@@ -90,11 +90,14 @@ class Reading:
         found: Arrays = cursor.fetchnumpy()
         bounds = np.searchsorted(_integers(found[_KEY]), np.arange(len(values) + 1))
         return [
-            (key, self._split({name: found[name][start:end] for name in self._numeric}))
+            (
+                key,
+                self._split({name: found[name][start:end] for name in self._numeric}, len(values)),
+            )
             for key, start, end in zip(values, bounds[:-1], bounds[1:], strict=True)
         ]
 
-    def _split(self, found: Arrays) -> Histogram:
+    def _split(self, found: Arrays, siblings: int) -> Histogram:
         """The histogram whose rows, sorted by selector, are given."""
         selector = _integers(found[self.layout.selector.name])
         people = _integers(found[_PEOPLE])
@@ -111,7 +114,7 @@ class Reading:
             start, end = np.searchsorted(selector, [wanted, wanted + 1])
             return self._rows_of({name: found[name][start:end] for name in self._numeric})
 
-        return Histogram(sizes, load, lambda: self._rows_of(found, first=0), totals)
+        return Histogram(sizes, load, lambda: self._rows_of(found, first=0), totals, siblings)
 
     def _fetch(self, cursor: Connection, groups: Iterable[str], condition: str) -> Arrays:
         cursor.execute(self._query(groups, condition))
