@@ -46,6 +46,13 @@ class Dimension:
         return self.domain.size + (self.nulls == "value")
 
     @property
+    def alone(self) -> int:
+        """How many codes, the last ones, have no neighbours: that of NULL, or all where the values
+        have no order."""
+        ordered = self.domain.type not in ("category", "bool")
+        return self.size - self.domain.size if ordered else self.size
+
+    @property
     def null_codes(self) -> CodeSet:
         """The codes that stand for NULL: one or none."""
         return ((self.domain.size, self.size),) if self.nulls == "value" else ()

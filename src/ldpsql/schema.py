@@ -50,6 +50,8 @@ class RecordDomain:
 
     sizes: codes per dimension, shape (d,).  measures: bounds per measure, shape (k, 2).
     measured: for each measure the index of the dimension on the same attribute, or None.
+    alone: for each dimension how many codes, the last ones, have no neighbours: that of NULL, and
+    all of a category; none where it is empty.
     """
 
     names: tuple[str, ...]
@@ -57,6 +59,11 @@ class RecordDomain:
     measure_names: tuple[str, ...]
     bounds: tuple[tuple[float, float], ...]
     measured: tuple[int | None, ...]
+    alone: tuple[int, ...] = ()
+
+    def without_neighbours(self, dimension: int) -> int:
+        """How many of the last codes of a dimension stand for themselves."""
+        return self.alone[dimension] if self.alone else 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for a survey's JSON."""
@@ -66,6 +73,7 @@ class RecordDomain:
             "measure_names": list(self.measure_names),
             "bounds": [list(pair) for pair in self.bounds],
             "measured": list(self.measured),
+            "alone": list(self.alone),
         }
 
     @classmethod
@@ -77,6 +85,7 @@ class RecordDomain:
             tuple(data["measure_names"]),
             tuple((float(low), float(high)) for low, high in data["bounds"]),
             tuple(data["measured"]),
+            tuple(data.get("alone", ())),
         )
 
 
@@ -121,6 +130,7 @@ class Schema:
             tuple(measure.name for measure in self.measures),
             tuple(measure.bounds for measure in self.measures),
             tuple(position.get(measure.name.lower()) for measure in self.measures),
+            tuple(dimension.alone for dimension in self.dimensions),
         )
 
     @property

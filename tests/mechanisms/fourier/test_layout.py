@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from math import lcm
 
+import numpy as np
 import pytest
 from fourier_tools import domain_of
 
+from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.layout import LARGEST_ORDER, MOST_PADDING, group_of
+from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 
 
@@ -71,3 +74,16 @@ def test_a_domain_of_one_code_or_measures_alone() -> None:
     alone = domain_of((), ((0.0, 1.0),))
     group = group_of(alone, Workload.everyday(alone), 4096)
     assert (group.orders, group.bins, group.blocks) == ((2,), (), ((0,),))
+
+
+def test_values_without_an_order_are_never_merged() -> None:
+    """NULL and the values of a category keep bins of their own on coarse axes."""
+    domain = RecordDomain(("x", "c"), (101, 40), (), (), (), (1, 40))
+    group = group_of(domain, Workload.everyday(domain), 16)
+    assert group.bins == (16, 40)
+    assert group.edges(0).tolist() == [*range(0, 99, 7), 100, 101]
+    np.testing.assert_array_equal(group.bin_weights(((100, 101),), 0), np.eye(16)[15])
+    np.testing.assert_array_equal(group.bin_weights(((3, 4),), 1), np.eye(40)[3])
+    many = RecordDomain(("c",), (9000,), (), (), (), (9000,))
+    with pytest.raises(SurveyError, match="without an order"):
+        group_of(many, Workload.everyday(many), 16)

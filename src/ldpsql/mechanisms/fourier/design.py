@@ -117,10 +117,13 @@ class FourierDesign:
 
     def _binned(self, codes: Codes) -> Codes:
         """Codes as elements of the group: bins, then signs."""
-        widths = [self.group.width(axis) for axis in range(self.group.dimensions)]
-        if all(width == 1 for width in widths):
+        coarse = [axis for axis in range(self.group.dimensions) if self.group.width(axis) > 1]
+        if not coarse:
             return codes
-        binned: Codes = codes // np.array([*widths, *(1 for _ in self.domain.bounds)])
+        binned = codes.copy()
+        for axis in coarse:
+            edges = self.group.edges(axis)
+            binned[:, axis] = np.searchsorted(edges, codes[:, axis], side="right") - 1
         return binned
 
     def law(self) -> Law:

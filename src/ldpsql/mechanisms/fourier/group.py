@@ -38,7 +38,9 @@ class Group:
 
     orders: elements per axis; those of a dimension may exceed its bins (padding).
     bins: of every dimension.  sizes: codes of every dimension; a bin is one code, or on a coarse
-    axis several, of which the last bin may have fewer.
+    axis several, of which the last such bin may have fewer.
+    alone: how many codes of every dimension, the last ones, have bins of their own in any case;
+    none where it is empty.
     blocks: sets of axes, ascending, none inside another, each with one sign at most.
     """
 
@@ -46,6 +48,7 @@ class Group:
     bins: tuple[int, ...]
     sizes: tuple[int, ...]
     blocks: tuple[Axes, ...]
+    alone: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for block in self.blocks:
@@ -62,15 +65,25 @@ class Group:
         return len(self.bins)
 
     def width(self, axis: int) -> int:
-        """Codes per bin of a dimension."""
-        return -(-self.sizes[axis] // self.bins[axis])
+        """Codes per bin of a dimension, those apart that have bins of their own."""
+        joined = self.bins[axis] - self._alone(axis)
+        return -(-(self.sizes[axis] - self._alone(axis)) // joined) if joined else 1
+
+    def _alone(self, axis: int) -> int:
+        return self.alone[axis] if self.alone else 0
+
+    def edges(self, axis: int) -> Integers:
+        """First code of every bin of a dimension, and the number of its codes, shape (bins+1,)."""
+        end = self.sizes[axis] - self._alone(axis)
+        joined = self.bins[axis] - self._alone(axis)
+        starts = np.minimum(np.arange(joined) * self.width(axis), end)
+        return np.concatenate([starts, np.arange(end, self.sizes[axis] + 1)])
 
     def bin_weights(self, side: Side, axis: int) -> Reals:
         """Share of every bin that a side covers, shape (bins,); codes inside a bin count alike."""
         if side is None:
             return np.ones(self.bins[axis])
-        width, size = self.width(axis), self.sizes[axis]
-        edges = np.minimum(np.arange(self.bins[axis] + 1) * width, size).astype(np.float64)
+        edges = self.edges(axis).astype(np.float64)
         covered = np.zeros(self.bins[axis] + 1)
         for low, high in side:
             covered += np.clip(edges, low, high)

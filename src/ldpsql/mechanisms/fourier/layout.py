@@ -7,22 +7,33 @@ a near size of small primes. Specification: fourier, sections 6.1 and 6.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from math import lcm
 
+from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.group import Axes, Group
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
 LARGEST_ORDER = 1024
+MOST_ALONE = 1 << 13
 MOST_PADDING = 0.12
 
 
 def group_of(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
     """One axis per dimension and per measure; blocks from the workload's largest queries.
 
-    most_bins: a dimension of more codes gets at most so many bins of equal width.
+    most_bins: a dimension of more codes gets about so many bins of equal width; codes without
+    neighbours keep bins of their own. SurveyError where those are too many.
     """
-    bins = tuple(_bins(size, most_bins) for size in domain.sizes)
+    alone = tuple(domain.without_neighbours(axis) for axis in range(len(domain.sizes)))
+    for name, count in zip(domain.names, alone, strict=True):
+        if count > MOST_ALONE:
+            raise SurveyError(
+                f"{name} has {count} values without an order, more than {MOST_ALONE} that fourier "
+                "collects one by one; use olh, or fewer values"
+            )
+    bins = tuple(map(_bins, domain.sizes, alone, repeat(most_bins)))
     signs = range(len(bins), len(bins) + len(domain.bounds))
     largest = workload.supports or ((),)
     blocks = tuple(
@@ -33,17 +44,18 @@ def group_of(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
     )
     if not blocks:
         # A single code cannot be asked about; its report is one bit that tells nothing.
-        return Group((2, *bins[1:]), bins, domain.sizes, ((0,),))
+        return Group((2, *bins[1:]), bins, domain.sizes, ((0,),), alone)
     orders = _orders(bins, blocks)
-    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks)
+    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, alone)
 
 
-def _bins(size: int, most: int) -> int:
-    """As few equal bins as have the width that keeps them within the limit."""
-    if size <= most:
+def _bins(size: int, alone: int, most: int) -> int:
+    """As few equal bins as have the width that keeps them within the limit, and those alone."""
+    joined = size - alone
+    if size <= most or not joined:
         return size
-    width = -(-size // most)
-    return -(-size // width)
+    width = -(-joined // max(most - alone, 1))
+    return -(-joined // width) + alone
 
 
 def _orders(bins: Sequence[int], blocks: Sequence[Axes]) -> tuple[int, ...]:

@@ -55,6 +55,7 @@ class Fourier:
             tuple(map(_whole, data["bins"])),
             domain.sizes,
             tuple(_block(block, len(data["orders"])) for block in data["blocks"]),
+            tuple(domain.without_neighbours(axis) for axis in range(len(domain.sizes))),
         )
         _check_axes(group, domain)
         workload = Workload.from_json(domain, data["workload"])
@@ -69,8 +70,10 @@ def _check_axes(group: Group, domain: RecordDomain) -> None:
     if len(group.bins) != len(domain.sizes) or len(group.orders) != len(group.bins) + signs:
         raise SurveyError("the design has not one axis per dimension and measure")
     fits = all(
-        1 <= bins <= min(size, order) and -(-size // -(-size // bins)) == bins
-        for bins, size, order in zip(group.bins, domain.sizes, group.orders, strict=False)
+        1 <= bins <= min(size, order) and _is_even(size - alone, bins - alone)
+        for bins, size, order, alone in zip(
+            group.bins, domain.sizes, group.orders, group.alone, strict=False
+        )
     )
     if not fits or group.orders[len(group.bins) :] != (2,) * signs:
         raise SurveyError("the axes of the design do not fit the schema")
@@ -78,6 +81,11 @@ def _check_axes(group: Group, domain: RecordDomain) -> None:
     crowded = any(sum(axis >= len(group.bins) for axis in block) > 1 for block in group.blocks)
     if not group.blocks or not all(group.blocks) or inside or crowded:
         raise SurveyError("the blocks of the design are not those of a survey")
+
+
+def _is_even(codes: int, bins: int) -> bool:
+    """Whether so many codes fall into so many bins of one width, none empty."""
+    return codes == bins == 0 or (bins > 0 and -(-codes // -(-codes // bins)) == bins)
 
 
 def _block(entry: Sequence[Any], axes: int) -> Axes:
