@@ -13,13 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-import duckdb
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.direct import histogram_from
-from benchmarks.real_data import folder
-from benchmarks.smoothing import GRID, answers, random_boxes, shapes
+from benchmarks.real_grids import SOURCES, Floats, Integers, People, people_of
+from benchmarks.smoothing import GRID, random_boxes, shapes
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.engine.typical import typical_error
@@ -29,9 +27,6 @@ from ldpsql.privacy import Epsilon
 from ldpsql.report import Histogram
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import QueryClass, Workload
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 EPSILONS = ("0.5", "1", "2")
 BOXES = 200
@@ -46,35 +41,6 @@ LARGE_BOX = 0.02
 RELATIVE_FLOOR = 0.01
 
 
-@dataclass(frozen=True)
-class Source:
-    """Columns of a real table, each with its lowest value and the first one beyond the highest.
-
-    rows: which people take part, as SQL.
-    """
-
-    file: str
-    x: tuple[str, int, int]
-    y: tuple[str, int, int]
-    measure: tuple[str, int, int]
-    rows: str = "true"
-
-
-SOURCES: Mapping[str, Source] = {
-    "adult": Source(
-        "adult", ("age", 17, 91), ("hours_per_week", 1, 100), ("education_num", 1, 16)
-    ),
-    "acs_income_2018": Source(
-        "acs_income_2018", ("age", 17, 97), ("hours_per_week", 1, 100), ("schooling", 1, 24)
-    ),
-    "us_flights": Source(
-        "us_flights",
-        ("sched_dep_min", 0, 1440),
-        ("distance", 0, 5000),
-        ("arr_delay", -60, 180),
-        "arr_delay IS NOT NULL",
-    ),
-}
 # The specification's section 9: MSE unbiased, MSE smooth, relative error smooth.
 COUNTS: Mapping[tuple[str, str], tuple[float, float, float]] = {
     ("adult", "0.5"): (1.05e-2, 1.45e-3, 0.395),
@@ -102,20 +68,6 @@ SUMS: Mapping[tuple[str, str], tuple[float, float, float, float]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class People:
-    """Bins of everybody on both axes, shape (n, 2), and the measure as a share of its bounds."""
-
-    bins: Integers
-    measure: Floats
-
-    def totals(self, boxes: Integers, weights: Floats | None = None) -> Floats:
-        """True sums of the weights (1 without) over boxes."""
-        flat = np.ravel_multi_index(tuple(self.bins.T), GRID)
-        table = np.bincount(flat, weights, math.prod(GRID)).astype(np.float64)
-        return answers(table.reshape(GRID), boxes)
-
-
-@dataclass(frozen=True, eq=False)
 class Answered:
     """What one summary said: arrays of shape (boxes, questions per box), COUNT and perhaps SUM.
 
@@ -132,25 +84,6 @@ class Answered:
     def typical(self) -> Floats:
         """Typical error of the smooth values."""
         return typical_error(self.replicates, self.smooth)
-
-
-def people_of(source: Source) -> People | None:
-    """The people of a real table in equal public bins; None where it is not at hand."""
-    place = folder()
-    if place is None or not (place / f"{source.file}.parquet").exists():
-        return None
-    names = ", ".join(f"{name}::DOUBLE" for name, _, _ in (source.x, source.y, source.measure))
-    with duckdb.connect() as exact:
-        found = exact.execute(
-            f"SELECT {names} FROM '{place / source.file}.parquet' WHERE {source.rows}"
-        ).fetchnumpy()
-    x, y, measure = (np.asarray(column) for column in found.values())
-    bins = [
-        ((values - low) * size // (end - low)).astype(np.int64)
-        for values, (_, low, end), size in zip((x, y), (source.x, source.y), GRID, strict=True)
-    ]
-    _, low, high = source.measure
-    return People(np.column_stack(bins), (np.clip(measure, low, high) - low) / (high - low))
 
 
 @cache
@@ -306,20 +239,19 @@ def _sums(at_hand: Mapping[str, People]) -> Iterator[tuple[object, ...]]:
             said = _ask_with_halves(made, collect(made, people, seed), boxes)
             sound &= _is_consistent(said)
             plain, smooth = said.unbiased[:BOXES], said.smooth[:BOXES]
-            averages = smooth[large, 1] / smooth[large, 0]
             truth = total[large] / count[large]
-            drawn = said.replicates[:, :BOXES][:, large]
-            guess = np.clip(plain[large, 1] / plain[large, 0], 0.0, 1.0)
+            guess = np.clip(_average(plain[large]), 0.0, 1.0)
+            averages = _average(smooth[large])
+            typical = typical_error(_average(said.replicates[:, :BOXES][:, large]), averages)
+            known = np.isfinite(typical)
             found.append(
                 (
                     np.square(plain[:, 1] - total).mean() / size**2,
                     np.abs(guess - truth).mean(),
                     np.square(smooth[:, 1] - total).mean() / size**2,
-                    np.abs(averages - truth).mean(),
+                    np.abs(np.nan_to_num(averages, nan=0.5) - truth).mean(),
                     _honesty(said.typical[:BOXES, 1], smooth[:, 1] - total),
-                    _honesty(
-                        typical_error(drawn[..., 1] / drawn[..., 0], averages), averages - truth
-                    ),
+                    _honesty(typical[known], (averages - truth)[known]),
                     said.seconds,
                 )
             )
@@ -356,6 +288,12 @@ def _is_consistent(said: Answered) -> bool:
     return bool(adds_up and (counts >= -rounding).all() and inside)
 
 
+def _average(answers: Floats) -> Floats:
+    """SUM / COUNT; NaN where nobody is."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(answers[..., 1] / answers[..., 0])
+
+
 def _honesty(typical: Floats, error: Floats) -> float:
     """Root mean square of the typical errors over that of the actual ones."""
     return math.sqrt(np.square(typical).mean() / np.square(error).mean())
@@ -373,7 +311,9 @@ def _shapes() -> Iterator[tuple[object, ...]]:
             people = People(bins, np.zeros(len(bins)))
             made = made_for(epsilon, with_measure=False)
             said, truth = ask(made, collect(made, people, 0), boxes), people.totals(boxes)
-            smooth, plain = (np.square(v[:, 0] - truth).mean() for v in (said.smooth, said.unbiased))
+            smooth, plain = (
+                np.square(v[:, 0] - truth).mean() for v in (said.smooth, said.unbiased)
+            )
             ratios.append(smooth / plain)
         every += ratios
         yield name, *(f"{ratio:.2f}" for ratio in ratios)
