@@ -19,9 +19,10 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Source:
-    """Columns of a real table, each with its lowest value and the first one beyond the highest.
+    """Columns of a real table, and between which values the 64 bins or the bounds lie.
 
-    rows: which people take part, as SQL.
+    What lies beyond them counts as the outermost bin or bound.  rows: which people take part, in
+    SQL.
     """
 
     file: str
@@ -39,7 +40,7 @@ SOURCES: Mapping[str, Source] = {
     "us_flights": Source(
         "us_flights",
         ("sched_dep_min", 0, 1440),
-        ("distance", 0, 5000),
+        ("distance", 0, 3200),
         ("arr_delay", -60, 180),
         "arr_delay IS NOT NULL",
     ),
@@ -72,7 +73,7 @@ def people_of(source: Source) -> People | None:
         ).fetchnumpy()
     x, y, measure = (np.asarray(column) for column in found.values())
     bins = [
-        ((values - low) * size // (end - low)).astype(np.int64)
+        np.clip((values - low) * size // (end - low), 0, size - 1).astype(np.int64)
         for values, (_, low, end), size in zip((x, y), (source.x, source.y), GRID, strict=True)
     ]
     _, low, high = source.measure

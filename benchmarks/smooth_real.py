@@ -34,7 +34,8 @@ REPETITIONS = 3
 # Boxes that are also asked in two parts.
 HALVED = 20
 SHAPE_EPSILONS = ("0.5", "2")
-SHAPE_PEOPLE = 45_000
+SHAPE_PEOPLE = (45_000, 1_000_000)
+SHAPE_CASES = tuple((epsilon, size) for epsilon in SHAPE_EPSILONS for size in SHAPE_PEOPLE)
 # An average is only judged over boxes of at least so many of the people.
 LARGE_BOX = 0.02
 # Relative errors are of the truth, but at least of this share of the people.
@@ -187,8 +188,8 @@ def run() -> None:
     )
     print()
     print_table(
-        f"Smooth over unbiased, MSE, twelve shapes, n = {SHAPE_PEOPLE:,}",
-        ("data", *(f"ε {epsilon}" for epsilon in SHAPE_EPSILONS)),
+        "Smooth over unbiased, MSE, twelve shapes, one survey each",
+        ("data", *(f"ε {epsilon}, n {size:,}" for epsilon, size in SHAPE_CASES)),
         _shapes(),
     )
 
@@ -305,8 +306,8 @@ def _shapes() -> Iterator[tuple[object, ...]]:
     every = []
     for name, shares in shapes(GRID).items():
         ratios = []
-        for epsilon in SHAPE_EPSILONS:
-            cells = random.choice(shares.size, SHAPE_PEOPLE, p=shares.ravel())
+        for epsilon, size in SHAPE_CASES:
+            cells = random.choice(shares.size, size, p=shares.ravel())
             bins = np.column_stack(np.unravel_index(cells, GRID))
             people = People(bins, np.zeros(len(bins)))
             made = made_for(epsilon, with_measure=False)
@@ -317,5 +318,6 @@ def _shapes() -> Iterator[tuple[object, ...]]:
             ratios.append(smooth / plain)
         every += ratios
         yield name, *(f"{ratio:.2f}" for ratio in ratios)
-    yield "geometric mean", f"{math.exp(np.mean(np.log(every))):.2f}", ""
-    yield "worst", f"{max(every):.2f}", ""
+    nothing = [""] * (len(SHAPE_CASES) - 1)
+    yield "geometric mean", f"{math.exp(np.mean(np.log(every))):.2f}", *nothing
+    yield "worst", f"{max(every):.2f}", *nothing
