@@ -12,6 +12,7 @@ from benchmarks import (
     fourier_speed,
     h4mda,
     real_data,
+    smooth_real,
     smoothing,
     speed,
     statistics,
@@ -28,6 +29,7 @@ PARTS = {
     "fourier-speed": fourier_speed.run,
     "flights": flights.run,
     "smoothing": smoothing.run,
+    "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
 }
 

@@ -13,9 +13,14 @@ from ldpsql.report import Histogram, Rows
 
 def estimator_of(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> FourierEstimator:
     """Randomize codes and signs, shape (n, d + k), and count equal reports."""
+    return made.estimator(histogram_from(made, codes, seed))
+
+
+def histogram_from(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> Histogram:
+    """One drawn report per row of codes and signs, counted."""
     reports = made.randomize(codes, SeededEntropy(seed))
     family, phase = (reports.columns[name].astype(np.int64) for name in ("family", "phase"))
-    return made.estimator(histogram_of(made, count(made, family, phase)))
+    return histogram_of(made, count(made, family, phase))
 
 
 def count(

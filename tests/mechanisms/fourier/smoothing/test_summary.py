@@ -144,11 +144,25 @@ def test_thinning_prefers_the_prior_that_fits():
     for shares, expected in ((steps, True), (np.eye(16), False)):
         block = noisy_block(people_of(shares, n=10**6), 1.0, np.random.default_rng(4))
         ranked = select(
-            Candidates(Problem.of([block], 10**6)), np.random.default_rng(1), 4, Stop(600, 1e-4)
+            Candidates(Problem.of([block], 10**6)), np.random.default_rng(1), 4, 3, Stop(600, 1e-4)
         )
+        assert len(ranked) == 7
         place = min(ranked.index(name) for name in ("ind+i", "ind+g"))
         rival = min(ranked.index(name) for name in ("ht+i", "ht+g"))
         assert (place < rival) is expected
+
+
+@pytest.mark.parametrize("finalists", [0, 1, 2])
+def test_only_the_best_shrinkages_compete_in_the_workload_metric(finalists):
+    block = noisy_block(people_of(shapes()["smooth"]), 1.0, np.random.default_rng(4))
+    candidates = Candidates(Problem.of([block], N))
+    every, some = (
+        select(candidates, np.random.default_rng(1), 2, number, Stop(600, 1e-4))
+        for number in (3, finalists)
+    )
+    best = [name[:-2] for name in every if name.endswith("+i")][:finalists]
+    left_out = {f"{shrinkage}+g" for shrinkage in candidates.shrinkages if shrinkage not in best}
+    assert some == [name for name in every if name not in left_out]
 
 
 def test_thinned_halves_are_independent():

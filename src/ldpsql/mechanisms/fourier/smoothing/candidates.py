@@ -26,21 +26,24 @@ _AVERAGED = ("ht+i", "ind+i")
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Runs the candidates of one problem.
-
-    metrics: "i", "g" or both.
-    """
+    """Runs the candidates of one problem."""
 
     problem: Problem
-    metrics: tuple[str, ...] = ("i", "g")
+
+    @cached_property
+    def shrinkages(self) -> tuple[str, ...]:
+        """Their names; with one axis there is no independence prior."""
+        return ("ht", "js", "ind") if len(self.problem.layout.axes) > 1 else ("ht", "js")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Every candidate's name; those of one axis have no independence prior."""
-        several = len(self.problem.layout.axes) > 1
-        shrinkages = ("ht", "js", "ind") if several else ("ht", "js")
-        simple = tuple(f"{s}+{metric}" for metric in self.metrics for s in shrinkages)
-        return (*simple, AVERAGE) if several else simple
+        """The candidates in the information metric, and the average where there is one.
+
+        Every shrinkage has one in the workload metric besides, which takes several times the
+        steps.
+        """
+        simple = tuple(f"{shrinkage}+i" for shrinkage in self.shrinkages)
+        return (*simple, AVERAGE) if "ind" in self.shrinkages else simple
 
     def run(
         self,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.fourier.smoothing.block import Block, Coefficients
+from ldpsql.mechanisms.fourier.smoothing.halves import HalfSpectra
 
 Indices = NDArray[np.int64]
 
@@ -30,10 +31,10 @@ class Kind:
     orders: tuple[int, ...]
     sizes: tuple[int, ...]
 
-    @property
-    def half(self) -> tuple[int, ...]:
-        """Shape of numpy.fft.rfftn of one table."""
-        return (*self.orders[:-1], self.orders[-1] // 2 + 1)
+    @cached_property
+    def spectra(self) -> HalfSpectra:
+        """Transforms its tables."""
+        return HalfSpectra(self.orders)
 
     @property
     def inside(self) -> tuple[slice, ...]:
@@ -76,7 +77,7 @@ class Layout:
         axes = tuple(sorted(extents))
         orders = np.array([extents[axis][0] for axis in axes])
         kinds = _kinds(blocks)
-        grids = [_grid(blocks[b], axes, kind.half) for kind in kinds for b in kind.members]
+        grids = [_grid(blocks[b], axes, kind) for kind in kinds for b in kind.members]
         rows = np.concatenate(grids)
         mirrored = (orders - rows) % orders
         difference = rows - mirrored
@@ -117,9 +118,10 @@ class Layout:
         strung = np.take(both, self.source, axis=1)
         found, place = [], 0
         for kind in self.kinds:
-            length = len(kind.members) * math.prod(kind.half)
-            halves = strung[:, place : place + length].reshape(-1, len(kind.members), *kind.half)
-            found.append(_backward(halves, kind.orders))
+            half = kind.spectra.shape
+            length = len(kind.members) * math.prod(half)
+            halves = strung[:, place : place + length].reshape(-1, len(kind.members), *half)
+            found.append(kind.spectra.backward(halves))
             place += length
         return found
 
@@ -127,7 +129,7 @@ class Layout:
         """The sum over blocks of every coefficient of their tables, shape (R, K)."""
         strung = np.concatenate(
             [
-                _forward(table, len(kind.orders))
+                kind.spectra.forward(table).reshape(len(table), -1)
                 for table, kind in zip(tables, self.kinds, strict=True)
             ],
             axis=1,
@@ -145,7 +147,7 @@ class Layout:
     def strung(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Full spectra, one per block, at the places of `gather`: shape (len(gather),)."""
         halves = [
-            arrays[b][..., : kind.half[-1]].reshape(-1) for kind in self.kinds for b in kind.members
+            kind.spectra.picked(arrays[b]).reshape(-1) for kind in self.kinds for b in kind.members
         ]
         found: NDArray[Any] = np.concatenate(halves)[self.gather]
         return found
@@ -168,11 +170,11 @@ def _kinds(blocks: Sequence[Block]) -> tuple[Kind, ...]:
     return tuple(Kind(tuple(b), orders, sizes) for (orders, sizes), b in members.items())
 
 
-def _grid(block: Block, axes: tuple[int, ...], half: tuple[int, ...]) -> Indices:
+def _grid(block: Block, axes: tuple[int, ...], kind: Kind) -> Indices:
     """The frequencies of a block's half spectrum over all axes, shape (H, d)."""
-    rows = np.zeros((math.prod(half), len(axes)), dtype=np.int64)
-    for axis, column in zip(block.axes, np.indices(half), strict=True):
-        rows[:, axes.index(axis)] = column.reshape(-1)
+    rows = np.zeros((math.prod(kind.spectra.shape), len(axes)), dtype=np.int64)
+    for axis, column in zip(block.axes, np.indices(kind.orders), strict=True):
+        rows[:, axes.index(axis)] = kind.spectra.picked(column).reshape(-1)
     return rows
 
 
@@ -185,12 +187,3 @@ def _gathering(index: Indices, lengths: Sequence[int]) -> tuple[Indices, Indices
     gather = order[is_new]
     _, starts = np.unique(index[gather], return_index=True)
     return gather, starts
-
-
-def _forward(tables: Array, dimensions: int) -> Coefficients:
-    spectra = np.fft.rfftn(tables, axes=tuple(range(-dimensions, 0)))
-    return spectra.reshape(len(tables), -1)
-
-
-def _backward(halves: Coefficients, orders: tuple[int, ...]) -> Array:
-    return np.fft.irfftn(halves, s=orders, axes=tuple(range(-len(orders), 0)))

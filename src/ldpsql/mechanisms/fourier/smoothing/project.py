@@ -82,15 +82,18 @@ def simplex(values: Array, people: float, level: Array) -> Array:
     steps end after finitely many, because the sum is convex and piecewise linear in the level.
     """
     while True:
-        left = np.maximum(values - level[:, None], 0.0)
+        left = values - level[:, None]
+        np.maximum(left, 0.0, out=left)
         excess = left.sum(axis=1) - people
         wrong = np.abs(excess) > 1e-10 * people
         if not wrong.any():
             return left
         support = np.count_nonzero(left, axis=1)
-        everywhere = (values.sum(axis=1) - people) / values.shape[1]
         moved = level + excess / np.maximum(support, 1)
-        level[:] = np.where(wrong, np.where(support == 0, everywhere, moved), level)
+        if not support.all():
+            everywhere = (values.sum(axis=1) - people) / values.shape[1]
+            moved = np.where(support == 0, everywhere, moved)
+        level[:] = np.where(wrong, moved, level)
 
 
 class _Run:
