@@ -25,9 +25,9 @@ from ldpsql.mechanisms.fourier.query import BoxQuery
 from ldpsql.mechanisms.fourier.reported import Pair, Reported
 from ldpsql.mechanisms.fourier.transforms import Batch, Complexes, Reals, batches
 
-ENOUGH_FAMILIES = 64
-ENOUGH_REPORTS = 6000
-MOST_ODDS = 60.0
+ENOUGH_FAMILIES = 128
+ENOUGH_REPORTS = 12_000
+MOST_ODDS = 12.5
 _ENTRIES = 1 << 15
 
 Singles = NDArray[np.float32]
