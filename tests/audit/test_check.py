@@ -117,7 +117,7 @@ def test_a_later_round_that_tells_the_truth_is_caught(monkeypatch):
 
 def test_a_later_round_that_states_no_odds_is_not_established():
     """A smaller design of its kind is one of the first round."""
-    found = audit_design(Bare(at_round(made("ahead", "64x64", oracle="grr"), 2)), {})
+    found = audit_design(Bare(at_round(made("ahead", "64x64", oracle="grr"), 4)), {})
     assert (found.method, found.odds, found.epsilon) == ("none", None, None)
     assert "the odds of its reports could not be established" in found.problems
 
