@@ -7,6 +7,7 @@ import numpy as np
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bench.memory import histogram_of
 from ldpsql.mechanisms.base import Design, StagedDesign
+from ldpsql.survey import Survey
 
 
 def at_round(design: Design, number: int, people: int = 200_000) -> Design:
@@ -17,3 +18,9 @@ def at_round(design: Design, number: int, people: int = 200_000) -> Design:
         reports = design.randomize(codes, SeededEntropy(design.round))
         design = design.following(histogram_of(reports))
     return design
+
+
+def next_survey(survey: Survey, people: int = 5_000) -> Survey:
+    """The survey of the next round, after people that are all alike."""
+    codes = np.zeros((people, len(survey.schema.dimensions)), dtype=np.int64)
+    return survey.next_round(histogram_of(survey.design.randomize(codes, SeededEntropy(1))))

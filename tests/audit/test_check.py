@@ -124,7 +124,7 @@ def test_a_later_round_that_states_no_odds_is_not_established():
 
 @pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
 def test_a_large_design_without_a_promise_states_that_its_odds_are_unbounded(name):
-    found = audit_design(made(name, "300"))
+    found = audit_design(made(name, "3000"))
     assert (found.method, found.odds, found.holds) == ("selectors", None, False)
     assert found.witness is not None
 
