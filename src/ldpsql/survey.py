@@ -34,15 +34,15 @@ _ROLES = ("dimension", "measure", "public")
 class Survey:
     """A public, immutable survey.
 
-    table: the name under which SQL asks it. schema: its attributes. design: the mechanism made
-    ready for them. options: of the mechanism, as the survey file or `auto` chose them. estimator:
-    which of the design's estimators answers unless the asker says otherwise; None for its first.
-    accept_no_guarantee: whether whoever designed it knows that its mechanism promises nothing;
-    without it such a survey is refused. previous, first: fingerprints of the round before and of
-    the first one, for a survey of a later round. chosen: "auto" where the mechanism was chosen by
-    its expected error, else None. workload: the survey file's table [workload], or None. users: how
-    many people were expected, or None. The last three say why the design is what it is; nothing is
-    derived from them.
+    table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
+    ready for them.  options: of the mechanism, as the survey file or `auto` chose them.
+    estimator: which of the design's estimators answers unless the asker says otherwise; None for
+    its first.  accept_no_guarantee: whether whoever designed it knows that its mechanism promises
+    nothing; without it such a survey is refused.  previous, first: fingerprints of the round before
+    and of the first one, for a survey of a later round.  chosen: "auto" where the mechanism was
+    chosen by its expected error, else None.  workload: the survey file's table [workload], or None.
+    users: how many people were expected, or None. The last three say why the design is what it is;
+    nothing is derived from them.
     """
 
     table: str
