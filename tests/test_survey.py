@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 
 import pytest
+from staged import next_survey
 
 from ldpsql.designer import design
 from ldpsql.errors import FingerprintError, SurveyError
@@ -121,8 +123,12 @@ def changed(**changes) -> str:
 
 def forged(**changes) -> str:
     """A changed survey under a fingerprint that fits it."""
-    content = json.loads(changed(**changes))
-    del content["fingerprint"]
+    return signed(json.loads(changed(**changes)))
+
+
+def signed(content) -> str:
+    """A survey's JSON under the fingerprint that fits its content."""
+    content = {key: value for key, value in content.items() if key != "fingerprint"}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return json.dumps({**content, "fingerprint": sha256(canonical.encode()).hexdigest()})
 
@@ -203,3 +209,58 @@ def test_a_survey_may_name_its_estimator():
 def test_an_estimator_that_the_mechanism_has_not_is_refused(value):
     with pytest.raises(SurveyError, match=r"estimator must be one of unbiased, which hio has"):
         design(naming(value))
+
+
+STAGED = """
+[survey]
+table = "app"
+epsilon = "3"
+mechanism = "ahead"
+[dimension.age]
+type = "int"
+domain = [0, 7]
+"""
+
+
+def test_a_round_names_the_one_before_and_the_first():
+    """In the JSON only where there is one."""
+    first = design(STAGED)
+    second = next_survey(first)
+    third = next_survey(second)
+    assert not {"previous", "first"} & set(json.loads(first.to_json()))
+    assert (second.previous, second.first) == (first.fingerprint, first.fingerprint)
+    assert (third.previous, third.first) == (second.fingerprint, first.fingerprint)
+    assert {survey.chain for survey in (first, second, third)} == {first.fingerprint}
+    assert Survey.from_json(third.to_json()) == third
+    assert design(TOML).chain == design(TOML).fingerprint
+
+
+@pytest.mark.parametrize("key", ["previous", "first"])
+@pytest.mark.parametrize("value", [5, {"a": 1}, [], "nonsense", "", "A" * 64, "0" * 63, "0" * 65])
+def test_an_earlier_round_is_named_by_a_fingerprint(key, value):
+    content = json.loads(next_survey(next_survey(design(STAGED))).to_json())
+    assert Survey.from_json(signed({**content, key: "0" * 64}))
+    with pytest.raises(SurveyError, match="named by its fingerprint"):
+        Survey.from_json(signed({**content, key: value}))
+
+
+@pytest.mark.parametrize(
+    ("number", "names", "message"),
+    [
+        (1, {"previous": "0" * 64, "first": "0" * 64}, "a later round, and no other"),
+        (1, {"first": "0" * 64}, "a later round, and no other"),
+        (2, {"previous": None}, "a later round, and no other"),
+        (2, {"first": None}, "a later round, and no other"),
+        (2, {"first": "0" * 64}, "the one before the second, and no other"),
+        (3, {"first": "0" * 64, "previous": "0" * 64}, "the one before the second, and no other"),
+    ],
+)
+def test_rounds_that_do_not_follow_each_other_are_refused(number, names, message):
+    """Else a device could be asked twice under the name of another chain."""
+    survey = design(STAGED)
+    for _ in range(number - 1):
+        survey = next_survey(survey)
+    with pytest.raises(SurveyError, match=message):
+        replace(survey, **names)
+    with pytest.raises(SurveyError, match="does not ask in rounds"):
+        replace(design(TOML), first="0" * 64)

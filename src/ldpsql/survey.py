@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,11 +38,11 @@ class Survey:
     ready for them.  options: of the mechanism, as the survey file or `auto` chose them.
     estimator: which of the design's estimators answers unless the asker says otherwise; None for
     its first.  accept_no_guarantee: whether whoever designed it knows that its mechanism promises
-    nothing; without it such a survey is refused.  previous: fingerprint of the round before, for a
-    survey of a later round.  chosen: "auto" where the mechanism was chosen by its expected error,
-    else None.  workload: the survey file's table [workload], or None.  users: how many people were
-    expected, or None. The last three say why the design is what it is; nothing is derived from
-    them.
+    nothing; without it such a survey is refused.  previous, first: fingerprints of the round before
+    and of the first one, for a survey of a later round.  chosen: "auto" where the mechanism was
+    chosen by its expected error, else None.  workload: the survey file's table [workload], or None.
+    users: how many people were expected, or None. The last three say why the design is what it is;
+    nothing is derived from them.
     """
 
     table: str
@@ -51,21 +52,13 @@ class Survey:
     estimator: str | None = None
     accept_no_guarantee: bool = False
     previous: str | None = None
+    first: str | None = None
     chosen: str | None = None
     workload: Mapping[str, Any] | None = None
     users: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.design, StagedDesign):
-            if self.schema.public:
-                raise SurveyError(
-                    f"{self.design.name} asks in rounds and knows nothing of the public columns of "
-                    "earlier ones; leave them out"
-                )
-            if (self.design.round > 1) != (self.previous is not None):
-                raise SurveyError("a later round, and no other survey, names the one before")
-        elif self.previous is not None:
-            raise SurveyError(f"{self.design.name} does not ask in rounds")
+        self._check_rounds()
         promises = self.design.guarantee.kind != "none"
         if not promises and not self.accept_no_guarantee:
             raise SurveyError(
@@ -92,6 +85,33 @@ class Survey:
         check_users(self.users)
         if not isinstance(self.workload, Mapping | None):
             raise SurveyError("[workload] must be a table")
+
+    def _check_rounds(self) -> None:
+        """SurveyError unless the survey names the rounds before it, if there are any."""
+        named = (self.previous, self.first)
+        if not all(name is None or _is_fingerprint(name) for name in named):
+            raise SurveyError("not a survey: an earlier round is named by its fingerprint")
+        if not isinstance(self.design, StagedDesign):
+            if named != (None, None):
+                raise SurveyError(f"{self.design.name} does not ask in rounds")
+            return
+        if self.schema.public:
+            raise SurveyError(
+                f"{self.design.name} asks in rounds and knows nothing of the public columns of "
+                "earlier ones; leave them out"
+            )
+        if any((self.design.round > 1) != (name is not None) for name in named):
+            raise SurveyError(
+                "a later round, and no other survey, names the one before and the first one"
+            )
+        if (self.design.round == 2) != (self.previous is not None and self.previous == self.first):
+            raise SurveyError("the first round is the one before the second, and no other")
+
+    @property
+    def chain(self) -> str:
+        """Fingerprint of the first of the rounds that this survey is one of; its own for that one,
+        and for a survey that does not ask in rounds. A person answers one survey of a chain."""
+        return self.first or self.fingerprint
 
     @property
     def epsilon(self) -> Epsilon:
@@ -126,6 +146,7 @@ class Survey:
             "estimator": self.estimator,
             "accept_no_guarantee": self.accept_no_guarantee or None,
             "previous": self.previous,
+            "first": self.first,
             "chosen": self.chosen,
             "workload": None if self.workload is None else dict(self.workload),
             "users": self.users,
@@ -182,7 +203,7 @@ class Survey:
         )
         if not isinstance(data["options"], dict):
             raise SurveyError("not a survey: options must be an object")
-        kept = ("estimator", "previous", "chosen", "workload", "users")
+        kept = ("estimator", "previous", "first", "chosen", "workload", "users")
         optional = {key: data.get(key) for key in kept}
         accepted = data.get("accept_no_guarantee", False) is True
         return cls(
@@ -197,12 +218,14 @@ class Survey:
     def next_round(self, histogram: Histogram) -> Survey:
         """The survey of the next round, from the reports of this one.
 
-        It is a survey of its own, with its own fingerprint, and names this one. SurveyError for a
+        It is a survey of its own, with its own fingerprint, and names this one and the first.
+        SurveyError for a
         mechanism that does not ask in rounds, and after the last round.
         """
         if not isinstance(self.design, StagedDesign):
             raise SurveyError(f"{self.table}: {self.design.name} does not ask in rounds")
-        return replace(self, design=self.design.following(histogram), previous=self.fingerprint)
+        following = self.design.following(histogram)
+        return replace(self, design=following, previous=self.fingerprint, first=self.chain)
 
     @classmethod
     def of(
@@ -246,6 +269,10 @@ def text_of(source: str | Path) -> str:
     if len(text) > LARGEST_TEXT:
         raise SurveyError(f"a survey has at most {LARGEST_TEXT} characters")
     return text
+
+
+def _is_fingerprint(name: Any) -> bool:
+    return isinstance(name, str) and re.fullmatch("[0-9a-f]{64}", name) is not None
 
 
 def _canonical(content: Mapping[str, Any]) -> str:

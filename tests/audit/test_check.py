@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from leaky import LINE, Bare, TrueAncestor
+from staged import at_round
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.channel import enumerate_channel
@@ -22,7 +24,10 @@ from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon
 
 ONE = Epsilon.parse("1")
-PRIVATE = ["hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue"]
+PRIVATE = [
+    *("hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue"),
+    *("hi", "hh", "haarhrr", "ahead", "lgrr-repaired"),
+]
 ABOVE = "the odds of some report are above e^1"
 
 
@@ -57,6 +62,8 @@ def test_every_registered_mechanism_is_audited_through_the_contract_alone():
         ("ehio", "125x125", 2, {"oracle": "olh"}),
         ("oue", "30x30", 0, {}),
         ("ahio", "50x50x50", 1, {"root": True}),
+        ("lgrr-repaired", "50x50", 1, {}),
+        ("ahead", "200x200", 0, {"oracle": "grr"}),
     ],
 )
 def test_a_large_design_states_its_odds_and_is_checked_on_a_smaller_one(
@@ -78,6 +85,48 @@ def test_a_design_that_states_no_odds_is_audited_on_a_smaller_domain():
     assert (found.method, found.holds) == ("reduced", True)
     assert found.enumerated.domain.sizes == (8, 8)
     assert found.epsilon == 1
+
+
+@pytest.mark.parametrize("oracle", ["grr", "olh"])
+def test_a_later_round_is_audited_on_its_own_grid(oracle):
+    design = at_round(made("ahead", "64x64", oracle=oracle), 4)
+    found = audit_design(design, {"oracle": oracle})
+    assert (found.method, found.holds) == ("selectors", True)
+    assert found.odds == design.oracles.odds(0) > ONE.odds * (1 - Fraction(1, 10**9))
+
+
+def test_a_later_round_that_tells_the_truth_is_caught(monkeypatch):
+    """Where its grid is fine, which the first round's never is."""
+    design = at_round(made("ahead", "64x64", oracle="grr"), 4)
+    assert len(design.partitions[0].leaves) >= 50
+    right = Grr.__dict__["thresholds"].func
+    monkeypatch.setattr(
+        Grr,
+        "thresholds",
+        property(
+            lambda self: tuple(
+                SPACE - 1 if size >= 50 else threshold
+                for size, threshold in zip(self.sizes, right(self), strict=True)
+            )
+        ),
+    )
+    found = audit_design(replace(design), {"oracle": "grr"})
+    assert ABOVE in found.problems
+    assert audit_design(made("ahead", "64x64", oracle="grr"), {"oracle": "grr"}).holds
+
+
+def test_a_later_round_that_states_no_odds_is_not_established():
+    """A smaller design of its kind is one of the first round."""
+    found = audit_design(Bare(at_round(made("ahead", "64x64", oracle="grr"), 4)), {})
+    assert (found.method, found.odds, found.epsilon) == ("none", None, None)
+    assert "the odds of its reports could not be established" in found.problems
+
+
+@pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
+def test_a_large_design_without_a_promise_states_that_its_odds_are_unbounded(name):
+    found = audit_design(made(name, "3000"))
+    assert (found.method, found.odds, found.holds) == ("selectors", None, False)
+    assert found.witness is not None
 
 
 def test_where_nothing_can_be_enumerated_the_promise_is_not_established():

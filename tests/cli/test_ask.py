@@ -10,15 +10,20 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from cli.running import refusal, run, store_reports
 from click.testing import CliRunner
+from client.surveys import Seeded, unsound
 from two_estimators import known, stored, survey_of_two
 
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
 from ldpsql.cli.options import read_parameters
 from ldpsql.client.atomic import replacing
+from ldpsql.client.table import randomize_batch
+from ldpsql.engine.backends.duckdb import DuckDBStore
 
 COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"
 
@@ -301,6 +306,25 @@ def test_an_interruption_anywhere_ends_with_130_and_says_nothing(monkeypatch, ar
 def test_an_estimator_that_the_survey_has_not_is_refused(verb):
     shown = run(verb, COUNT, "--estimator", "smooth")
     assert "has no estimator 'smooth'" in refusal(shown, 1)
+
+
+def test_every_estimator_of_a_mechanism_can_be_named(tmp_path):
+    survey = unsound()
+    table = pa.table({"age": np.random.default_rng(1).integers(18, 91, 2_000)})
+    reports, _ = randomize_batch(survey, table, Seeded(1), accept_no_guarantee=True)
+    with DuckDBStore.open(tmp_path / "small.duckdb", read_only=False) as store:
+        store.ingest_table(reports, survey)
+    asked = ("SELECT COUNT(*) AS n FROM small WHERE age < 40", "--db", tmp_path / "small.duckdb")
+    answers = {
+        name: json.loads(run(*asked, "--format", "json", "--estimator", name).stdout)
+        for name in survey.design.estimators
+    }
+    assert set(answers) == {"unbiased", "published"}
+    assert {name: answer["estimator"] for name, answer in answers.items()} == {
+        name: name for name in answers
+    }
+    assert len({answer["rows"][0]["n"] for answer in answers.values()}) == 2
+    assert "no epsilon holds" in run("explain", *asked).stdout
 
 
 def test_the_default_estimator_can_be_named():

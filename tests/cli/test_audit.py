@@ -104,6 +104,21 @@ def test_no_guarantee_comes_with_a_witness_and_exit_code_1(monkeypatch):
     assert run(*MECHANISM, "4", "--format", "json").exit_code == 1
 
 
+@pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
+def test_a_registered_mechanism_without_a_promise_fails_with_its_witness(name):
+    shown = run("audit", "--mechanism", name, "--epsilon", "1", "--domain", "9")
+    assert (shown.exit_code, shown.stderr) == (1, "")
+    for words in (
+        f"mechanism    {name}, 9 codes",
+        "guarantee    not differentially private",
+        "exact        epsilon unbounded",
+        "witness      report (0, ",
+        "problem      the mechanism promises nothing",
+        "verdict      the promise DOES NOT HOLD",
+    ):
+        assert words in shown.stdout
+
+
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     right = Grr.__dict__["thresholds"].func
     monkeypatch.setattr(Grr, "thresholds", property(lambda self: tuple(t + 1 for t in right(self))))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.running import refusal, run
-from client.surveys import RECORD, TOML, people
+from client.surveys import RECORD, TOML, people, unsound
 
 from ldpsql.cli import collect
 from ldpsql.client import respond
@@ -136,3 +136,11 @@ def test_progress_is_drawn_on_a_terminal_only(home, monkeypatch, capfd):
         draw(7, None)
     bars = f"\r[{'#' * 20}{'-' * 20}] 250 people\r[{'#' * 40}] 500 people"
     assert capfd.readouterr().err == f"{bars}\r7 people\n"
+
+
+def test_a_survey_without_a_guarantee_needs_its_flag(home):
+    (home / "app.json").write_text(unsound().to_json())
+    asked = ("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet")
+    assert "--accept-no-guarantee" in refusal(run(*asked), 1)
+    assert not (home / "r.parquet").exists()
+    assert "500 reports" in run(*asked, "--accept-no-guarantee").stderr

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from client.surveys import app
+from client.surveys import app, unsound
 
 from ldpsql.cli.output import distinct, machine_table, weak_notes, write
 from ldpsql.engine.arithmetic import Interval
@@ -154,6 +154,25 @@ def test_machines_get_typical_errors_with_the_intervals(capsysbinary):
     document = json.loads(out)
     assert document["estimator"] == "smooth"
     assert document["rows"][0]["n_typical"] == 4.26
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_binary_formats_carry_the_guarantee(capsysbinary, form):
+    both = replace(result(), surveys=(app(), unsound()))
+    out, _ = written(capsysbinary, form, shown=both)
+    read = pq.read_table if form == "parquet" else pa.ipc.open_stream
+    assert read(io.BytesIO(out)).schema.metadata[b"ldpsql.guarantee"].decode() == (
+        "app: 2-LDP (hgrr)\nsmall: not differentially private (lgrr-fd)"
+    )
+
+
+def test_json_gives_no_epsilon_where_none_holds(capsysbinary):
+    out, _ = written(capsysbinary, "json", shown=replace(result(), surveys=(unsound(),)))
+    document = json.loads(out)
+    assert (document["epsilon"], document["nominal_epsilon"]) == (None, 1.0)
+    assert document["guarantee"] == "not differentially private"
+    sound = json.loads(written(capsysbinary, "json")[0])
+    assert (sound["epsilon"], sound["nominal_epsilon"]) == (2.0, 2.0)
 
 
 def test_notes_go_to_stderr(capsysbinary):

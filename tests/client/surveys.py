@@ -61,6 +61,16 @@ type = "timestamp"
 range = [2026-01-01, 2026-01-01]
 unit = "hour"
 """
+SMALL = """
+[survey]
+table = "small"
+epsilon = "1"
+mechanism = "hio"
+
+[dimension.age]
+type = "int"
+domain = [18, 90]
+"""
 RECORD = {
     "age": 30,
     "state": "NY",
@@ -85,6 +95,11 @@ def app() -> Survey:
 
 def mix() -> Survey:
     return design(EVERY_TYPE)
+
+
+def unsound() -> Survey:
+    """A survey that promises nothing."""
+    return design(SMALL, mechanism="lgrr-fd", accept_no_guarantee=True)
 
 
 def people(n: int, seed: int = 0) -> pa.Table:

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
-from client.surveys import RECORD, TOML, app
+from client.surveys import RECORD, SMALL, TOML, app, unsound
+from staged import next_survey
 
 from ldpsql.client import Ledger, respond
 from ldpsql.designer import design
@@ -114,3 +115,48 @@ def test_answers_given_at_the_same_time_do_not_overspend(path):
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(attempt, surveys)) == 3
     assert Ledger(path).spent() == Decimal("0.9")
+
+
+def test_a_survey_without_a_guarantee_has_no_bounded_cost(path):
+    """It is booked as such, and no budget covers what comes after it."""
+    respond(unsound(), RECORD, ledger=Ledger(path), accept_no_guarantee=True)
+    (entry,) = json.loads(path.read_text())["entries"].values()
+    assert entry["epsilon"] is None
+    assert Ledger(path).spent() == Decimal("Infinity")
+    limited = Ledger(path, Epsilon.parse("20"))
+    with pytest.raises(OperationalError, match="promises no privacy, so no budget is left"):
+        respond(survey("0.1"), RECORD, ledger=limited)
+    respond(survey("0.1"), RECORD, ledger=Ledger(path))
+    assert Ledger(path).spent() == Decimal("Infinity")
+
+
+def test_no_budget_covers_a_survey_without_a_guarantee(path):
+    limited = Ledger(path, Epsilon.parse("20"))
+    respond(survey("0.1"), RECORD, ledger=limited)
+    with pytest.raises(OperationalError, match="promises no privacy, which no budget can cover"):
+        respond(unsound(), RECORD, ledger=limited, accept_no_guarantee=True)
+    assert limited.spent() == Decimal("0.1")
+
+
+def test_a_device_answers_one_round(path):
+    """Whichever comes first, and the same round again as often as it is asked."""
+    first = design(SMALL, mechanism="ahead")
+    second = next_survey(first)
+    third = next_survey(second)
+    ledger = Ledger(path)
+    report = respond(second, RECORD, ledger=ledger)
+    for other in (first, third):
+        with pytest.raises(OperationalError, match="answered another round of survey small"):
+            respond(other, RECORD, ledger=ledger)
+    assert respond(second, RECORD, ledger=Ledger(path)) == report
+    assert ledger.spent() == 1
+    respond(design(SMALL), RECORD, ledger=ledger)
+    respond(design(SMALL, mechanism="ahead", epsilon="2"), RECORD, ledger=ledger)
+    assert ledger.spent() == 4
+
+
+def test_a_device_that_answered_the_first_round_answers_no_other(path):
+    first = design(SMALL, mechanism="ahead")
+    respond(first, RECORD, ledger=Ledger(path))
+    with pytest.raises(OperationalError, match="answered another round"):
+        respond(next_survey(next_survey(first)), RECORD, ledger=Ledger(path))

@@ -8,11 +8,13 @@ import sys
 from dataclasses import FrozenInstanceError
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
-from client.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
+from client.surveys import MIXED_RECORD, RECORD, Seeded, app, mix, people, unsound
 
-from ldpsql.client import Report, respond
-from ldpsql.errors import InterfaceError, RecordError, ReportError
+from ldpsql.client import Report, randomize, randomize_file, respond
+from ldpsql.client.table import randomize_batch
+from ldpsql.errors import InterfaceError, RecordError, ReportError, SurveyError
 
 
 def test_importing_the_device_package_loads_numpy_and_nothing_heavier():
@@ -89,3 +91,25 @@ def test_reading_back_something_else_is_refused(change):
         Report.from_json(json.dumps(row), survey)
     with pytest.raises(ReportError):
         Report.from_json("{", survey)
+
+
+DEVICES = {
+    "respond": lambda path, **accepted: respond(unsound(), RECORD, **accepted),
+    "randomize": lambda path, **accepted: randomize(unsound(), people(9), **accepted),
+    "randomize_batch": lambda path, **accepted: randomize_batch(
+        unsound(), people(9), Seeded(), **accepted
+    ),
+    "randomize_file": lambda path, **accepted: randomize_file(
+        unsound(), path / "people.parquet", path / "reports.parquet", **accepted
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_survey_without_a_guarantee_is_refused_unless_accepted(name, tmp_path):
+    """By whoever answers, whatever its designer accepted."""
+    pq.write_table(people(9), tmp_path / "people.parquet")
+    with pytest.raises(SurveyError, match=r"survey small is not differentially private"):
+        DEVICES[name](tmp_path)
+    assert not (tmp_path / "reports.parquet").exists()
+    assert DEVICES[name](tmp_path, accept_no_guarantee=True)

@@ -72,4 +72,5 @@ def test_every_answer_says_so() -> None:
         notes = connection.execute(sql).result.notes
         assert notes == ("app: not differentially private (lgrr-fd)",)
         explained = connection.execute(f"EXPLAIN {sql}").result.explain
+        assert "survey app: lgrr-fd, no epsilon holds (nominal 1)" in explained
         assert "guarantee: not differentially private" in explained

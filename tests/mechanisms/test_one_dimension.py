@@ -257,3 +257,13 @@ def test_more_than_one_attribute_is_refused(name: str) -> None:
     domain = RecordDomain(("x", "y"), (4, 4), (), (), ())
     with pytest.raises(SurveyError, match="for one dimension"):
         mechanism(name).design(domain, ONE, {})
+
+
+def test_an_epsilon_too_small_to_split_is_named_as_such() -> None:
+    """0.005 is an epsilon, a seventh of it is not."""
+    small = Epsilon.parse("0.005")
+    with pytest.raises(
+        SurveyError, match=r"hi splits epsilon 0\.005 over 7 levels.*at least 0\.001"
+    ):
+        mechanism("hi").design(LINE, small, {"fanout": 2})
+    assert mechanism("hi").design(LINE, small, {"fanout": 5}).parts == 3

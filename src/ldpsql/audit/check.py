@@ -10,7 +10,7 @@ from ldpsql.audit.channel import Channel, enumerate_channel
 from ldpsql.audit.result import Audit, Empirical, Enumerated, Method
 from ldpsql.audit.sampling import sample
 from ldpsql.client.entropy import OsEntropy
-from ldpsql.mechanisms.base import Design, Entropy, StatesOdds
+from ldpsql.mechanisms.base import Design, Entropy, StagedDesign, StatesOdds
 
 
 def audit_design(
@@ -31,7 +31,7 @@ def audit_design(
     method = _method(design, channel)
     empirical = sample(design, channel, reports, entropy or OsEntropy()) if reports else None
     found = channel.found if channel else None
-    odds = stated if method == "selectors" else found.worst.odds if found else None
+    odds = _established(method, stated, channel)
     problems = [
         *_promise_problems(design, method, odds),
         *_channel_problems(design, method, channel),
@@ -56,7 +56,18 @@ def _method(design: Design, channel: Channel | None) -> Method:
         return "enumeration"
     if isinstance(design, StatesOdds):
         return "selectors"
+    if isinstance(design, StagedDesign) and design.round > 1:
+        return "none"  # a smaller design of its kind asks the first round's question, not this one
     return "reduced" if channel else "none"
+
+
+def _established(
+    method: Method, stated: Fraction | None, channel: Channel | None
+) -> Fraction | None:
+    """The odds that the method gives; None where they are unbounded or it gives none."""
+    if method == "selectors":
+        return stated
+    return None if method == "none" or channel is None else channel.found.worst.odds
 
 
 def _promise_problems(design: Design, method: Method, odds: Fraction | None) -> Iterator[str]:

@@ -26,7 +26,8 @@ def simulate(
 
     confidence, estimator: as in `ldpsql.dbapi.connect`. A mechanism that asks in rounds gets them
     all: the people are split among the rounds at random, and the connection is to the last one.
-    The same seed gives the same reports. RecordError if a record does not fit the survey.
+    The same seed gives the same reports. A survey that promises nothing is answered as well, for
+    nothing leaves this process. RecordError if a record does not fit the survey.
     """
     entropy, store = SeededEntropy(seed), DuckDBStore.open(None, read_only=False)
     parts = _rounds(survey, table, seed)
@@ -36,7 +37,7 @@ def simulate(
             survey = survey.next_round(histogram)
             store.close()
             store = DuckDBStore.open(None, read_only=False)
-        reports, _ = randomize_batch(survey, people, entropy)
+        reports, _ = randomize_batch(survey, people, entropy, accept_no_guarantee=True)
         store.ingest_table(reports, survey)
     return Connection(store, confidence=confidence, estimator=estimator)
 

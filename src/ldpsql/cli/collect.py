@@ -26,7 +26,14 @@ _BAR = 40
     help="Parquet file for the reports.",
 )
 @click.option("--skip-invalid", is_flag=True, help="Leave people out whose record does not fit.")
-def randomize(data: Path, survey: Path, target: Path, skip_invalid: bool) -> None:
+@click.option(
+    "--accept-no-guarantee",
+    is_flag=True,
+    help="Answer a survey whose mechanism is not differentially private.",
+)
+def randomize(
+    data: Path, survey: Path, target: Path, skip_invalid: bool, accept_no_guarantee: bool
+) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
     This simulates a fleet of devices. Only declared columns are read. Reports come in the order
@@ -38,7 +45,12 @@ def randomize(data: Path, survey: Path, target: Path, skip_invalid: bool) -> Non
     published = Survey.from_json(survey)
     with _progress() as progress:
         tally = randomize_file(
-            published, data, target, skip_invalid=skip_invalid, progress=progress
+            published,
+            data,
+            target,
+            skip_invalid=skip_invalid,
+            accept_no_guarantee=accept_no_guarantee,
+            progress=progress,
         )
     click.echo(f"{target}: {tally.people} reports", err=True)
     for name, count in tally.clamped.items():

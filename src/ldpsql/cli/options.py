@@ -37,8 +37,9 @@ confidence = click.option(
 
 estimator = click.option(
     "--estimator",
-    type=click.Choice(("unbiased", "smooth")),
-    help="How answers are made from the reports.  [default: what the survey says]",
+    metavar="NAME",
+    help="Which of the mechanism's estimators answers: unbiased, or another that it has (smooth, "
+    "adaptive, published).  [default: what the survey says]",
 )
 
 output_format = click.option(

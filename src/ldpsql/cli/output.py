@@ -20,7 +20,9 @@ import pyarrow as pa
 
 from ldpsql.cli.figures import Figure, about, plain
 from ldpsql.engine.result import Result
+from ldpsql.survey import Survey
 
+GUARANTEE_KEY = "ldpsql.guarantee"
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -191,13 +193,20 @@ def _json(result: Result, table: pa.Table) -> bytes:
         "columns": table.column_names,
         "rows": _json_rows(table),
         "mechanism": _one_or_list([survey.design.name for survey in surveys]),
-        "epsilon": _one_or_list([float(survey.epsilon) for survey in surveys]),
+        "epsilon": _one_or_list([_epsilon(survey) for survey in surveys]),
+        "nominal_epsilon": _one_or_list([float(survey.epsilon) for survey in surveys]),
         "guarantee": _one_or_list([str(survey.design.guarantee) for survey in surveys]),
         "estimator": _one_or_list(list(result.estimators)),
         "n_reports": result.reports,
         "notes": [*result.notes, *weak_notes(result)],
     }
     return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _epsilon(survey: Survey) -> float | None:
+    """What the survey promises; None where no epsilon holds."""
+    promised = survey.design.guarantee.epsilon
+    return None if promised is None else float(promised)
 
 
 def _json_lines(_: Result, table: pa.Table) -> bytes:
@@ -222,7 +231,17 @@ def _one_or_list(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _arrow(_: Result, table: pa.Table) -> bytes:
+def _with_guarantee(result: Result, table: pa.Table) -> pa.Table:
+    """The table with a line for each survey that was asked in the metadata of its schema."""
+    lines = [
+        f"{survey.table}: {survey.design.guarantee} ({survey.design.name})"
+        for survey in result.surveys
+    ]
+    return table.replace_schema_metadata({GUARANTEE_KEY: "\n".join(lines)})
+
+
+def _arrow(result: Result, table: pa.Table) -> bytes:
+    table = _with_guarantee(result, table)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -230,11 +249,11 @@ def _arrow(_: Result, table: pa.Table) -> bytes:
     return content
 
 
-def _parquet(_: Result, table: pa.Table) -> bytes:
+def _parquet(result: Result, table: pa.Table) -> bytes:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
+    pq.write_table(_with_guarantee(result, table), sink)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 

@@ -1,20 +1,21 @@
 """Runs on the device. Sees raw values. What this device has already answered.
 
-Two answers to one survey would tell twice as much as one. A ledger keeps the first report and
-gives it again, and refuses a survey whose epsilon, added to those already answered, would exceed
-the person's budget. A ledger that cannot be read is never taken for an empty one; deleting the
-file is the person's own decision to start anew.
+Two answers to one survey would tell twice as much as one. A ledger keeps the first report and gives
+it again, and refuses a survey whose epsilon, added to those already answered, would exceed the
+person's budget. Of the rounds of one survey it lets a device answer one. A ledger that cannot be
+read is never taken for an empty one; deleting the file is the person's own decision to start anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from ldpsql.client.atomic import replacing
 from ldpsql.client.respond import Report
@@ -27,11 +28,37 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Entry:
-    """One answered survey: its epsilon and the report as it left the device."""
+    """One answered survey: what it cost, and the report as it left the device.
+
+    epsilon: what the survey promised; None where it promised nothing, so that the loss has no
+    bound.  chain: fingerprint of the first of its rounds, see `Survey.chain`.
+    """
 
     table: str
-    epsilon: Epsilon
+    epsilon: Epsilon | None
     report: str
+    chain: str
+
+    @classmethod
+    def from_json(cls, fingerprint: str, data: Mapping[str, Any]) -> Entry:
+        """The inverse of `to_json`; raises what data of another form lead to."""
+        epsilon = data["epsilon"]
+        return cls(
+            data["table"],
+            None if epsilon is None else Epsilon.parse(epsilon),
+            data["report"],
+            data.get("chain", fingerprint),
+        )
+
+    def to_json(self) -> dict[str, str | None]:
+        """Plain data."""
+        epsilon = None if self.epsilon is None else str(self.epsilon)
+        return {
+            "table": self.table,
+            "epsilon": epsilon,
+            "report": self.report,
+            "chain": self.chain,
+        }
 
 
 @dataclass(frozen=True)
@@ -48,23 +75,28 @@ class Ledger:
         object.__setattr__(self, "path", Path(self.path))
 
     def spent(self) -> Decimal:
-        """Total epsilon of all surveys answered so far, exactly."""
-        return compose(entry.epsilon for entry in self._read().values())
+        """Total epsilon of all surveys answered so far, exactly.
+
+        Decimal("Infinity") once a survey without a guarantee is among them.
+        """
+        return _total(self._read())
 
     def answer(self, survey: Survey, draw: Callable[[], Report]) -> Report:
         """The report given to this survey before, or a new one, written down before it is given.
 
-        Raises OperationalError where the budget does not allow it, StoreError where the ledger
-        cannot be read or written; in both cases nothing is drawn or nothing leaves.
+        Raises OperationalError where the budget does not allow it, or another round of the same
+        survey was answered, StoreError where the ledger cannot be read or written; in each case
+        nothing is drawn or nothing leaves.
         """
         with self._locked():
             entries = self._read()
             known = entries.get(survey.fingerprint)
             if known is not None:
                 return self._restored(known, survey)
+            _check_round(entries, survey)
             self._check_budget(entries, survey)
-            report = draw()
-            entry = Entry(survey.table, survey.epsilon, report.to_json())
+            report, epsilon = draw(), survey.design.guarantee.epsilon
+            entry = Entry(survey.table, epsilon, report.to_json(), survey.chain)
             self._write({**entries, survey.fingerprint: entry})
             return report
 
@@ -75,7 +107,12 @@ class Ledger:
             raise OperationalError(
                 f"survey {survey.table} promises no privacy, which no budget can cover"
             )
-        spent = compose(entry.epsilon for entry in entries.values())
+        spent = _total(entries)
+        if spent.is_infinite():
+            raise OperationalError(
+                "this device has answered a survey that promises no privacy, so no budget is left "
+                f"for survey {survey.table}; nothing was sent"
+            )
         if compose([survey.epsilon]) + spent > self.budget.value:
             raise OperationalError(
                 f"survey {survey.table} asks for epsilon {survey.epsilon}, but {spent} of the "
@@ -101,17 +138,14 @@ class Ledger:
             if data["format"] != FORMAT or data["checksum"] != _checksum(data["entries"]):
                 raise self._damaged()
             return {
-                fingerprint: Entry(e["table"], Epsilon.parse(e["epsilon"]), e["report"])
-                for fingerprint, e in data["entries"].items()
+                fingerprint: Entry.from_json(fingerprint, entry)
+                for fingerprint, entry in data["entries"].items()
             }
         except (ValueError, KeyError, TypeError, AttributeError, Error):
             raise self._damaged() from None
 
     def _write(self, entries: dict[str, Entry]) -> None:
-        plain = {
-            fingerprint: {"table": e.table, "epsilon": str(e.epsilon), "report": e.report}
-            for fingerprint, e in entries.items()
-        }
+        plain = {fingerprint: entry.to_json() for fingerprint, entry in entries.items()}
         data = {"format": FORMAT, "entries": plain, "checksum": _checksum(plain)}
         try:
             with replacing(self.path, mode=0o600) as temporary:
@@ -138,6 +172,22 @@ class Ledger:
         return StoreError(
             f"the ledger {self.path} cannot be read, so nothing is answered; "
             "restore it from a copy (deleting it forgets what was answered)"
+        )
+
+
+def _total(entries: Mapping[str, Entry]) -> Decimal:
+    """Sum of the epsilons; infinite where one of them has no bound."""
+    budgets = [entry.epsilon for entry in entries.values()]
+    known = [budget for budget in budgets if budget is not None]
+    return compose(known) if len(known) == len(budgets) else Decimal("Infinity")
+
+
+def _check_round(entries: Mapping[str, Entry], survey: Survey) -> None:
+    """OperationalError where another round of the survey was answered."""
+    if any(entry.chain == survey.chain for entry in entries.values()):
+        raise OperationalError(
+            f"this device has answered another round of survey {survey.table}, and each person "
+            "answers one; nothing was sent"
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from ldpsql.client.consent import require_guarantee
 from ldpsql.client.encode import Record, encode, public_values
 from ldpsql.client.entropy import require_os_entropy
 from ldpsql.domains import Value
@@ -65,15 +66,18 @@ def respond(
     *,
     ledger: Ledger | None = None,
     entropy: Entropy | None = None,
+    accept_no_guarantee: bool = False,
 ) -> Report:
     """Answer a survey for one person: the record stays here, the report may leave.
 
     With a ledger, a second answer to the same survey is the first one again, and a total loss
-    above the ledger's budget is refused. `entropy` may only be an OsEntropy.
+    above the ledger's budget is refused, as is a second round of the same survey. `entropy` may
+    only be an OsEntropy. `accept_no_guarantee`: answer also a survey that promises nothing.
 
-    Raises RecordError (naming the column, never the value) if the record does not fit, and
-    what `Ledger.answer` raises.
+    Raises SurveyError for such a survey otherwise, RecordError (naming the column, never the
+    value) if the record does not fit, and what `Ledger.answer` raises.
     """
+    require_guarantee(survey, accepted=accept_no_guarantee)
     source = require_os_entropy(entropy)
 
     def draw() -> Report:

@@ -37,7 +37,7 @@ def explain(plan: Plan, asked: Sequence[Asked]) -> list[str]:
     """The final plan: boxes, nodes, groups, standard errors, guarantee; `asked`: per slice."""
     survey = plan.survey
     lines = [
-        f"survey {survey.table}: {survey.design.name}, epsilon {survey.epsilon}",
+        f"survey {survey.table}: {survey.design.name}, {_epsilon(survey)}",
         f"guarantee: {survey.design.guarantee}",
     ]
     lines += _keys(plan)
@@ -46,6 +46,12 @@ def explain(plan: Plan, asked: Sequence[Asked]) -> list[str]:
         if piece.boxes:
             lines += _first_row(plan, number, asked[number])
     return lines
+
+
+def _epsilon(survey: Survey) -> str:
+    if survey.design.guarantee.epsilon is None:
+        return f"no epsilon holds (nominal {survey.epsilon})"
+    return f"epsilon {survey.epsilon}"
 
 
 def explain_verbose(trace: Trace, asked: Sequence[Asked]) -> list[str]:

@@ -119,6 +119,11 @@ class AheadDesign:
                 law[grid, *outcome] = chosen * chance
         return law
 
+    def selector_odds(self) -> Fraction | None:
+        """The worst grid's odds: every leaf holds some record, and grids are drawn without looking
+        at the record. See `StatesOdds`."""
+        return self.oracles.worst_odds()
+
     def plan(self, query: LinearQuery) -> GridQuery:
         """Its boxes as they are."""
         known, boxes = split_known(query)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.cell_query import CellQuery
@@ -40,7 +41,7 @@ from ldpsql.mechanisms.options import (
 )
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.split_estimator import SplitEstimator, SplitFrequencies
-from ldpsql.privacy import LARGEST_PRECISION, Epsilon, Guarantee, local_guarantee
+from ldpsql.privacy import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
@@ -72,8 +73,14 @@ class HiDesign(NodeDesign):
     def oracles(self) -> OracleTable:
         """The oracle of every level, at its part of the budget, rounded down."""
         divide = Context(prec=LARGEST_PRECISION, rounding=ROUND_FLOOR).divide
-        part = Epsilon(divide(self.epsilon.value, self.parts))
-        return OracleTable(self.oracle, part, self.table.sizes)
+        part = divide(self.epsilon.value, self.parts)
+        if part < SMALLEST_EPSILON:
+            raise SurveyError(
+                f"{self.name} splits epsilon {self.epsilon} over {self.parts} levels, and each "
+                f"part must be at least {SMALLEST_EPSILON}; take a larger epsilon or fan-out, or "
+                "a mechanism that does not split it"
+            )
+        return OracleTable(self.oracle, Epsilon(part), self.table.sizes)
 
     @cached_property
     def report_format(self) -> ReportFormat:

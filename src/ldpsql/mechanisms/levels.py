@@ -74,14 +74,7 @@ class LevelDesign(NodeDesign):
     def selector_odds(self) -> Fraction | None:
         """The worst group's odds: every node of a group is some record's, and groups are drawn
         without looking at the record. See `StatesOdds`."""
-        worst = Fraction(1)
-        by_size = dict(zip(self.table.sizes, range(len(self.table.sizes)), strict=True))
-        for group in by_size.values():
-            odds = self.oracles.odds(group)
-            if odds is None:
-                return None
-            worst = max(worst, odds)
-        return worst
+        return self.oracles.worst_odds()
 
     @cached_property
     def _parts(self) -> list[Mapping[int, Mapping[Outcome, Fraction]]]:

@@ -117,6 +117,17 @@ class OracleTable:
         """Exact worst odds of a group's reports; None if unbounded."""
         return self._of(group).odds(self._slot(group))
 
+    def worst_odds(self) -> Fraction | None:
+        """Largest odds over all groups; None if unbounded. Groups of one size have the same."""
+        worst = Fraction(1)
+        by_size = dict(zip(self.sizes, self._numbers, strict=True))
+        for group in by_size.values():
+            odds = self.odds(group)
+            if odds is None:
+                return None
+            worst = max(worst, odds)
+        return worst
+
     @cached_property
     def _supports(self) -> dict[int, Support]:
         return {}

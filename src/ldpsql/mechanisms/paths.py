@@ -180,6 +180,11 @@ class LgrrDesign(NodeDesign):
         )
         return enumerate_law(self.domain, outputs, self._report_law)
 
+    def selector_odds(self) -> Fraction | None:
+        """Unbounded as soon as there is a witness; without one all records have the same path.
+        See `StatesOdds`."""
+        return Fraction(1) if self.witness is None else None
+
     def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
         law: dict[Outcome, Fraction] = {}
         for frame, forest in enumerate(self.forests):

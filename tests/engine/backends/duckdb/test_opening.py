@@ -83,11 +83,22 @@ def test_a_store_open_for_reading_in_this_process_cannot_be_opened_for_writing(p
         DuckDBStore.open(path, read_only=False)
 
 
-@pytest.mark.parametrize("content", [b"", b"no database at all" * 1000])
-def test_a_file_that_is_no_database_is_refused(tmp_path, content):
-    (tmp_path / "s.duckdb").write_bytes(content)
-    with pytest.raises(StoreError, match="no DuckDB database"):
-        DuckDBStore.open(tmp_path / "s.duckdb", read_only=True)
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize("name", ["s.duckdb", "s.json", "s.csv", "s.parquet"])
+@pytest.mark.parametrize("content", [b"", b"no database at all" * 1000, b"a,b\n1,2\n"])
+def test_a_file_that_is_no_database_is_refused(tmp_path, content, name, read_only):
+    """Also where DuckDB would read it as data, and keep what is written to it in memory."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(StoreError, match=rf"{name} is no DuckDB database"):
+        DuckDBStore.open(tmp_path / name, read_only=read_only)
+    assert (tmp_path / name).read_bytes() == content
+
+
+def test_a_store_may_have_any_name(tmp_path):
+    for name in ("s.json", "s"):
+        DuckDBStore.open(tmp_path / name, read_only=False).close()
+        with DuckDBStore.open(tmp_path / name, read_only=True) as store:
+            assert store.surveys() == []
 
 
 @pytest.mark.parametrize("read_only", [True, False])

@@ -17,6 +17,7 @@ Connection = duckdb.DuckDBPyConnection
 
 _HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_MAGIC, _MAGIC_END = b"DUCK", 12  # after a checksum of eight bytes
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -37,6 +38,7 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
             raise StoreError(
                 f"there is no store {path}; make one with `ldpsql ingest`, or name another"
             )
+        _require_database(path)
         connection = _patiently(path, read_only=read_only, patience=patience)
     try:
         with guarded(path):
@@ -45,6 +47,23 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
         connection.close()
         raise
     return connection
+
+
+def _require_database(path: Path) -> None:
+    """StoreError for a file of anything else.
+
+    DuckDB would take some of them (.csv, .json, .parquet) for data to look at, and open a database
+    in memory that is gone afterwards.
+    """
+    with suppress(OSError):  # a file that is missing or closed to us is DuckDB's to tell of
+        with path.open("rb") as file:
+            start = file.read(_MAGIC_END)
+        if start[-len(_MAGIC) :] != _MAGIC:
+            raise _no_database(path)
+
+
+def _no_database(path: object) -> StoreError:
+    return StoreError(f"{path} is no DuckDB database; name another file")
 
 
 def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
@@ -128,7 +147,7 @@ def explained(error: duckdb.Error, path: Path | None) -> StoreError:
             "away and ingest the last files again (those already stored are recognized)"
         )
     if "not a valid DuckDB" in said:
-        return StoreError(f"{store} is no DuckDB database; name another file")
+        return _no_database(store)
     if "Corrupt" in said or "checksum" in said or "Could not read" in said:
         return StoreError(
             f"the store {store} is damaged; restore it from a copy, or ingest the report files "

@@ -1,0 +1,26 @@
+"""Later rounds of designs that ask in rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.bench.memory import histogram_of
+from ldpsql.mechanisms.base import Design, StagedDesign
+from ldpsql.survey import Survey
+
+
+def at_round(design: Design, number: int, people: int = 200_000) -> Design:
+    """The design of a later round, after people that are spread evenly have answered each."""
+    sizes = design.domain.sizes
+    codes = np.random.default_rng(1).integers(0, sizes, (people, len(sizes)))
+    while isinstance(design, StagedDesign) and design.round < number:
+        reports = design.randomize(codes, SeededEntropy(design.round))
+        design = design.following(histogram_of(reports))
+    return design
+
+
+def next_survey(survey: Survey, people: int = 5_000) -> Survey:
+    """The survey of the next round, after people that are all alike."""
+    codes = np.zeros((people, len(survey.schema.dimensions)), dtype=np.int64)
+    return survey.next_round(histogram_of(survey.design.randomize(codes, SeededEntropy(1))))
