@@ -73,8 +73,8 @@ class Reading:
     baseline: Array
 
 
-def unbiased(forest: Forest) -> Reading:
-    """As it is."""
+def as_named(forest: Forest) -> Reading:
+    """The unbiased frequency as it is."""
     return Reading(1.0, np.zeros(forest.nodes))
 
 
