@@ -54,7 +54,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "lgrr-fd, published (NOT PRIVATE)": ("lgrr-fd", {}, "published"),
     "lgrr-fd, unbiased (NOT PRIVATE)": ("lgrr-fd", {}, "unbiased"),
     "lgrr, published (NOT PRIVATE)": ("lgrr", {}, "published"),
-    "lgrr, unbiased (NOT PRIVATE)": ("lgrr", {}, "unbiased"),
+    "lgrr, by share (NOT PRIVATE)": ("lgrr", {}, "by_share"),
 }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from cli.running import run
 from client.surveys import Seeded
 from mechanisms.test_acceptance import X1, X2
+from statistics_tools import coverage_fits, variance_fits
 
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
@@ -20,13 +23,24 @@ from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
 from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.errors import SurveyError
+from ldpsql.estimate import quantile
 from ldpsql.mechanisms.ahead import AheadDesign
 from ldpsql.mechanisms.ahead_estimator import fitted_share
 from ldpsql.mechanisms.partitions import Node, Partition, on_simplex, splitting_threshold
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.settled import Settled
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.survey import Survey
+
+NODES = (
+    Node(0, (0,), -1, 1.0),
+    Node(1, (0,), 0, 0.6),
+    Node(1, (1,), 0, 0.4),
+    Node(2, (0,), 1, 0.2),
+    Node(2, (1,), 1, 0.2),
+)
+EMPTY = tuple(replace(node, frequency=0.0) for node in NODES)
 
 # -- pieces ----------------------------------------------------------------------------------------
 
@@ -61,30 +75,51 @@ def test_a_leaf_that_is_cut_counts_by_its_share() -> None:
 
 
 def test_inner_nodes_settle_by_inverse_variance() -> None:
-    """A parent measured once, two children measured twice each: weights 1/2 and 1/2."""
-    nodes = (
-        Node(0, (0,), -1, 1.0, 1.0),
-        Node(1, (0,), 0, 0.6, 1.0),
-        Node(1, (1,), 0, 0.4, 1.0),
-        Node(2, (0,), 1, 0.2, 2.0),
-        Node(2, (1,), 1, 0.2, 2.0),
-    )
-    frequency, rounds = Partition((4,), 2, nodes).settled()
-    assert frequency.tolist() == pytest.approx([1.0, 0.5, 0.4, 0.2, 0.2])
-    assert rounds[1] == pytest.approx(2.0)
+    """A parent asked about by 100 people, its two children by 200: weights 1/2 and 1/2."""
+    settled = Settled(Partition((4,), 2, NODES, (100, 200)), (1.0, 1.0))
+    assert settled.frequencies.tolist() == pytest.approx([1.0, 0.5, 0.4, 0.2, 0.2])
+    noise = Settled(replace(settled.partition, nodes=EMPTY), (1.0, 1.0)).covariance(np.eye(5))
+    # A leaf of both rounds has 300 people; the inner node half of its own 1/100 variance.
+    assert np.diagonal(noise) == pytest.approx([0.0, 0.005, 1 / 300, 1 / 200, 1 / 200])
+    assert noise[1, 3] == pytest.approx(0.5 / 200)
+
+
+def test_people_of_a_round_are_a_sample() -> None:
+    """Half of the people on one side, asked in one round: 1/4 over their number."""
+    partition = Partition.first((2,), 1).measured(np.array([0.5, 0.5]), 50)
+    found = Settled(partition, (0.0,)).covariance(np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
+    assert found == pytest.approx(np.array([[0.25 / 50, 0.0], [0.0, 0.0]]))
+
+
+def test_rounds_count_by_their_people() -> None:
+    """A leaf asked about by 10 and by 90 people."""
+    partition = Partition.first((4,), 2).measured(np.array([1.0, 0.0]), 10)
+    partition = partition.measured(np.array([0.5, 0.5]), 90)
+    assert [node.frequency for node in partition.nodes[1:]] == pytest.approx([0.55, 0.45])
+
+
+def test_children_without_reports_leave_their_parent_alone() -> None:
+    """Nothing is known of them, and that spoils no other answer."""
+    partition = Partition.first((4,), 2).measured(np.array([0.7, 0.3]), 100).grown(1, 0.5)
+    settled = Settled(partition.measured(np.zeros(3), 0), (1.0, 1.0))
+    assert settled.frequencies.tolist() == [1.0, 0.7, 0.3, 0.0, 0.0]
+    found = np.diagonal(settled.covariance(np.eye(5)))
+    assert np.isfinite(found).tolist() == [True, True, True, False, False]
 
 
 def test_grids_from_json_are_checked() -> None:
     """A survey may come from somebody else."""
-    good = [node.to_json() for node in Partition.first((4,), 2).nodes]
-    assert Partition.from_json((4,), 2, good) == Partition.first((4,), 2)
-    for number, place, value in ((1, 2, 5), (2, 0, 3), (2, 1, [7]), (0, 4, 0.0), (1, 0, 1.0)):
+    split = Partition((4,), 2, NODES, (100,))
+    good = json.loads(json.dumps(split.to_json()))
+    assert Partition.from_json((4,), 2, good) == split
+    for number, place, value in ((1, 2, 5), (2, 0, 3), (2, 1, [7]), (0, 3, 0.5), (1, 0, 1.0)):
         bad = json.loads(json.dumps(good))
-        bad[number][place] = value
+        bad["nodes"][number][place] = value
         with pytest.raises(SurveyError):
             Partition.from_json((4,), 2, bad)
-    with pytest.raises(SurveyError):
-        Partition.from_json((4,), 2, good[:-1])
+    for broken in ({"nodes": good["nodes"][:-1]}, {"people": []}, {"people": [0]}):
+        with pytest.raises(SurveyError):
+            Partition.from_json((4,), 2, {**good, **broken})
 
 
 def test_three_sides_are_fitted_to_their_pairs() -> None:
@@ -212,3 +247,77 @@ def test_what_rounds_refuse(tmp_path: Path) -> None:
     with pytest.raises(SurveyError, match="no reports yet"):
         first.next_round(empty)
     assert run("design").exit_code == 2
+
+
+def unequal(runs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts, told errors and predicted ones where the first round has 80 % of the people.
+
+    The codes split at the middle of the whole: what is asked is never spread over a cut leaf.
+    """
+    domain = RecordDomain(("x",), (8,), (), (), ())
+    found = []
+    for seed in range(runs):
+        random = np.random.default_rng([seed, 8])
+        codes = random.choice(8, (6_000, 1), p=[0.2, 0.1, 0.1, 0.1, 0.05, 0.15, 0.1, 0.2])
+        design, entropy = (
+            mechanism("ahead").design(domain, Epsilon.parse("2"), {}),
+            SeededEntropy(seed),
+        )
+        for first, last in ((0, 4_800), (4_800, 5_400), (5_400, 6_000)):
+            histogram = histogram_of(design.randomize(codes[first:last], entropy))
+            if last < 6_000:
+                design = design.following(histogram)
+        planned = design.plan(LinearQuery.count(Box((((0, 4),),))))
+        answer = design.estimator(histogram).answer([planned])
+        predicted = np.sqrt(design.variance([planned], 6_000)[0])
+        found.append((answer.values[0], answer.stderr[0], predicted))
+    values, told, predicted = np.array(found).T
+    return values, told, predicted
+
+
+def test_unequal_rounds_have_honest_errors() -> None:
+    """Half of the space, where there is no bias to speak of: every round counts by its people."""
+    runs = 150
+    values, told, predicted = unequal(runs)
+    assert variance_fits(values, np.mean(told**2))
+    inside = np.abs(values - 3_000) <= quantile(0.95) * told
+    assert coverage_fits(int(inside.sum()), runs, 0.95)
+    assert predicted == pytest.approx(told, rel=0.2)
+    # The negative control: as if every round had had as many people as the last.
+    assert not variance_fits(values, np.mean(told**2) * 2_000 / 600)
+
+
+def test_a_last_round_without_reports_answers_from_the_others() -> None:
+    """Without a warning; n_reports, the prediction of EXPLAIN and the note speak of all rounds."""
+    domain = RecordDomain(("x",), (4,), (), (), ())
+    design = mechanism("ahead").design(domain, Epsilon.parse("3"), {})
+    codes = np.repeat([0, 3], [600, 400])[:, None]
+    design = design.following(histogram_of(design.randomize(codes, SeededEntropy(1))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        empty = histogram_of(design.randomize(np.zeros((0, 1), dtype=np.int64), SeededEntropy(2)))
+        boxes = (Box((((0, 2),),)), Box((((0, 1),),)))
+        planned = [design.plan(LinearQuery.count(box)) for box in boxes]
+        answer = design.estimator(empty).answer(planned)
+    assert answer.values[0] == pytest.approx(600, abs=150)
+    assert answer.stderr[0] < 100
+    assert np.isnan(answer.values[1])
+    assert np.isinf(answer.stderr[1])
+
+
+def test_answers_say_what_they_leave_out_and_whom_they_count() -> None:
+    """The bias as a note; EXPLAIN predicts for the people of all rounds."""
+    ages = np.random.default_rng(1).binomial(7, 0.2, 9_000)
+    young = "SELECT COUNT(*) FROM app WHERE age < 2"
+    with simulate(design(TEXT), pa.table({"age": ages})) as connection:
+        found = connection.execute(young).result
+        plan = connection.execute(f"EXPLAIN {young}").result.explain
+    assert found.reports == 9_000
+    (note,) = [note for note in found.notes if "biased" in note]
+    assert note.startswith("app: estimator adaptive is biased: frequencies are made non-negative")
+    errors = [
+        float(line.rsplit(": ", 1)[1])
+        for line in plan.splitlines()
+        if "error" in line and ":" in line and "biased" not in line
+    ]
+    assert errors[0] == pytest.approx(errors[1], rel=0.3)

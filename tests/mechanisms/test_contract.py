@@ -14,7 +14,7 @@ from statistics_tools import chi_square, chi_square_bound
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design, Law, Outcome, StatesOdds
+from ldpsql.mechanisms.base import Design, Law, Outcome, StatesBias, StatesOdds
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon
@@ -202,8 +202,15 @@ def test_a_design_survives_its_json(design: Design) -> None:
 def test_the_first_estimator_is_the_one_that_answers(design: Design) -> None:
     """It is called unbiased unless the mechanism has no unbiased one."""
     name, make = next(iter(design.estimators.items()))
-    assert name == ("adaptive" if design.name == "ahead" else "unbiased")
+    assert name == {"ahead": "adaptive", "lgrr": "by_share"}.get(design.name, "unbiased")
     assert make == design.estimator
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=label)
+def test_what_is_not_called_unbiased_says_why(design: Design) -> None:
+    """Or brings replicates, from which a note of its own is made."""
+    biases = design.biases if isinstance(design, StatesBias) else {}
+    assert set(biases) == set(design.estimators) - {"unbiased", "smooth"}
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=label)

@@ -14,7 +14,7 @@ from statistics_tools import is_unbiased, variance_fits
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.forest import Forest, ForestEstimator, as_published, unbiased
+from ldpsql.mechanisms.forest import Forest, ForestEstimator, as_named, as_published
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.paths import LgrrDesign
 from ldpsql.mechanisms.registry import mechanism
@@ -76,7 +76,7 @@ def test_expectations_of_the_specification(
     assert isinstance(design, LgrrDesign)
     assert design.forests[0].length == (12 if name == "lgrr" else 20)
     planned = design.plan(LinearQuery.count(Box((((12, 56),), None))))
-    for reading, expected in ((as_published, published), (unbiased, unbiased_count)):
+    for reading, expected in ((as_published, published), (as_named, unbiased_count)):
         estimator = ForestEstimator(design.table, design.forests, TrueForest(design), reading)
         assert estimator.answer([planned]).values[0] == pytest.approx(expected, rel=2e-4)
 
@@ -87,7 +87,7 @@ def test_estimates_of_one_node() -> None:
     frequency = 12 * 40 / 1000
     found = [
         1000 * (frequency - read.baseline[0]) / read.scale
-        for read in (unbiased(forest), as_published(forest))
+        for read in (as_named(forest), as_published(forest))
     ]
     assert found == pytest.approx([480, 1193.72], abs=5e-3)
 
@@ -173,7 +173,7 @@ def simulated(name: str) -> tuple[LgrrDesign, dict[str, np.ndarray], np.ndarray,
         for each, make in design.estimators.items():
             answer = make(histogram).answer(planned)
             found[each].append(answer.values)
-            if each == "unbiased":
+            if each != "published":
                 variances.append(np.diagonal(answer.covariance))
     inside = (x < 4) & (y < 2)
     truth = np.array([inside.sum(), x[inside].sum()], dtype=float)
@@ -184,12 +184,25 @@ def simulated(name: str) -> tuple[LgrrDesign, dict[str, np.ndarray], np.ndarray,
 def test_the_published_estimator_is_biased_as_predicted(name: str) -> None:
     """f + L (f - 1/K) / (e - 1) for the published one, f for the other, with honest variance."""
     design, found, variances, truth = simulated(name)
-    assert is_unbiased(found["unbiased"][:, 0], truth[0])
-    assert is_unbiased(found["unbiased"][:, 1], truth[1])
-    assert variance_fits(found["unbiased"][:, 0], variances[:, 0].mean())
-    assert variance_fits(found["unbiased"][:, 1], variances[:, 1].mean())
+    default = next(iter(design.estimators))
+    assert default == ("by_share" if name == "lgrr" else "unbiased")
+    assert is_unbiased(found[default][:, 0], truth[0])
+    assert is_unbiased(found[default][:, 1], truth[1])
+    assert variance_fits(found[default][:, 0], variances[:, 0].mean())
+    assert variance_fits(found[default][:, 1], variances[:, 1].mean())
     length = design.forests[0].length
     even = PEOPLE / 4  # half of x by half of y
     bias = length * (truth[0] - even) / (np.e - 1)
     assert is_unbiased(found["published"][:, 0], truth[0] + bias)
     assert not is_unbiased(found["published"][:, 0], truth[0])
+
+
+def test_leaves_by_share_are_explained() -> None:
+    """Eight of 125 codes from one and a half parents: the bias is told, nodes are listed once."""
+    line = RecordDomain(("x",), (125,), (), (), ())
+    design = mechanism("lgrr").design(line, Epsilon.parse("1"), {})
+    lines = design.describe(design.plan(LinearQuery.count(Box((((3, 11),),)))))
+    assert lines[-1] == "leaves answered from parents, by their share of codes"
+    assert lines[0].endswith("nodes 0..2")
+    other = mechanism("lgrr-fd").design(line, Epsilon.parse("1"), {})
+    assert "leaves" not in other.describe(other.plan(LinearQuery.count(Box((((3, 11),),)))))[-1]

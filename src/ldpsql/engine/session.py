@@ -28,7 +28,7 @@ from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.errors import InterfaceError, NotSupportedError
 from ldpsql.estimate import Array, Estimates
-from ldpsql.mechanisms.base import Estimator
+from ldpsql.mechanisms.base import Estimator, StagedDesign, StatesBias
 from ldpsql.parser import parse
 from ldpsql.parser.query import ROW, Query, Statement
 from ldpsql.report import Histogram
@@ -50,10 +50,13 @@ class _Source:
     def of(
         cls, survey: Survey, estimator: str, histograms: Sequence[tuple[Key, Histogram]]
     ) -> _Source:
-        make = survey.design.estimators[estimator]
+        design = survey.design
+        make = design.estimators[estimator]
+        # The last round answers for the people of all of them.
+        earlier = design.earlier if isinstance(design, StagedDesign) else 0
         return cls(
             {key: make(histogram) for key, histogram in histograms},
-            sum(histogram.people for _, histogram in histograms),
+            earlier + sum(histogram.people for _, histogram in histograms),
         )
 
 
@@ -209,7 +212,7 @@ class Session:
             table,
             intervals,
             joint,
-            _notes(statement, relations.values()),
+            _notes(statement, relations.values(), {s.table: self._estimator(s) for s in surveys}),
             surveys,
             reports,
             typical=typical,
@@ -233,8 +236,9 @@ def _explained(
         verbose = statement.mode == "explain verbose"
         lines += explain_verbose(trace, asked) if verbose else explain(plan, asked)
         name = estimators[plan.survey.table]
-        if name != next(iter(plan.survey.design.estimators)):
-            lines.append(f"estimator: {name}; the predicted errors are the unbiased one's")
+        default = next(iter(plan.survey.design.estimators))
+        if name != default:
+            lines.append(f"estimator: {name}; the predicted errors are the {default} one's")
     return Result(
         (ResultColumn("plan", pa.string(), is_estimate=False),),
         pa.table({"plan": pa.array(lines, type=pa.string())}),
@@ -256,7 +260,10 @@ def _asked(plan: Plan, number: int, source_of: SourceOf) -> Asked:
     return Asked(people, estimator.answer_rows([plan.planned[number][0]])[0].stderr)
 
 
-def _notes(statement: Statement, relations: Collection[Relation]) -> tuple[str, ...]:
+def _notes(
+    statement: Statement, relations: Collection[Relation], names: Mapping[str, str]
+) -> tuple[str, ...]:
+    """What whoever reads an answer should know; names: the estimator of each survey."""
     undetermined = sum(relation.undetermined for relation in relations)
     notes = []
     if any(output.is_bare for output in statement.outputs):
@@ -277,6 +284,9 @@ def _notes(statement: Statement, relations: Collection[Relation]) -> tuple[str, 
                 f"{table}: values are post-processed; ± is the interval of the unbiased estimate "
                 "around them, (typ. x) the error that simulations say is typical"
             )
+        bias = design.biases.get(names[table]) if isinstance(design, StatesBias) else None
+        if bias is not None:
+            notes.append(f"{table}: estimator {names[table]} is biased: {bias}")
         if design.guarantee.kind == "none":
             notes.append(f"{table}: {design.guarantee} ({design.name})")
     return tuple(notes)

@@ -5,7 +5,7 @@ holds them. After a round the leaves that hold enough people are split, and the 
 survey is made from that (`Survey.next_round`); the last round's survey answers best. One grid
 over one or two dimensions; with more, one per pair, and every person draws a pair (LLE). The grid
 that a person sees depends on other people's reports only, so each report is epsilon-LDP.
-Estimates are biased, and their error bars leave the bias out. Source: Du, Zhang, Bai, Liu, Ji,
+Estimates are biased; their errors hold the noise and that people are a sample, not the bias. Source: Du, Zhang, Bai, Liu, Ji,
 Cheng, Chen, "AHEAD: adaptive hierarchical decomposition for range query under local differential
 privacy", CCS 2021; specification h4mda, section 6.
 """
@@ -31,33 +31,46 @@ from ldpsql.mechanisms.cell_query import known_lines, split_known
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
 from ldpsql.mechanisms.draws import below, probability_below
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
-from ldpsql.mechanisms.options import no_measures, one_of, take, whole
+from ldpsql.mechanisms.options import checked, no_measures, one_of, take
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.partitions import Partition, on_simplex, splitting_threshold
+from ldpsql.mechanisms.settled import Settled
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
+_BIAS = (
+    "frequencies are made non-negative and leaves that were not split are spread evenly; the errors "
+    "hold noise and sampling only"
+)
 ORACLES = ("grr", "olh", "oue", "auto")
 
 
 @dataclass(frozen=True)
 class AheadDesign:
-    """One round: the grids so far, and how many people the rounds before had."""
+    """One round: the grids so far, with the people of the rounds before."""
 
     name: str
     domain: RecordDomain
     epsilon: Epsilon
     oracle: str
-    round: int
     partitions: tuple[Partition, ...]
-    earlier: int = 0
 
     @property
     def answers(self) -> Literal["boxes", "nodes"]:
         """Boxes are taken as they are."""
         return "boxes"
+
+    @property
+    def round(self) -> int:
+        """Number of this round, from 1."""
+        return len(self.partitions[0].people) + 1
+
+    @property
+    def earlier(self) -> int:
+        """People who answered the rounds before."""
+        return int(sum(sum(partition.people) for partition in self.partitions))
 
     @property
     def rounds(self) -> int:
@@ -130,64 +143,61 @@ class AheadDesign:
         return GridQuery(known, tuple(boxes))
 
     def describe(self, planned: GridQuery) -> list[str]:
-        """For EXPLAIN: how fine the grids are, and what the error bars leave out."""
+        """For EXPLAIN: how fine the grids are, and what the errors leave out."""
         lines = known_lines(planned.known)
         if planned.terms:
             leaves = sum(self.oracles.sizes)
             lines.append(f"adaptive grids of {leaves} leaves, round {self.round} of {self.rounds}")
-            lines.append("biased: error bars are those of the noise alone")
+            lines.append(f"biased: {_BIAS}")
         return lines
 
     def estimator(self, histogram: Histogram) -> Estimator:
         """Collector. From this round's reports and what the rounds before have left."""
-        measured = self._measured(histogram)
-        sizes = [float(size) for size in histogram.sizes]
-        return self._on(measured, sizes, float(self.earlier + histogram.people))
+        people = float(self.earlier + histogram.people)
+        return self._on(self._measured(histogram), people)
 
     def _measured(self, histogram: Histogram) -> tuple[Partition, ...]:
-        """The grids after this round; a grid without reports stays as it was."""
+        """The grids after this round."""
         source = ReportedFrequencies(self.oracles, histogram)
         made = []
         for grid, partition in enumerate(self.partitions):
-            if not histogram.sizes[grid]:
-                made.append(partition)
-                continue
-            every = np.arange(len(partition.leaves))
-            made.append(partition.measured(on_simplex(source.at(grid, every, (None, None)))))
+            every, people = np.arange(len(partition.leaves)), int(histogram.sizes[grid])
+            found = np.zeros(len(every))
+            if people:
+                found = on_simplex(source.at(grid, every, (None, None)))
+            made.append(partition.measured(found, people))
         return tuple(made)
 
-    def _on(
-        self, partitions: tuple[Partition, ...], sizes: Sequence[float], people: float
-    ) -> GridEstimator:
-        """sizes: people per grid and round."""
-        frequencies, variances = [], []
-        for grid, partition in enumerate(partitions):
-            frequency, rounds = partition.settled()
-            with np.errstate(divide="ignore"):
-                noise = self.oracles.support(grid).node_variance / (
-                    rounds * np.float64(sizes[grid])
-                )
-            noise[0] = 0.0
-            frequencies.append(frequency)
-            variances.append(noise)
-        return GridEstimator(
-            self.axes, partitions, np.concatenate(frequencies), np.concatenate(variances), people
-        )
+    def _on(self, partitions: tuple[Partition, ...], people: float) -> GridEstimator:
+        """Answers about `people` people from measured grids."""
+        return GridEstimator(self.axes, tuple(map(self._settled, partitions)), people)
+
+    def _settled(self, partition: Partition) -> Settled:
+        """With the noise that the oracle had on the leaves of each round."""
+        rounds = range(1, len(partition.people) + 1)
+        oracles = OracleTable(self.oracle, self.epsilon, tuple(map(partition.leaves_in, rounds)))
+        noises = [oracles.support(place).node_variance for place in range(len(rounds))]
+        return Settled(partition, noises)
 
     @property
     def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:
         """By name, the default first."""
         return {"adaptive": self.estimator}
 
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """See `StatesBias`."""
+        return {"adaptive": _BIAS}
+
     def variance(self, queries: Sequence[GridQuery], people: int) -> Array:
-        """Predicted noise on the present leaves, people spread over all rounds, shape (k,)."""
-        measured = tuple(
-            partition.measured(np.full(len(partition.leaves), 1.0 / len(partition.leaves)))
-            for partition in self.partitions
-        )
-        share = people / self.rounds / len(self.partitions)
-        estimator = self._on(measured, [share] * len(self.partitions), people)
-        return np.diagonal(estimator.answer(queries).covariance).copy()
+        """Predicted variance on the present leaves, records spread evenly, shape (k,).
+
+        people: of all rounds. Those of earlier rounds are as they were, the others are spread
+        evenly over this round and those that follow.
+        """
+        left = max(people - self.earlier, 0) / (self.rounds - self.round + 1)
+        spread = tuple(p.spread_evenly(left / len(self.partitions)) for p in self.partitions)
+        return np.diagonal(self._on(spread, people).answer(queries).covariance).copy()
 
     def following(self, histogram: Histogram) -> AheadDesign:
         """Collector. The next round, from this one's reports; SurveyError after the last."""
@@ -202,16 +212,13 @@ class AheadDesign:
                 self._measured(histogram), self.axes, histogram.sizes, strict=True
             )
         )
-        people = self.earlier + histogram.people
-        return replace(self, round=self.round + 1, partitions=grown, earlier=people)
+        return replace(self, partitions=grown)
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` of the mechanism needs besides domain and epsilon."""
         return {
             "oracle": self.oracle,
-            "round": self.round,
-            "earlier": self.earlier,
-            "grids": [[node.to_json() for node in p.nodes] for p in self.partitions],
+            "grids": [partition.to_json() for partition in self.partitions],
         }
 
 
@@ -235,7 +242,7 @@ class Ahead:
             Partition.first(tuple(domain.sizes[axis] for axis in axes), depth_for(domain))
             for axes in grids_for(domain)
         )
-        return _checked(AheadDesign(self.name, domain, epsilon, chosen["oracle"], 1, partitions))
+        return checked(AheadDesign(self.name, domain, epsilon, chosen["oracle"], partitions))
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -245,15 +252,13 @@ class Ahead:
         one_of("oracle", data["oracle"], ORACLES)
         depth = depth_for(domain)
         partitions = tuple(
-            Partition.from_json(tuple(domain.sizes[axis] for axis in axes), depth, nodes)
-            for axes, nodes in zip(grids_for(domain), data["grids"], strict=True)
+            Partition.from_json(tuple(domain.sizes[axis] for axis in axes), depth, grid)
+            for axes, grid in zip(grids_for(domain), data["grids"], strict=True)
         )
-        number, earlier = whole(data["round"]), whole(data["earlier"])
-        if not 1 <= number <= depth or earlier < 0:
-            raise SurveyError(f"a round is one of 1 to {depth}")
-        return _checked(
-            AheadDesign(self.name, domain, epsilon, data["oracle"], number, partitions, earlier)
-        )
+        numbers = {len(partition.people) for partition in partitions}
+        if len(numbers) != 1 or not max(numbers) < depth:
+            raise SurveyError(f"a round is one of 1 to {depth}, the same for every grid")
+        return checked(AheadDesign(self.name, domain, epsilon, data["oracle"], partitions))
 
 
 def depth_for(domain: RecordDomain) -> int:
@@ -270,12 +275,6 @@ def grids_for(domain: RecordDomain) -> tuple[tuple[int, ...], ...]:
 
 
 def _countable(domain: RecordDomain, name: str) -> None:
-    no_measures(domain, name)
+    no_measures(domain, name, "leave it out")
     if not domain.sizes:
         raise SurveyError(f"{name} needs a dimension")
-
-
-def _checked(design: AheadDesign) -> AheadDesign:
-    """The design, once its oracles have said that they can serve its grids."""
-    design.oracles.limits  # noqa: B018  SurveyError at birth rather than at the first report
-    return design

@@ -1,8 +1,8 @@
 """Runs at the collector. Sees reports. Answers from adaptive grids.
 
 Frequencies of leaves are made non-negative with sum 1 and a cut leaf counts by the share of its
-codes, so answers are biased; their covariance is that of the noise alone, nodes taken for
-independent. With more than two dimensions every pair has a grid: a query on one dimension is
+codes, so answers are biased; their covariance is that of the noise and of the sampling of people,
+without the bias (`settled`). With more than two dimensions every pair has a grid: a query on one dimension is
 averaged over its pairs, and one on three or more is fitted to the 2 x 2 tables of its pairs by
 iterative proportional fitting. Specification: h4mda, section 6.
 """
@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from ldpsql.boxes import Box
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.mechanisms.partitions import Partition
+from ldpsql.mechanisms.settled import Settled
 
 _CHANGE, _CYCLES, _STEP = 1e-7, 200, 1e-4
 
@@ -35,14 +35,11 @@ class GridQuery:
 class GridEstimator:
     """Answers from the frequencies of all grids.
 
-    axes: the dimensions of each grid.  frequencies: of all nodes of all grids, one after the
-    other, with their noise variances.  people: whom the answers count.
+    axes: the dimensions of each grid.  people: whom the answers count.
     """
 
     axes: tuple[tuple[int, ...], ...]
-    partitions: tuple[Partition, ...]
-    frequencies: Array
-    variances: Array
+    grids: tuple[Settled, ...]
     people: float
 
     def answer_rows(self, rows: Sequence[Sequence[GridQuery]]) -> list[Estimates]:
@@ -50,7 +47,7 @@ class GridEstimator:
         return rows_of(self.answer, rows)
 
     def answer(self, queries: Sequence[GridQuery]) -> Estimates:
-        """Values (k,) and the covariance of their noise (k, k); NaN and inf without reports."""
+        """Values (k,) and their covariance (k, k), without their bias; NaN and inf without reports."""
         known = np.array([query.known for query in queries], dtype=float)
         values, slopes = known.copy(), np.zeros((len(queries), len(self.frequencies)))
         for number, query in enumerate(queries):
@@ -58,8 +55,9 @@ class GridEstimator:
                 value, slope = self._box(box)
                 values[number] += share * value
                 slopes[number] += share * slope
-        used = slopes.any(axis=0)
-        noise = (slopes[:, used] * self.variances[used]) @ slopes[:, used].T
+        noise = np.zeros((len(queries), len(queries)))
+        for grid, (first, last) in zip(self.grids, pairwise(self._starts), strict=True):
+            noise += grid.covariance(slopes[:, first:last])
         untold = ~np.isfinite(np.diagonal(noise))
         values[untold] = np.nan
         noise[untold, :] = noise[:, untold] = 0.0
@@ -76,14 +74,19 @@ class GridEstimator:
         return self._fitted(box, asked)
 
     @cached_property
+    def frequencies(self) -> Array:
+        """Of all nodes of all grids, one after the other."""
+        return np.concatenate([grid.frequencies for grid in self.grids])
+
+    @cached_property
     def _starts(self) -> list[int]:
-        return [0, *np.cumsum([len(partition.nodes) for partition in self.partitions]).tolist()]
+        return [0, *np.cumsum([len(grid.partition.nodes) for grid in self.grids]).tolist()]
 
     def _row(self, grid: int, box: Box, kept: Sequence[int]) -> Array:
         """Weights of all nodes for the box, constrained on the kept dimensions only."""
         row = np.zeros(self._starts[-1])
         sides = [box.sides[axis] if axis in kept else None for axis in self.axes[grid]]
-        row[self._starts[grid] : self._starts[grid + 1]] = self.partitions[grid].cover(sides)
+        row[self._starts[grid] : self._starts[grid + 1]] = self.grids[grid].partition.cover(sides)
         return row
 
     def _fitted(self, box: Box, asked: tuple[int, ...]) -> tuple[float, Array]:

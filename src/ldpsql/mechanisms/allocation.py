@@ -100,7 +100,8 @@ class Allocation:
 class DirectAllocation:
     """Shares of users under direct inference.
 
-    A query that several frames answer counts in each with its answer weighted evenly, which the
+    A sum of a measure is one about the middle of its bounds, in units of half their distance, as in
+    `energies`: so its two signs count as 1 and -1. A query that several frames answer counts in each with its answer weighted evenly, which the
     estimator's weights by inverse variance can only improve.
     """
 
@@ -124,9 +125,7 @@ class DirectAllocation:
         """a_g of every group, shape (groups,)."""
         squares = np.zeros(len(self.table.groups))
         for entry in self.workload.classes:
-            level, contrast = (1.0, 0.0) if entry.measure is None else (0.0, 1.0)
-            scale = entry.weight * (level**2 + contrast**2)
-            self._add(squares, class_squares(entry, self.table.trees), entry.measure, scale)
+            self._add(squares, class_squares(entry, self.table.trees), entry.measure, entry.weight)
         for query in self.workload.queries:
             scale = query.weight * (query.level**2 + query.contrast**2)
             self._add(squares, declared_squares(query, self.table.trees), query.measure, scale)

@@ -168,12 +168,16 @@ class Design(Protocol):
         ...
 
     def estimator(self, histogram: Histogram) -> Estimator:
-        """Collector. The unbiased estimator on one histogram."""
+        """Collector. The default estimator on one histogram."""
         ...
 
     @property
     def estimators(self) -> Estimators:
-        """Every estimator it has, by name; the first, "unbiased", is the default."""
+        """Every estimator it has, by name; the first is the default.
+
+        One that is called "unbiased" is; a design without an unbiased one has none of that name,
+        and says why (`StatesBias`).
+        """
         ...
 
     def variance(self, queries: Sequence[Any], people: int) -> Array:
@@ -209,6 +213,17 @@ class Remarks(Protocol):
 
 
 @runtime_checkable
+class StatesBias(Protocol):
+    """What a design with biased estimators offers besides; every answer then says so."""
+
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """Estimator -> what biases it, and what its errors leave out, in one sentence without a
+        full stop; nothing for an unbiased one, or one that brings replicates."""
+        ...
+
+
+@runtime_checkable
 class StagedDesign(Protocol):
     """A design whose later questions depend on earlier answers: one round of several.
 
@@ -223,6 +238,11 @@ class StagedDesign(Protocol):
     @property
     def rounds(self) -> int:
         """How many rounds there are."""
+        ...
+
+    @property
+    def earlier(self) -> int:
+        """People who answered the rounds before: this round's estimator speaks of them too."""
         ...
 
     def following(self, histogram: Histogram) -> Design:

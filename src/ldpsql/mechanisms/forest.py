@@ -24,6 +24,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery
+from ldpsql.mechanisms.doubt import PEOPLE, doubted
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.report import Histogram, Rows
 
@@ -72,8 +73,8 @@ class Reading:
     baseline: Array
 
 
-def unbiased(forest: Forest) -> Reading:
-    """As it is."""
+def as_named(forest: Forest) -> Reading:
+    """The unbiased frequency as it is."""
     return Reading(1.0, np.zeros(forest.nodes))
 
 
@@ -108,7 +109,7 @@ class Named(Protocol):
         ...
 
     def doubt(self, frame: int) -> float:
-        """What to add to an estimated frequency before a variance is made of it."""
+        """Share of people to add before a variance is made of estimates; see `doubt`."""
         ...
 
 
@@ -159,8 +160,8 @@ class ReportedForest:
         return self._found[frame, pair]
 
     def doubt(self, frame: int) -> float:
-        """Two more people, as in `levels_estimator`."""
-        return 2.0 / self.size(frame)
+        """Two more people of the frame; see `doubt`."""
+        return PEOPLE / self.size(frame)
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,15 @@ class ForestEstimator:
                 columns = [i for i, kind in enumerate(kinds) if kind == right]
                 second = self._second(frame, places, (left, right), weights[rows], weights[columns])
                 covariance[np.ix_(rows, columns)] = second
-        covariance -= np.outer(means, means)
+        limit = np.array(
+            [
+                self._energy(frame, places, kind, row[None])[0]
+                for row, kind in zip(weights, kinds, strict=True)
+            ]
+        )
+        # E[Y]^2 is at most E[Y^2], which is L times the energy where there are no fakes.
+        likely = _within(means, np.sqrt(self.forests[frame].length * limit))
+        covariance -= np.outer(likely, likely)
         baseline = weights @ reading.baseline[places]
         levels = np.array([named.mean(frame, (kind, None)) for kind in kinds])
         people = named.people
@@ -310,13 +319,16 @@ class ForestEstimator:
                 self._energy(frame, places, first, left), self._energy(frame, places, last, right)
             )
         )
-        true = np.clip((left * at) @ right.T, -limit, limit)
+        true = _within((left * at) @ right.T, limit)
+        true += self.named.doubt(frame) * mean * doubted(left, right)
         spread = left @ right.T - np.outer(left.sum(axis=1), right.sum(axis=1)) / forest.nodes
         return np.asarray(length * true + length**2 * forest.fakes / forest.nodes * mean * spread)
 
     def _energy(self, frame: int, places: Codes, kind: Weight | None, weights: Array) -> Array:
-        """E[t^2 w^2] summed over a path, per query, not below what two people would add."""
-        squares = weights**2
-        most = squares.max(axis=1) * self.named.mean(frame, (kind, kind))
-        energy = squares @ self.named.all(frame, (kind, kind))[places]
-        return np.asarray(np.maximum(energy, 0.0) + self.named.doubt(frame) * most)
+        """E[t^2 w^2] summed over a path, per query; noise may push it below nothing."""
+        energy = weights**2 @ self.named.all(frame, (kind, kind))[places]
+        return np.asarray(np.maximum(energy, 0.0))
+
+
+def _within(values: Array, limit: Array) -> Array:
+    return np.clip(values, -limit, limit)

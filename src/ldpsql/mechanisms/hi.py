@@ -33,6 +33,7 @@ from ldpsql.mechanisms.levels_estimator import UniformFrequencies
 from ldpsql.mechanisms.nodes import NodeDesign
 from ldpsql.mechanisms.options import (
     DEFAULT_FANOUT,
+    checked,
     one_dimension,
     one_of,
     restored_table,
@@ -202,7 +203,7 @@ class Hi:
         one_dimension(domain, self.name)
         trees = trees_for(domain, chosen["fanout"])
         groups = evenly_by_frame(signed_combinations(domain, trees, root=False))
-        return _checked(
+        return checked(
             HiDesign(self.name, domain, epsilon, GroupTable(trees, groups), chosen["oracle"])
         )
 
@@ -211,10 +212,4 @@ class Hi:
         one_dimension(domain, self.name)
         one_of("oracle", data["oracle"], ORACLES)
         table = restored_table(domain, data)
-        return _checked(HiDesign(self.name, domain, epsilon, table, data["oracle"]))
-
-
-def _checked(design: HiDesign) -> HiDesign:
-    """The design, once its oracles have said that they can serve its levels."""
-    design.oracles.limits  # noqa: B018  SurveyError at birth rather than at the first report
-    return design
+        return checked(HiDesign(self.name, domain, epsilon, table, data["oracle"]))

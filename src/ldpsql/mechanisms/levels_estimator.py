@@ -22,6 +22,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
+from ldpsql.mechanisms.doubt import PEOPLE, doubted
 from ldpsql.mechanisms.oracle import First, Weights
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram, Rows
@@ -61,7 +62,7 @@ class Frequencies(Protocol):
         ...
 
     def doubt(self, group: int) -> float:
-        """What to add to an estimated frequency before a variance is made of it."""
+        """Share of people to add before a variance is made of estimates; see `doubt`."""
         ...
 
 
@@ -121,12 +122,8 @@ class ReportedFrequencies:
         return frequencies
 
     def doubt(self, group: int) -> float:
-        """Two more people of the group, as in the interval of Agresti and Coull (1998).
-
-        Where few people stand behind an estimate, one that happens to be low would otherwise come
-        with too small an error.
-        """
-        return 2.0 / self.size(group)
+        """Two more people of the group; see `doubt`."""
+        return PEOPLE / self.size(group)
 
     def _estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
         rows, support = self.rows(group), self.oracles.support(group)
@@ -279,9 +276,7 @@ class _GroupBlock:
         """E[t^2 w^2] per query, kept within what is possible: noise may push it outside."""
         squares = self.weights[rows] ** 2
         most = squares.max(axis=1) * self._mean((kind, kind))
-        doubt = self.estimator.frequencies.doubt(self.group) * most
-        energy: Array = np.clip(squares @ self._at((kind, kind)), 0.0, most) + doubt
-        return energy
+        return np.asarray(np.clip(squares @ self._at((kind, kind)), 0.0, most))
 
     def _block(
         self,
@@ -295,8 +290,9 @@ class _GroupBlock:
 
         Estimated frequencies enter only through sums, each limited by Cauchy-Schwarz to what
         people spread over nodes could give; so a variance never falls below that of pure noise.
+        Doubt is added to the second moments alone: it must not let a mean exceed them.
         """
-        pair = (left, right)
+        pair, source = (left, right), self.estimator.frequencies
         w_left, w_right = self.weights[rows], self.weights[columns]
         share = self._at(pair)
         energy_left, energy_right = self._energy(left, rows), self._energy(right, columns)
@@ -304,6 +300,7 @@ class _GroupBlock:
         second = _within((w_left * share) @ w_right.T, np.sqrt(np.outer(energy_left, energy_right)))
         if left == right and rows == columns:
             np.fill_diagonal(second, energy_left)
+        second += source.doubt(self.group) * self._mean(pair) * doubted(w_left, w_right)
         first = First(
             _within(w_left @ share, np.sqrt(energy_left * mean_right)),
             _within(w_right @ share, np.sqrt(energy_right * mean_left)),

@@ -127,7 +127,8 @@ class NodeDesign:
 
 
 def _listed(nodes: Codes) -> str:
-    """Node numbers, runs written as first..last."""
+    """Node numbers in ascending order, each once, runs written as first..last."""
+    nodes = np.unique(nodes)
     runs: list[str] = []
     breaks = np.flatnonzero(np.diff(nodes) != 1) + 1
     for run in np.split(nodes, breaks):

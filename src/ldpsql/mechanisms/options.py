@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
@@ -59,12 +59,12 @@ def one_dimension(domain: RecordDomain, mechanism: str) -> None:
         )
 
 
-def no_measures(domain: RecordDomain, mechanism: str) -> None:
+def no_measures(domain: RecordDomain, mechanism: str, advice: str = "declare it public") -> None:
     """Refuse private measures where a mechanism has no place for them."""
     if domain.measure_names:
         raise SurveyError(
-            f"{mechanism} takes no private measure ({domain.measure_names[0]}); declare it "
-            "public, or use ahio, ehio or hgrr"
+            f"{mechanism} takes no private measure ({domain.measure_names[0]}); "
+            f"{advice}, or use ahio, ehio or hgrr"
         )
 
 
@@ -144,7 +144,17 @@ def _best_shares(
     return Allocation(table, oracles, workload_energies(workload, table.trees)).optimal()
 
 
-def checked(design: LevelDesign) -> LevelDesign:
-    """The design, once its oracles have said that they can serve its groups."""
+class _WithOracles(Protocol):
+    """A design that answers by frequency oracles."""
+
+    @property
+    def oracles(self) -> OracleTable: ...
+
+
+_Made = TypeVar("_Made", bound=_WithOracles)
+
+
+def checked(design: _Made) -> _Made:
+    """The design, once its oracles have said that they can serve its groups, levels or grids."""
     design.oracles.limits  # noqa: B018  SurveyError at birth rather than at the first report
     return design

@@ -1,14 +1,15 @@
 """Public. Sees parameters. Adaptive grids: trees of boxes that are split where people are.
 
 A grid of 2^depth codes per axis, padded; every node splits into halves along all axes, children
-that hold no code are left out. A node carries its estimated frequency and how many rounds have
-measured it. Specification: h4mda, section 6.
+that hold no code are left out. A leaf of depth d was a leaf in every round from d on, for in round d
+the leaves of depth d are new, and after it they are split or never; an inner node of depth d was one
+in round d alone. So the people of each round say who was asked about which node. Specification: h4mda, section 6.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -28,67 +29,93 @@ LARGEST_GRID = 1 << 22
 class Node:
     """One box: its depth, its place on every axis at that depth, and its parent's number.
 
-    frequency: share of people, estimated in `rounds` rounds (0 where no round has measured it).
+    frequency: share of people, the mean over all who were asked about it (0 before that).
     """
 
     depth: int
     place: tuple[int, ...]
     parent: int
     frequency: float = 0.0
-    rounds: float = 0.0
 
     def to_json(self) -> list[Any]:
         """Plain numbers."""
-        return [self.depth, list(self.place), self.parent, self.frequency, self.rounds]
+        return [self.depth, list(self.place), self.parent, self.frequency]
 
 
 @dataclass(frozen=True)
 class Partition:
-    """An adaptive grid over some axes; sizes: codes per axis; depth: of single codes."""
+    """An adaptive grid over some axes.
+
+    sizes: codes per axis.  depth: of single codes.  people: who was asked, round by round.
+    """
 
     sizes: tuple[int, ...]
     depth: int
     nodes: tuple[Node, ...]
+    people: tuple[float, ...] = ()
 
     @classmethod
     def first(cls, sizes: tuple[int, ...], depth: int) -> Partition:
         """The root, split once."""
         if math.prod(sizes) > LARGEST_GRID:
             raise SurveyError(f"a grid has at most {LARGEST_GRID} codes; use coarser bins")
-        root = Node(0, (0,) * len(sizes), -1, 1.0, 1.0)
+        root = Node(0, (0,) * len(sizes), -1, 1.0)
         return cls(sizes, depth, (root,))._split([0])
 
     @classmethod
-    def from_json(cls, sizes: tuple[int, ...], depth: int, data: Sequence[Any]) -> Partition:
-        """The inverse of writing down the nodes; SurveyError if they are no such tree."""
-        nodes = tuple(Node(d, tuple(place), p, float(f), float(r)) for d, place, p, f, r in data)
-        made = cls(sizes, depth, nodes)
-        sound = math.prod(sizes) <= LARGEST_GRID and all(
-            made._is_sound(number) for number in range(len(nodes))
+    def from_json(cls, sizes: tuple[int, ...], depth: int, data: Mapping[str, Any]) -> Partition:
+        """The inverse of `to_json`; SurveyError if it is no such tree."""
+        nodes = tuple(Node(d, tuple(place), p, float(f)) for d, place, p, f in data["nodes"])
+        made = cls(sizes, depth, nodes, tuple(data["people"]))
+        sound = (
+            math.prod(sizes) <= LARGEST_GRID
+            and all(type(people) is int and people > 0 for people in made.people)
+            and all(made._is_sound(number) for number in range(len(nodes)))
         )
         if not sound or (made.labels < 0).any():
             raise SurveyError("the leaves of an adaptive grid do not cover its codes")
         return made
 
+    def to_json(self) -> Mapping[str, Any]:
+        """Plain data."""
+        return {"people": list(self.people), "nodes": [node.to_json() for node in self.nodes]}
+
     def _is_sound(self, number: int) -> bool:
-        """Whether a node lies below an earlier one, and was measured unless it is a leaf."""
+        """Whether a node lies below an earlier one that a round has asked about."""
         node = self.nodes[number]
         whole = all(type(value) is int for value in (node.depth, node.parent, *node.place))
         if not whole or len(node.place) != len(self.sizes) or min(node.place) < 0:
             return False
         if number == 0:
-            return (node.depth, node.parent) == (0, -1) and node.rounds > 0.0
+            return (node.depth, node.parent, node.frequency) == (0, -1, 1.0)
         if not 0 <= node.parent < number:
             return False
         above = self.nodes[node.parent]
         inside = all(a == b // 2 for a, b in zip(above.place, node.place, strict=True))
-        return node.depth == above.depth + 1 <= self.depth and above.rounds > 0.0 and inside
+        told = above.depth <= len(self.people)
+        return node.depth == above.depth + 1 <= self.depth and told and inside
+
+    @cached_property
+    def children(self) -> Mapping[int, list[int]]:
+        """Numbers of the children of every inner node."""
+        found: dict[int, list[int]] = {}
+        for number, node in enumerate(self.nodes[1:], start=1):
+            found.setdefault(node.parent, []).append(number)
+        return found
 
     @cached_property
     def leaves(self) -> Codes:
         """Numbers of the nodes without children."""
-        parents = {node.parent for node in self.nodes}
-        return np.array([n for n in range(len(self.nodes)) if n not in parents], dtype=np.int64)
+        inner = self.children
+        return np.array([n for n in range(len(self.nodes)) if n not in inner], dtype=np.int64)
+
+    def leaves_in(self, number: int) -> int:
+        """How many leaves it had in a round."""
+        inner = self.children
+        return sum(
+            0 < node.depth <= number and (place not in inner or node.depth == number)
+            for place, node in enumerate(self.nodes)
+        )
 
     @cached_property
     def labels(self) -> Codes:
@@ -113,14 +140,26 @@ class Partition:
                     made.append(Node(node.depth + 1, place, number))
         return replace(self, nodes=tuple(made))
 
-    def measured(self, estimates: Array) -> Partition:
-        """After a round: running means of the leaves; estimates: one per leaf, in their order."""
+    def measured(self, estimates: Array, people: int) -> Partition:
+        """After a round of some people: running means of the leaves.
+
+        estimates: one per leaf, in their order; not looked at where nobody was asked.
+        """
         made = list(self.nodes)
         for number, estimate in zip(self.leaves.tolist(), estimates.tolist(), strict=True):
             node = made[number]
-            mean = (node.frequency * node.rounds + estimate) / (node.rounds + 1.0)
-            made[number] = replace(node, frequency=mean, rounds=node.rounds + 1.0)
-        return replace(self, nodes=tuple(made))
+            before = sum(self.people[node.depth - 1 :])
+            if people:
+                mean = (node.frequency * before + estimate * people) / (before + people)
+                made[number] = replace(node, frequency=mean)
+        return replace(self, nodes=tuple(made), people=(*self.people, people))
+
+    def spread_evenly(self, people: float) -> Partition:
+        """As if one more round of some people had found everybody spread evenly over the codes."""
+        codes = np.prod([end - first for first, end in self._bounds], axis=0)
+        shares = (codes / math.prod(self.sizes)).tolist()
+        nodes = (replace(n, frequency=f) for n, f in zip(self.nodes, shares, strict=True))
+        return replace(self, nodes=tuple(nodes), people=(*self.people, people))
 
     def grown(self, depth: int, threshold: float) -> Partition:
         """The leaves of a depth that hold a share of at least the threshold, split."""
@@ -131,27 +170,6 @@ class Partition:
             and self.nodes[number].frequency >= threshold
         ]
         return self._split(chosen)
-
-    def settled(self) -> tuple[Array, Array]:
-        """(frequencies, rounds) of all nodes, inner ones combined with the sum of their children.
-
-        By inverse variance, a node's being 1 over its rounds; bottom-up, the root stays 1.
-        """
-        frequency = np.array([node.frequency for node in self.nodes])
-        rounds = np.array([node.rounds for node in self.nodes])
-        children: dict[int, list[int]] = {}
-        for number, node in enumerate(self.nodes[1:], start=1):
-            children.setdefault(node.parent, []).append(number)
-        for number in sorted(children, reverse=True):
-            if not number:
-                continue
-            below = children[number]
-            spread = float(np.sum(1.0 / rounds[below]))
-            weight = spread / (spread + 1.0 / rounds[number])
-            total = float(frequency[below].sum())
-            frequency[number] = weight * frequency[number] + (1.0 - weight) * total
-            rounds[number] /= weight
-        return frequency, rounds
 
     def cover(self, sides: Sequence[Side]) -> Array:
         """The weight of every node in the answer to a box, shape (nodes,).

@@ -31,8 +31,8 @@ from ldpsql.mechanisms.forest import (
     Forest,
     ForestEstimator,
     ReportedForest,
+    as_named,
     as_published,
-    unbiased,
 )
 from ldpsql.mechanisms.grr import law as grr_law
 from ldpsql.mechanisms.grr import perturb
@@ -218,8 +218,8 @@ class LgrrDesign(NodeDesign):
         ]
 
     def estimator(self, histogram: Histogram) -> Estimator:
-        """Collector. Unbiased, up to virtual leaves, by actual frame sizes."""
-        return ForestEstimator(self.table, self.forests, self._reported(histogram), unbiased)
+        """Collector. By actual frame sizes; unbiased, but for virtual leaves."""
+        return ForestEstimator(self.table, self.forests, self._reported(histogram), as_named)
 
     def published(self, histogram: Histogram) -> Estimator:
         """Collector. As published: right only where people are spread evenly over all nodes."""
@@ -230,13 +230,29 @@ class LgrrDesign(NodeDesign):
 
     @property
     def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:
-        """By name, the default first."""
-        return {"unbiased": self.estimator, "published": self.published}
+        """By name, the default first; virtual leaves are told by its name."""
+        default = "by_share" if self.virtual_leaves else "unbiased"
+        return {default: self.estimator, "published": self.published}
+
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """See `StatesBias`."""
+        found = {"published": "it corrects for a randomization that the reports do not have"}
+        if self.virtual_leaves:
+            found["by_share"] = "leaves are answered as even shares of their parents"
+        return found
+
+    def describe(self, planned: CellQuery) -> list[str]:
+        """The nodes of each group used, for EXPLAIN."""
+        lines = super().describe(planned)
+        if self.virtual_leaves and planned.is_asked:
+            lines.append("leaves answered from parents, by their share of codes")
+        return lines
 
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
         evenly = EvenForest(self.forests, people)
-        estimator = ForestEstimator(self.table, self.forests, evenly, unbiased)
+        estimator = ForestEstimator(self.table, self.forests, evenly, as_named)
         return np.diagonal(estimator.answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:

@@ -89,7 +89,7 @@ class SplitFrequencies:
         return self.levels.at(group, nodes, pair)
 
     def doubt(self, group: int) -> float:
-        """See `ReportedFrequencies.doubt`."""
+        """Two more people of the group's frame; see `doubt`."""
         return self.levels.doubt(group)
 
 
@@ -132,7 +132,8 @@ class SplitEstimator:
             weights = np.zeros((len(asked), self.table.sizes[group]))
             for number, nodes, part in entries:
                 np.add.at(weights[row_of[number]], nodes, part)
-            limit = np.abs(weights).max(axis=1)
+            rooted = np.sqrt([source.mean(group, (kind, kind)) for kind in kinds])
+            limit = np.abs(weights).max(axis=1) * rooted
             level = np.array(
                 [
                     row @ source.at(group, np.arange(len(row)), (kind, None))

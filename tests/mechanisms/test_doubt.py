@@ -1,0 +1,143 @@
+"""Variances where little is known: concentrated people, few people, public columns far from 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from histograms import histogram_of
+from statistics_tools import coverage_fits, variance_fits
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.estimate import quantile
+from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.doubt import doubted
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.report import Histogram, Reports, Rows
+from ldpsql.schema import RecordDomain
+
+LINE = RecordDomain(("x",), (16,), (), (), ())
+SIGNED = RecordDomain(("x",), (16,), ("pay",), ((-1.0, 5.0),), (None,))
+PAY = Weight("pay")
+
+
+def test_doubt_is_a_gram_matrix_with_the_largest_squares() -> None:
+    """So two queries of the same nodes are doubted together, of different nodes apart."""
+    weights = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, -3.0], [0.0, 0.0, 0.0]])
+    found = doubted(weights, weights)
+    assert np.diagonal(found) == pytest.approx([1.0, 4.0, 9.0, 0.0])
+    assert (found[0, 1], found[0, 2]) == pytest.approx((2.0, 0.0))
+    assert np.linalg.eigvalsh(found).min() > -1e-12
+
+
+CONCENTRATED: list[tuple[str, dict[str, Any], RecordDomain]] = [
+    *(("hh", {"fanout": 2, "oracle": oracle}, LINE) for oracle in ("hrr", "oue")),
+    *(("hio", {"fanout": 2, "oracle": oracle}, LINE) for oracle in ("grr", "olh", "auto")),
+    ("hh", {"fanout": 2, "oracle": "hrr", "inference": "consistent"}, LINE),
+    ("hi", {"fanout": 2}, LINE),
+    ("haarhrr", {}, LINE),
+    ("hh", {"fanout": 2, "oracle": "hrr"}, SIGNED),
+    ("lgrr-fd", {"fanout": 2, "fakes": 2}, SIGNED),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "domain"), CONCENTRATED)
+@pytest.mark.parametrize("epsilon", ["1", "6", "8"])
+def test_no_error_is_nothing(
+    name: str, options: dict[str, Any], domain: RecordDomain, epsilon: str
+) -> None:
+    """Everybody at the first code: no variance is told that is negative or 0."""
+    design = mechanism(name).design(domain, Epsilon.parse(epsilon), options)
+    ranges = [LinearQuery.count(Box((((a, b),),))) for a, b in ((0, 1), (0, 11), (3, 9), (8, 16))]
+    if domain.bounds:
+        ranges += [LinearQuery.sum(0, query.terms[0][1]) for query in ranges]
+    planned = [design.plan(query) for query in ranges]
+    least = []
+    for seed in range(12):
+        people = (5, 60, 600)[seed % 3]
+        codes = np.zeros((people, 1 + len(domain.bounds)), dtype=np.int64)
+        histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
+        told = np.diagonal(design.estimator(histogram).answer(planned).covariance)
+        least.append(np.min(told, initial=np.inf, where=np.isfinite(told)))
+    assert min(least) > 0.0
+
+
+# -- public columns --------------------------------------------------------------------------------
+
+PEOPLE, RUNS = 3_000, 120
+SUM = LinearQuery(((1.0, Box((((3, 11),),))),), weight=PAY)
+COUNT = LinearQuery.count(Box((((3, 11),),)))
+
+
+def weighted(reports: Reports, pay: np.ndarray) -> Histogram:
+    """A histogram with one row per report, and its public column."""
+    columns = [np.asarray(reports.columns[n]).astype(np.int64) for n in reports.format.columns]
+
+    def moments(chosen: np.ndarray) -> dict[tuple[Weight, Weight | None], np.ndarray]:
+        return {(PAY, None): pay[chosen], (PAY, PAY): pay[chosen] ** 2}
+
+    def load(selector: int) -> Rows:
+        chosen = columns[0] == selector
+        return Rows(
+            tuple(column[chosen] for column in columns[1:]),
+            np.ones(int(chosen.sum()), dtype=np.int64),
+            moments(chosen),
+        )
+
+    def load_all() -> Rows:
+        every = np.full(len(pay), True)
+        return Rows(tuple(columns), np.ones(len(pay), dtype=np.int64), moments(every))
+
+    totals = {(PAY, None): float(pay.sum()), (PAY, PAY): float((pay**2).sum())}
+    sizes = np.bincount(columns[0], minlength=reports.format.selectors)
+    return Histogram(sizes, load, load_all, totals)
+
+
+def simulated(design: Design, offset: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Errors (runs, 2) of SUM(pay) and COUNT(*), covariances, and the true ratios.
+
+    People are a sample, as the covariance says: each run draws its own, and the truth is that of
+    where they come from.
+    """
+    planned = [design.plan(SUM), design.plan(COUNT)]
+    errors, covariances = [], []
+    chance = np.array([0.04, 0.04, 0.04, 0.2, 0.1, 0.1, 0.08, 0.06, 0.06, 0.04, 0.04, *[0.04] * 5])
+    chance /= chance.sum()
+    count = PEOPLE * chance[3:11].sum()
+    truth = np.array([(offset + 5.0) * count, count])
+    for seed in range(RUNS):
+        random = np.random.default_rng([seed, 5])
+        codes = random.choice(16, (PEOPLE, 1), p=chance)
+        pay = offset + 10.0 * random.random(PEOPLE)
+        reports = design.randomize(codes, SeededEntropy(seed))
+        answer = design.estimator(weighted(reports, pay)).answer(planned)
+        errors.append(answer.values - truth)
+        covariances.append(answer.covariance)
+    return np.array(errors), np.array(covariances), truth
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("hi", {"fanout": 2}),
+        ("hh", {"fanout": 2, "oracle": "hrr"}),
+        ("hio", {"fanout": 2}),
+        ("lgrr-repaired", {"fanout": 2}),
+    ],
+)
+def test_sums_and_averages_of_public_columns_are_honest(name: str, options: dict[str, Any]) -> None:
+    """Of a column between 100 and 110: SUM, and AVG by its linear part SUM - truth x COUNT."""
+    design = mechanism(name).design(LINE, Epsilon.parse("3"), options)
+    errors, covariances, truth = simulated(design, 100.0)
+    ratio = np.array([1.0, -truth[0] / truth[1]])
+    for direction in (np.array([1.0, 0.0]), ratio):
+        found = errors @ direction
+        told = np.einsum("i,rij,j->r", direction, covariances, direction)
+        assert told.min() > 0.0
+        assert variance_fits(found, told.mean())
+        for level in (0.5, 0.95):
+            inside = np.abs(found) <= quantile(level) * np.sqrt(told)
+            assert coverage_fits(int(inside.sum()), RUNS, level)
