@@ -26,12 +26,12 @@ from ldpsql.survey import Survey
 PEOPLE, EPSILON, QUERIES, TOLERANCE = 1_000_000, "1", 200, 0.1
 Codes = NDArray[np.int64]
 Reals = NDArray[np.float64]
-CASES: tuple[tuple[tuple[int, ...], tuple[str, ...], int, int], ...] = (
-    ((64, 64), ("smooth", "spiky"), 20, 6),
-    ((256,), ("smooth", "heavy-tailed", "spiky"), 60, 3),
-    ((64, 64, 64), ("smooth",), 4, 2),
+CASES: tuple[tuple[tuple[int, ...], tuple[str, ...], int, tuple[int, int]], ...] = (
+    ((64, 64), ("smooth", "spiky"), 40, (30, 6)),
+    ((256,), ("smooth", "heavy-tailed", "spiky"), 60, (3, 3)),
+    ((64, 64, 64), ("smooth",), 4, (2, 2)),
 )
-"""Sizes, data, surveys beyond the one that is asked in SQL, and surveys of each hierarchy."""
+"""Sizes, data, surveys beyond the one that is asked in SQL, and surveys of each of OTHERS."""
 LEAST = {2: 15.0}
 """How many times Fourier's error HIO's must at least be, by the number of dimensions."""
 OTHERS: Mapping[str, Mapping[str, Any]] = {
@@ -112,8 +112,8 @@ def _rows() -> Iterator[tuple[object, ...]]:
             ratios = errors / predicted
             doubt = ratios.std(ddof=1) / math.sqrt(len(ratios))
             found = [
-                _quotient([_from_sql(o, codes, asked, truth, s) for s in range(rivals)], errors)
-                for o in others
+                _quotient([_from_sql(o, codes, asked, truth, s) for s in range(runs)], errors)
+                for o, runs in zip(others, rivals, strict=True)
             ]
             yield (
                 " x ".join(map(str, sizes)),

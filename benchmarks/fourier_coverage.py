@@ -197,7 +197,11 @@ def _summary(found: Floats) -> Iterator[object]:
 
 
 def _standard_error(inside: Floats) -> float:
-    """Of the mean over (runs, boxes), NaN left out: the boxes of one run depend on each other."""
+    """Of the mean over (runs, boxes), NaN left out: the boxes of one run depend on each other.
+
+    Never less than that of as many independent intervals of the level: few can all be inside.
+    """
     told = ~np.isnan(inside)
     excess = np.where(told, inside - np.nanmean(inside), 0.0).sum(axis=1)
-    return float(np.sqrt((excess**2).sum()) / told.sum())
+    seen = float(np.sqrt((excess**2).sum()) / told.sum())
+    return max(seen, math.sqrt(LEVEL * (1.0 - LEVEL) / told.sum()))
