@@ -29,7 +29,7 @@ Reals = NDArray[np.float64]
 CASES: tuple[tuple[tuple[int, ...], tuple[str, ...], int, tuple[int, int]], ...] = (
     ((64, 64), ("smooth", "spiky"), 40, (30, 6)),
     ((256,), ("smooth", "heavy-tailed", "spiky"), 60, (3, 3)),
-    ((64, 64, 64), ("smooth",), 4, (2, 2)),
+    ((64, 64, 64), ("smooth",), 3, (2, 2)),
 )
 """Sizes, data, surveys beyond the one that is asked in SQL, and surveys of each of OTHERS."""
 LEAST = {2: 15.0}
