@@ -25,13 +25,15 @@ from ldpsql.survey import Survey
 
 PEOPLE, EPSILON, QUERIES, TOLERANCE = 1_000_000, "1", 200, 0.1
 Codes = NDArray[np.int64]
-CASES: tuple[tuple[tuple[int, ...], tuple[str, ...], int], ...] = (
-    ((256,), ("smooth", "heavy-tailed", "spiky"), 60),
-    ((64, 64), ("smooth", "spiky"), 20),
-    ((64, 64, 64), ("smooth",), 4),
+Reals = NDArray[np.float64]
+CASES: tuple[tuple[tuple[int, ...], tuple[str, ...], int, tuple[int, int]], ...] = (
+    ((64, 64), ("smooth", "spiky"), 40, (30, 6)),
+    ((256,), ("smooth", "heavy-tailed", "spiky"), 60, (3, 3)),
+    ((64, 64, 64), ("smooth",), 3, (2, 2)),
 )
-"""Sizes, data, and surveys beyond the one that is asked in SQL."""
-OTHER_SURVEYS = 2
+"""Sizes, data, surveys beyond the one that is asked in SQL, and surveys of each of OTHERS."""
+LEAST = {2: 15.0}
+"""How many times Fourier's error HIO's must at least be, by the number of dimensions."""
 OTHERS: Mapping[str, Mapping[str, Any]] = {
     "HIO": {"fanout": 4},
     "hierarchy": {
@@ -85,13 +87,14 @@ def run() -> None:
             "+/-",
             f"within {TOLERANCE:.0%}",
             *(f"{name} / Fourier, {of}" for name in OTHERS for of in ("predicted", "empirical")),
+            "HIO at least",
         ),
         _rows(),
     )
 
 
 def _rows() -> Iterator[tuple[object, ...]]:
-    for sizes, data, repeats in CASES:
+    for sizes, data, repeats, rivals in CASES:
         asked = boxes(sizes)
         survey = _survey("fourier", sizes, {})
         made = survey.design
@@ -105,12 +108,12 @@ def _rows() -> Iterator[tuple[object, ...]]:
             truth = _box_sums(np.asarray(_table(codes, sizes)), asked)
             first = _from_sql(survey, codes, asked, truth, 0)
             more = [_direct(made, codes, asked, truth, seed) for seed in range(1, repeats + 1)]
-            ratios = np.array([first, *more]) / predicted
+            errors = np.array([first, *more])
+            ratios = errors / predicted
             doubt = ratios.std(ddof=1) / math.sqrt(len(ratios))
             found = [
-                np.mean([_from_sql(o, codes, asked, truth, s) for s in range(OTHER_SURVEYS)])
-                / (ratios.mean() * predicted)
-                for o in others
+                _quotient([_from_sql(o, codes, asked, truth, s) for s in range(runs)], errors)
+                for o, runs in zip(others, rivals, strict=True)
             ]
             yield (
                 " x ".join(map(str, sizes)),
@@ -121,8 +124,31 @@ def _rows() -> Iterator[tuple[object, ...]]:
                 f"{ratios.mean():.3f}",
                 f"{doubt:.3f}",
                 "yes" if abs(ratios.mean() - 1.0) <= TOLERANCE else "NO",
-                *(f"{cell:.2f}" for pair in zip(expected, found, strict=True) for cell in pair),
+                *_beside(expected, found),
+                _least(len(sizes), found[0][0]),
             )
+
+
+def _quotient(theirs: Sequence[float], ours: Reals) -> tuple[float, float]:
+    """Ratio of two mean errors and its standard error, from the spread over surveys."""
+    means = np.mean(theirs), np.mean(ours)
+    doubts = (np.std(each, ddof=1) / math.sqrt(len(each)) for each in (theirs, ours))
+    relative = [doubt / mean for doubt, mean in zip(doubts, means, strict=True)]
+    ratio = float(means[0] / means[1])
+    return ratio, ratio * math.hypot(*relative)
+
+
+def _beside(expected: Sequence[float], found: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """Predicted and empirical ratio of every hierarchy."""
+    for prediction, (ratio, doubt) in zip(expected, found, strict=True):
+        yield f"{prediction:.2f}"
+        yield f"{ratio:.2f} +/- {doubt:.2f}"
+
+
+def _least(dimensions: int, ratio: float) -> str:
+    """Whether HIO's error is as many times Fourier's as it must at least be."""
+    limit = LEAST.get(dimensions)
+    return "-" if limit is None else f"{limit:g}: {'yes' if ratio >= limit else 'NO'}"
 
 
 def _survey(name: str, sizes: Sequence[int], options: Mapping[str, Any]) -> Survey:
@@ -144,9 +170,7 @@ def _predicted(survey: Survey, asked: Codes) -> float:
     return float(np.mean([made.variance(one, PEOPLE) for one in planned]))
 
 
-def _from_sql(
-    survey: Survey, codes: Codes, asked: Codes, truth: NDArray[np.float64], seed: int
-) -> float:
+def _from_sql(survey: Survey, codes: Codes, asked: Codes, truth: Reals, seed: int) -> float:
     """Mean squared error of a survey's answers."""
     names = survey.design.domain.names
     table = pa.table({name: codes[:, i] for i, name in enumerate(names)})
@@ -165,9 +189,7 @@ def _ask(connection: Connection, names: Sequence[str], box: Codes) -> float:
     return float(row[0])
 
 
-def _direct(
-    made: FourierDesign, codes: Codes, asked: Codes, truth: NDArray[np.float64], seed: int
-) -> float:
+def _direct(made: FourierDesign, codes: Codes, asked: Codes, truth: Reals, seed: int) -> float:
     """The same from the table of counts, whose sums are the answers."""
     estimator = estimator_of(made, codes, seed)
     table = estimator.population(tuple(range(len(made.domain.sizes))), None, None)
@@ -178,13 +200,13 @@ def _sides(box: Codes) -> tuple[tuple[tuple[int, int], ...], ...]:
     return tuple(((low, end),) for low, end in box.tolist())
 
 
-def _table(codes: Codes, sizes: Sequence[int]) -> NDArray[np.float64]:
+def _table(codes: Codes, sizes: Sequence[int]) -> Reals:
     """People per cell."""
     flat = np.ravel_multi_index(tuple(codes.T), tuple(sizes))
     counted = np.bincount(flat, minlength=math.prod(sizes)).astype(np.float64)
     return counted.reshape(sizes)
 
 
-def _box_sums(table: NDArray[np.float64], asked: Codes) -> NDArray[np.float64]:
+def _box_sums(table: NDArray[np.float64], asked: Codes) -> Reals:
     """Sum of a table over boxes, shape (q,)."""
     return np.array([table[tuple(slice(*side) for side in box)].sum() for box in asked])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Work = Callable[[], object]
@@ -29,16 +29,25 @@ def side_by_side(
 
     clock: `time.process_time` for work of this process alone, on a machine with other work to do.
     """
+    (pair,) = by_clocks(ours, other, (clock,), runs=runs)
+    return pair
+
+
+def by_clocks(ours: Work, other: Work, clocks: Sequence[Clock], *, runs: int = 7) -> list[Pair]:
+    """The same by several clocks at once, one pair for each."""
     ours(), other()
     mine, theirs = [], []
     for _ in range(runs):
-        mine.append(_seconds(ours, clock))
-        theirs.append(_seconds(other, clock))
-    ratio = statistics.median(a / b for a, b in zip(mine, theirs, strict=True))
-    return Pair(statistics.median(mine), statistics.median(theirs), ratio)
+        mine.append(_seconds(ours, clocks))
+        theirs.append(_seconds(other, clocks))
+    pairs = []
+    for left, right in zip(zip(*mine, strict=True), zip(*theirs, strict=True), strict=True):
+        ratio = statistics.median(a / b for a, b in zip(left, right, strict=True))
+        pairs.append(Pair(statistics.median(left), statistics.median(right), ratio))
+    return pairs
 
 
-def _seconds(work: Work, clock: Clock) -> float:
-    start = clock()
+def _seconds(work: Work, clocks: Sequence[Clock]) -> list[float]:
+    starts = [clock() for clock in clocks]
     work()
-    return clock() - start
+    return [clock() - start for clock, start in zip(clocks, starts, strict=True)]
