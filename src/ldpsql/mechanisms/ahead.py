@@ -1,13 +1,13 @@
 """Public. Sees parameters. AHEAD: adaptive grids, refined round by round where people are.
 
 Every round has its own people, who report by a frequency oracle which leaf of the present grid
-holds them. After a round the leaves that hold enough people are split, and the next round's
-survey is made from that (`Survey.next_round`); the last round's survey answers best. One grid
-over one or two dimensions; with more, one per pair, and every person draws a pair (LLE). The grid
-that a person sees depends on other people's reports only, so each report is epsilon-LDP.
-Estimates are biased; their errors hold the noise and that people are a sample, not the bias. Source: Du, Zhang, Bai, Liu, Ji,
-Cheng, Chen, "AHEAD: adaptive hierarchical decomposition for range query under local differential
-privacy", CCS 2021; specification h4mda, section 6.
+holds them. After a round the leaves that hold enough people are split, and the next round's survey
+is made from that (`Survey.next_round`); the last round's survey answers best. One grid over one or
+two dimensions; with more, one per pair, and every person draws a pair (LLE). The grid that a person
+sees depends on other people's reports only, so each report is epsilon-LDP. Estimates are biased;
+their errors hold the noise and that people are a sample, not the bias. Source: Du, Zhang, Bai, Liu,
+Ji, Cheng, Chen, "AHEAD: adaptive hierarchical decomposition for range query under local
+differential privacy", CCS 2021; specification h4mda, section 6.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
 _BIAS = (
-    "frequencies are made non-negative and leaves that were not split are spread evenly; the errors "
-    "hold noise and sampling only"
+    "frequencies are made non-negative and leaves that were not split are spread evenly; the "
+    "errors hold noise and sampling only"
 )
 ORACLES = ("grr", "olh", "oue", "auto")
 

@@ -2,9 +2,9 @@
 
 Frequencies of leaves are made non-negative with sum 1 and a cut leaf counts by the share of its
 codes, so answers are biased; their covariance is that of the noise and of the sampling of people,
-without the bias (`settled`). With more than two dimensions every pair has a grid: a query on one dimension is
-averaged over its pairs, and one on three or more is fitted to the 2 x 2 tables of its pairs by
-iterative proportional fitting. Specification: h4mda, section 6.
+without the bias (`settled`). With more than two dimensions every pair has a grid: a query on one
+dimension is averaged over its pairs, and one on three or more is fitted to the 2 x 2 tables of its
+pairs by iterative proportional fitting. Specification: h4mda, section 6.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GridEstimator:
         return rows_of(self.answer, rows)
 
     def answer(self, queries: Sequence[GridQuery]) -> Estimates:
-        """Values (k,) and their covariance (k, k), without their bias; NaN and inf without reports."""
+        """Values (k,), their covariance (k, k) without the bias; NaN, inf without reports."""
         known = np.array([query.known for query in queries], dtype=float)
         values, slopes = known.copy(), np.zeros((len(queries), len(self.frequencies)))
         for number, query in enumerate(queries):

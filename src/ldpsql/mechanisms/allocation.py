@@ -100,9 +100,10 @@ class Allocation:
 class DirectAllocation:
     """Shares of users under direct inference.
 
-    A sum of a measure is one about the middle of its bounds, in units of half their distance, as in
-    `energies`: so its two signs count as 1 and -1. A query that several frames answer counts in each with its answer weighted evenly, which the
-    estimator's weights by inverse variance can only improve.
+    A sum of a measure is one about the middle of its bounds, in units of half their distance, as
+    in `energies`: so its two signs count as 1 and -1. A query that several frames answer counts in
+    each with its answer weighted evenly, which the estimator's weights by inverse variance can
+    only improve.
     """
 
     table: GroupTable

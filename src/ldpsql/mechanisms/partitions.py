@@ -1,9 +1,10 @@
 """Public. Sees parameters. Adaptive grids: trees of boxes that are split where people are.
 
 A grid of 2^depth codes per axis, padded; every node splits into halves along all axes, children
-that hold no code are left out. A leaf of depth d was a leaf in every round from d on, for in round d
-the leaves of depth d are new, and after it they are split or never; an inner node of depth d was one
-in round d alone. So the people of each round say who was asked about which node. Specification: h4mda, section 6.
+that hold no code are left out. A leaf of depth d was a leaf in every round from d on, for in round
+d the leaves of depth d are new, and after it they are split or never; an inner node of depth d was
+one in round d alone. So the people of each round say who was asked about which node. Specification:
+h4mda, section 6.
 """
 
 from __future__ import annotations

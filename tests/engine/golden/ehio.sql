@@ -76,7 +76,7 @@ after cells:
     box: age in {18..29}, state in {CA}
     COUNT(*)
       predicted standard error: 193.2
-      standard error of these reports: 193
+      standard error of these reports: 192.9
       group 5 (age level 1, state level 1; 20 nodes, olh): nodes 0
       group 9 (age level 2, state level 1; 80 nodes, olh): nodes 16, 20
 

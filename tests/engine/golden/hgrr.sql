@@ -12,9 +12,9 @@ reports: all reports (5000)
   group: 18
   SUM(pay)
     predicted standard error: 4.813e+04
-    standard error of these reports: 4.589e+04
+    standard error of these reports: 4.582e+04
     group 10 (age level 2, state level 1, sign of pay; 160 nodes, grr): nodes 1, 81
   COUNT(*)
     predicted standard error: 352.3
-    standard error of these reports: 352.2
+    standard error of these reports: 351.4
     group 9 (age level 2, state level 1; 80 nodes, grr): nodes 1

@@ -1,6 +1,6 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38 AND pay > 20
 ----------------------------------------
-2214.65 +/- 221.6 | 132717 +/- 1.451e+04 | 59.9269 +/- 2.496
+2214.65 +/- 221.6 | 132717 +/- 1.451e+04 | 59.9269 +/- 2.431
 
 WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT COUNT(*), SUM(n) FROM t
 ----------------------------------------
