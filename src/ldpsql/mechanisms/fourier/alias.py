@@ -16,12 +16,12 @@ class Alias:
     """2^bits slots of equal probability, each shared by at most two families.
 
     A slot stands for 2^(32 - bits) of the 2^32 units of weight: the first `cuts` of them belong to
-    `first`, the others to `second`. Source: Walker 1977, Vose 1991, in whole numbers.
+    the family of the slot's number, the others to `second`. Source: Walker 1977, Vose 1991, in
+    whole numbers.
     """
 
     bits: int
     cuts: NDArray[np.uint32]
-    first: Integers
     second: Integers
 
     @classmethod
@@ -30,7 +30,7 @@ class Alias:
         bits = max(len(weights) - 1, 1).bit_length()
         room = 1 << (32 - bits)
         left = [*weights, *(0 for _ in range((1 << bits) - len(weights)))]
-        cuts, first, second = [0] * len(left), list(range(len(left))), list(range(len(left)))
+        cuts, second = [0] * len(left), list(range(len(left)))
         small = [slot for slot, weight in enumerate(left) if weight < room]
         large = [slot for slot, weight in enumerate(left) if weight >= room]
         while small:
@@ -42,7 +42,6 @@ class Alias:
         return cls(
             bits,
             np.array([min(cut, room - 1) for cut in cuts], dtype=np.uint32),
-            np.array(first),
             np.array(second),
         )
 
@@ -50,9 +49,9 @@ class Alias:
         """Units of weight that lead to each family."""
         room = 1 << (32 - self.bits)
         found = [0] * families
-        for cut, first, second in zip(self.cuts, self.first, self.second, strict=True):
+        for slot, (cut, second) in enumerate(zip(self.cuts, self.second, strict=True)):
             if cut:
-                found[int(first)] += int(cut)
+                found[slot] += int(cut)
             if room - cut:
                 found[int(second)] += room - int(cut)
         return found

@@ -24,6 +24,7 @@ from ldpsql.mechanisms.fourier.group import Integers
 from ldpsql.mechanisms.fourier.points import WordShares, offsets
 
 _SMALL = 1 << 31
+_FEW_AXES = 4
 
 Whole = NDArray[Any]
 """int32, or int64 where products could exceed it."""
@@ -54,8 +55,8 @@ class Sampler:
         """Walker's alias method: a slot, and which of its two families."""
         slot = halves >> np.uint32(32 - self._alias.bits)
         low = halves & np.uint32((1 << (32 - self._alias.bits)) - 1)
-        first = low < self._alias.cuts[slot]
-        return np.asarray(np.where(first, self._alias.first[slot], self._alias.second[slot]))
+        own = low < self._alias.cuts[slot]
+        return np.asarray(np.where(own, slot, self._alias.second[slot]))
 
     @cached_property
     def _alias(self) -> Alias:
@@ -220,11 +221,12 @@ class Sampler:
         if self._points.size:
             listed = self._starts[family] >= 0
             index = self._looked_up(family, index, truthful, listed)
-        digits = self._digits(family, index, piece, listed)
+        orders = [order[family] for order in self._orders]
+        digits = self._digits(family, orders, index, piece, listed)
         flat = np.zeros(len(codes), dtype=self._whole)
-        for place, digit in enumerate(digits):
-            order = self._orders[place][family]
-            turned = self._theta(place, family, codes) % order - digit
+        columns = np.ascontiguousarray(codes.T, dtype=self._whole)
+        for place, (order, digit) in enumerate(zip(orders, digits, strict=True)):
+            turned = self._theta(place, family, columns) % order - digit
             flat = flat * order + np.where(turned < 0, turned + order, turned)
         return flat.astype(np.int64)
 
@@ -242,12 +244,17 @@ class Sampler:
         )
 
     def _digits(
-        self, family: Integers, index: Whole, piece: Whole, listed: NDArray[np.bool_] | None
+        self,
+        family: Integers,
+        orders: Sequence[Whole],
+        index: Whole,
+        piece: Whole,
+        listed: NDArray[np.bool_] | None,
     ) -> list[Whole]:
         """The point's coordinate in every factor."""
         digits: list[Whole] = []
         for place in reversed(range(self._factors)):
-            order, length = self._orders[place][family], self._lengths[place][family]
+            order, length = orders[place], self._lengths[place][family]
             beyond = piece == place
             radix = np.where(piece > place, length, np.where(beyond, order - length, order))
             if listed is not None:
@@ -260,33 +267,42 @@ class Sampler:
             digits.append(np.where(beyond, digit + length, digit))
         return digits[::-1]
 
-    def _theta(self, place: int, family: Integers, codes: Codes) -> Whole:
-        """Phase of one factor before it is reduced."""
-        flat, width = codes.ravel(), codes.shape[1]
-        rows = np.arange(len(codes)) * width
-        total = np.zeros(len(codes), dtype=self._whole)
-        for axes, steps in self._slots[place]:
-            total += flat[rows + axes[family]].astype(self._whole) * steps[family]
+    def _theta(self, place: int, family: Integers, columns: Whole) -> Whole:
+        """Phase of one factor before it is reduced; columns: codes by axis, shape (axes, n)."""
+        total = np.zeros(len(family), dtype=self._whole)
+        rows = np.arange(len(family))
+        for axis, steps in self._slots[place]:
+            codes = columns[axis] if isinstance(axis, int) else columns[axis[family], rows]
+            total += codes * steps[family]
         return total
 
     @cached_property
-    def _slots(self) -> list[list[tuple[Whole, Whole]]]:
-        """Per factor, for each of its axes: (axis, step) of every family; step 0 where none."""
-        slots = []
-        for place in range(self._factors):
-            most = max(
-                len(c.factors[place]) if place < len(c.factors) else 0 for c in self.table.clusters
-            )
-            slots.append([self._slot(place, number) for number in range(most)])
-        return slots
+    def _slots(self) -> list[list[tuple[int | Integers, Whole]]]:
+        """Per factor what its phase adds up: (axis, step of every family), step 0 where none.
 
-    def _slot(self, place: int, number: int) -> tuple[Whole, Whole]:
-        axes: list[NDArray[np.int64] | int] = []
-        steps: list[NDArray[np.int64] | int] = []
-        for cluster in self.table.clusters:
-            factor = cluster.factors[place] if place < len(cluster.factors) else ()
-            axes.append(factor[number] if number < len(factor) else 0)
-            steps.append(
-                cluster.steps[:, cluster.columns[factor[number]]] if number < len(factor) else 0
-            )
-        return self._column(axes), self._column(steps)
+        One axis for all families where they use few, else one axis per family.
+        """
+        return [self._slots_of(place) for place in range(self._factors)]
+
+    def _slots_of(self, place: int) -> list[tuple[int | Integers, Whole]]:
+        factors = [c.factors[place] if place < len(c.factors) else () for c in self.table.clusters]
+        used = sorted({axis for factor in factors for axis in factor})
+        if len(used) <= _FEW_AXES:
+            return [
+                (axis, self._steps([axis if axis in f else None for f in factors])) for axis in used
+            ]
+        most = max(map(len, factors))
+        numbered = [[f[n] if n < len(f) else None for f in factors] for n in range(most)]
+        return [
+            (self._column([axis or 0 for axis in axes]).astype(np.int64), self._steps(axes))
+            for axes in numbered
+        ]
+
+    def _steps(self, axes: Sequence[int | None]) -> Whole:
+        """What one code of an axis, one per cluster, adds to its phase; 0 where there is none."""
+        return self._column(
+            [
+                0 if axis is None else cluster.steps[:, cluster.columns[axis]]
+                for cluster, axis in zip(self.table.clusters, axes, strict=True)
+            ]
+        )
