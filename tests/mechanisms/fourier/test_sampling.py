@@ -182,15 +182,14 @@ def test_a_sampler_that_lies_too_little_is_caught(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sampler_with_a_wrong_step_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last axis of every family adds one step too much to its phase."""
-    slot = Sampler._slot
+    """Every axis adds one step too much to its phase."""
+    right = Sampler._steps
 
-    def wrong(self: Sampler, place: int, number: int) -> tuple[np.ndarray, np.ndarray]:
-        axes, steps = slot(self, place, number)
-        last = place == 0 and number == 0
-        return axes, np.where((steps > 0) & last, steps + 1, steps)
+    def wrong(self: Sampler, axes: list[int | None]) -> np.ndarray:
+        steps = right(self, axes)
+        return np.where(steps > 0, steps + 1, steps)
 
-    monkeypatch.setattr(Sampler, "_slot", wrong)
+    monkeypatch.setattr(Sampler, "_steps", wrong)
     assert misfit(by_hand()[name]) is not None
 
 

@@ -35,7 +35,7 @@ from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
 LARGEST_LAW = 4_000_000
-_BLOCK = 1 << 15
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)

@@ -227,7 +227,7 @@ class Sampler:
         columns = np.ascontiguousarray(codes.T, dtype=self._whole)
         for place, (order, digit) in enumerate(zip(orders, digits, strict=True)):
             turned = self._theta(place, family, columns) % order - digit
-            flat = flat * order + np.where(turned < 0, turned + order, turned)
+            flat = flat * order + turned + order * (turned < 0)
         return flat.astype(np.int64)
 
     def _looked_up(
@@ -256,15 +256,15 @@ class Sampler:
         for place in reversed(range(self._factors)):
             order, length = orders[place], self._lengths[place][family]
             beyond = piece == place
-            radix = np.where(piece > place, length, np.where(beyond, order - length, order))
+            digit = index
+            if place:
+                radix = np.where(piece > place, length, np.where(beyond, order - length, order))
+                radix = radix if listed is None else np.where(listed, order, radix)
+                rest = index // radix
+                index, digit = rest, index - rest * radix
             if listed is not None:
                 beyond &= ~listed
-                radix = np.where(listed, order, radix)
-            if place:
-                index, digit = np.divmod(index, radix)
-            else:
-                digit = index
-            digits.append(np.where(beyond, digit + length, digit))
+            digits.append(digit + length * beyond)
         return digits[::-1]
 
     def _theta(self, place: int, family: Integers, columns: Whole) -> Whole:
