@@ -22,7 +22,8 @@ from ldpsql.workload import Workload
 MOST_CELLS = 1 << 25
 MOST_FAMILIES = 40_000
 _COVERED = 0.3
-_LARGE, _STEPS = 8000, ((100, 300, 150), (60, 140, 60))
+_LARGE, _MANY_HARMONICS = 8000, 1 << 21
+_STEPS = ((100, 300, 150), (60, 140, 60))
 _ROUNDS = 4
 _FAINT = 1e-6
 
@@ -35,11 +36,17 @@ def designed(group: Group, workload: Workload, odds: float) -> FamilyTable:
         needed[:-1] = 1.0
     dictionary = Dictionary(folding, needed, odds, listed_axes(workload, group))
     problem = Problem(folding, needed, floor(workload, group), dictionary.components())
-    first, rest, polish = _STEPS[folding.classes > _LARGE]
+    first, rest, polish = _STEPS[_is_large(problem)]
     problem, weights = problem.narrowed(problem.solve(problem.start(), first), _FAINT)
     weights = problem.solve(weights, rest)
     problem, weights = _pruned(problem, weights, polish)
     return table_of(weights, problem.components)
+
+
+def _is_large(problem: Problem) -> bool:
+    """Whether a step costs so much that fewer must do."""
+    arcs = (c.harmonics.size for c in problem.components if isinstance(c, ArcBundle))
+    return problem.folding.classes > _LARGE or sum(arcs) > _MANY_HARMONICS
 
 
 def listed_axes(workload: Workload, group: Group) -> frozenset[int]:
