@@ -21,6 +21,8 @@ from ldpsql.errors import ReportError
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+Pair = tuple[Weight | None, Weight | None]
+"""Two public weights whose product is summed; None stands for 1."""
 
 
 @dataclass(frozen=True)

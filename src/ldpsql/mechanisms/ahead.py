@@ -158,7 +158,7 @@ class AheadDesign:
 
     def _measured(self, histogram: Histogram) -> tuple[Partition, ...]:
         """The grids after this round."""
-        source = ReportedFrequencies(self.oracles, histogram)
+        source = ReportedFrequencies(oracles=self.oracles, histogram=histogram)
         made = []
         for grid, partition in enumerate(self.partitions):
             every, people = np.arange(len(partition.leaves)), int(histogram.sizes[grid])

@@ -97,7 +97,9 @@ class ConsistentDesign(LevelDesign):
 
     def estimator(self, histogram: Histogram) -> ConsistentEstimator:  # type: ignore[override]
         """Collector. Weights by actual group sizes."""
-        return ConsistentEstimator(self, ReportedFrequencies(self.oracles, histogram))
+        return ConsistentEstimator(
+            self, ReportedFrequencies(oracles=self.oracles, histogram=histogram)
+        )
 
     def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:  # type: ignore[override]
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""

@@ -26,9 +26,8 @@ from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery
 from ldpsql.mechanisms.doubt import PEOPLE, doubted
 from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.report import Histogram, Rows
-
-Pair = tuple[Weight | None, Weight | None]
+from ldpsql.mechanisms.reported_rows import ReportedRows
+from ldpsql.report import Pair
 
 
 @dataclass(frozen=True)
@@ -113,44 +112,19 @@ class Named(Protocol):
         ...
 
 
-@dataclass
-class ReportedForest:
-    """From a histogram; remembers what it has computed."""
+@dataclass(kw_only=True)
+class ReportedForest(ReportedRows):
+    """From a histogram, frame by frame; remembers what it has computed."""
 
     forests: Sequence[Forest]
-    histogram: Histogram
-    _rows: dict[int, Rows] = field(default_factory=dict)
     _found: dict[tuple[int, Pair], Array] = field(default_factory=dict)
-
-    @property
-    def people(self) -> float:
-        """Number of reports."""
-        return float(self.histogram.people)
-
-    def total(self, weight: Weight | None) -> float:
-        """Sum of a public weight over all people."""
-        return self.histogram.total(weight)
-
-    def size(self, frame: int) -> float:
-        """Reports of the frame."""
-        return float(self.histogram.sizes[frame])
-
-    def _moment(self, frame: int, pair: Pair) -> tuple[Rows, Array]:
-        if frame not in self._rows:
-            self._rows[frame] = self.histogram.load(frame)
-        return self._rows[frame], self._rows[frame].moment(*pair)
-
-    def mean(self, frame: int, pair: Pair) -> float:
-        """Mean of u v over the people of the frame."""
-        if pair == (None, None):
-            return 1.0
-        return float(self._moment(frame, pair)[1].sum()) / self.size(frame)
 
     def all(self, frame: int, pair: Pair) -> Array:
         """Estimated frequencies of all nodes, shape (Gamma,)."""
         if (frame, pair) not in self._found:
             forest = self.forests[frame]
-            rows, moment = self._moment(frame, pair)
+            rows = self.rows(frame)
+            moment = rows.moment(*pair)
             named = sum(
                 np.bincount(column, moment, minlength=forest.nodes) for column in rows.columns
             )

@@ -198,7 +198,11 @@ class HaarDesign:
 
     def estimator(self, histogram: Histogram) -> Estimator:
         """Collector. Unbiased, by actual group sizes."""
-        return HaarEstimator(self.levels, self.scale, Reported(self.scale, self.order, histogram))
+        return HaarEstimator(
+            self.levels,
+            self.scale,
+            Reported(scale=self.scale, order=self.order, histogram=histogram),
+        )
 
     @property
     def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:

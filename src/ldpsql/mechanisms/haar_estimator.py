@@ -18,9 +18,8 @@ import numpy as np
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.hrr import hadamard
-from ldpsql.report import Histogram, Rows
-
-Pair = tuple[Weight | None, Weight | None]
+from ldpsql.mechanisms.reported_rows import ReportedRows
+from ldpsql.report import Pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,44 +63,19 @@ class Coefficients(Protocol):
         ...
 
 
-@dataclass
-class ReportedCoefficients:
-    """From a histogram; remembers what it has computed."""
+@dataclass(kw_only=True)
+class ReportedCoefficients(ReportedRows):
+    """From a histogram, group by group; remembers what it has computed."""
 
     scale: float
     order: int
-    histogram: Histogram
-    _rows: dict[int, Rows] = field(default_factory=dict)
     _found: dict[tuple[int, Weight | None], Array] = field(default_factory=dict)
-
-    @property
-    def people(self) -> float:
-        """Number of reports."""
-        return float(self.histogram.people)
-
-    def total(self, weight: Weight | None) -> float:
-        """Sum of a public weight over all people."""
-        return self.histogram.total(weight)
-
-    def size(self, group: int) -> float:
-        """Reports in the group."""
-        return float(self.histogram.sizes[group])
-
-    def _moment(self, group: int, pair: Pair) -> tuple[Rows, Array]:
-        if group not in self._rows:
-            self._rows[group] = self.histogram.load(group)
-        return self._rows[group], self._rows[group].moment(*pair)
-
-    def mean(self, group: int, pair: Pair) -> float:
-        """Mean of u v over the people of the group."""
-        if pair == (None, None):
-            return 1.0
-        return float(self._moment(group, pair)[1].sum()) / self.size(group)
 
     def at(self, group: int, level: int, weight: Weight | None) -> Array:
         """By one Hadamard transform of the signed counts per row."""
         if (group, weight) not in self._found:
-            rows, moment = self._moment(group, (weight, None))
+            rows = self.rows(group)
+            moment = rows.moment(weight, None)
             row, bit = rows.columns[-2:]
             signed = np.bincount(row, moment * (1.0 - 2.0 * bit), minlength=self.order >> level)
             self._found[group, weight] = self.scale / self.size(group) * hadamard(signed)

@@ -100,7 +100,9 @@ class LevelDesign(NodeDesign):
 
     def estimator(self, histogram: Histogram) -> LevelEstimator:
         """Collector. Unbiased, by actual group sizes."""
-        return LevelEstimator(self.oracles, ReportedFrequencies(self.oracles, histogram))
+        return LevelEstimator(
+            self.oracles, ReportedFrequencies(oracles=self.oracles, histogram=histogram)
+        )
 
     @property
     def estimators(self) -> Estimators:

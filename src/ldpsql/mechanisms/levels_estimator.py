@@ -25,9 +25,9 @@ from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
 from ldpsql.mechanisms.doubt import PEOPLE, doubted
 from ldpsql.mechanisms.oracle import First, Weights
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.report import Histogram, Rows
+from ldpsql.mechanisms.reported_rows import ReportedRows
+from ldpsql.report import Pair
 
-Pair = tuple[Weight | None, Weight | None]
 Entry = tuple[int, Codes, Array]
 Entries = list[Entry]
 _WHOLE = 4096
@@ -66,47 +66,18 @@ class Frequencies(Protocol):
         ...
 
 
-@dataclass
-class ReportedFrequencies:
+@dataclass(kw_only=True)
+class ReportedFrequencies(ReportedRows):
     """Unbiased frequencies from a histogram; remembers what it has computed."""
 
     oracles: OracleTable
-    histogram: Histogram
-    _rows: dict[int, Rows] = field(default_factory=dict)
     _found: dict[tuple[int, Pair], Array] = field(default_factory=dict)
 
-    @property
-    def people(self) -> float:
-        """Number of reports."""
-        return float(self.histogram.people)
-
-    def total(self, weight: Weight | None) -> float:
-        """Sum of a public weight over all people."""
-        return self.histogram.total(weight)
-
-    def size(self, group: int) -> float:
-        """Reports in the group."""
-        return float(self.histogram.sizes[group])
-
-    def rows(self, group: int) -> Rows:
-        """The histogram rows of a group."""
-        if group not in self._rows:
-            self._rows[group] = self.histogram.load(group)
-        return self._rows[group]
-
-    def mean(self, group: int, pair: Pair) -> float:
-        """Mean of u v over the people of the group."""
-        if pair == (None, None):
-            return 1.0
-        return self._sum(group, pair) / self.size(group)
-
-    def _sum(self, group: int, pair: Pair) -> float:
-        """Sum of u v over the people of a group; a unary histogram keeps them at bit -1."""
-        rows = self.rows(group)
+    def moments_of_people(self, selector: int, pair: Pair) -> Array:
+        """Sums of u v over rows that hold every person once: in a unary histogram, bit -1."""
+        rows = self.rows(selector)
         moment = rows.moment(*pair)
-        if self.oracles.kind(group) == "oue":
-            moment = moment[rows.columns[0] < 0]
-        return float(moment.sum())
+        return moment[rows.columns[0] < 0] if self.oracles.kind(selector) == "oue" else moment
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """Estimated frequencies at the nodes, shape (c,)."""

@@ -226,7 +226,7 @@ class LgrrDesign(NodeDesign):
         return ForestEstimator(self.table, self.forests, self._reported(histogram), as_published)
 
     def _reported(self, histogram: Histogram) -> ReportedForest:
-        return ReportedForest(self.forests, histogram)
+        return ReportedForest(forests=self.forests, histogram=histogram)
 
     @property
     def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:

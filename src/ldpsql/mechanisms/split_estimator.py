@@ -24,11 +24,10 @@ from ldpsql.mechanisms.levels_estimator import (
     Entries,
     Frequencies,
     LevelEstimator,
-    Pair,
     ReportedFrequencies,
 )
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.report import Histogram, Rows
+from ldpsql.report import Histogram, Pair, Rows
 from ldpsql.schema import RecordDomain
 
 
@@ -65,7 +64,7 @@ class SplitFrequencies:
             raise NotImplementedError("levels are read one at a time")
 
         by_level = Histogram(sizes, load, load_all, histogram.totals)
-        return cls(histogram, ReportedFrequencies(oracles, by_level))
+        return cls(histogram, ReportedFrequencies(oracles=oracles, histogram=by_level))
 
     @property
     def people(self) -> float:

@@ -22,8 +22,9 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.fourier.group import Axes, Integers, parts_of, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery
-from ldpsql.mechanisms.fourier.reported import Pair, Reported
+from ldpsql.mechanisms.fourier.reported import Reported
 from ldpsql.mechanisms.fourier.transforms import Batch, Complexes, Reals, batches
+from ldpsql.report import Pair
 
 ENOUGH_FAMILIES = 128
 ENOUGH_REPORTS = 12_000

@@ -10,9 +10,7 @@ import numpy as np
 from ldpsql.boxes import Weight
 from ldpsql.mechanisms.fourier.group import Integers
 from ldpsql.mechanisms.fourier.transforms import Batch, Reals
-from ldpsql.report import Histogram, Rows
-
-Pair = tuple[Weight | None, Weight | None]
+from ldpsql.report import Histogram, Pair, Rows
 
 
 @dataclass(frozen=True, eq=False)
