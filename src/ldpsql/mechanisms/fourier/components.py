@@ -9,6 +9,7 @@ takes the slope gamma / lambda^2 back to a gain per candidate. The powers behind
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -186,7 +187,7 @@ class Products:
         """Candidates of each factor."""
         return self.scale.shape
 
-    @property
+    @cached_property
     def _classes(self) -> Integers:
         """Class numbers, one axis of the array per factor."""
         axes = tuple(axis for factor in self.factors for axis in factor.axes)
@@ -308,14 +309,19 @@ class Listed:
         """Alike."""
         return np.full(self.shape, 0.1 * float(np.sqrt(demand).sum()) / max(len(self.powers), 1))
 
+    @cached_property
+    def _classes(self) -> Integers:
+        """Class numbers, flat."""
+        return self.folding.numbers(self.axes).ravel()
+
     def inform(self, weights: Reals, into: Reals) -> None:
         """One matrix product."""
-        into[self.folding.numbers(self.axes).ravel()] += weights @ self.powers
+        into[self._classes] += weights @ self.powers
 
     def gains(self, slope: Reals) -> Reals:
         """One matrix product."""
-        classes = self.folding.numbers(self.axes).ravel()
-        return np.asarray(self.powers @ (slope[classes] * self.folding.multiplicity[classes]))
+        scaled = slope[self._classes] * self.folding.multiplicity[self._classes]
+        return np.asarray(self.powers @ scaled)
 
     def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
         """Without the candidates that weigh nothing."""

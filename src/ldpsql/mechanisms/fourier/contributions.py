@@ -23,7 +23,7 @@ from ldpsql.mechanisms.fourier.group import Axes, Integers, parts_of, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery
 from ldpsql.mechanisms.fourier.reported import Reported
-from ldpsql.mechanisms.fourier.transforms import Batch, Complexes, Reals, batches
+from ldpsql.mechanisms.fourier.transforms import Batch, Complexes, Reals, batches, contributed
 from ldpsql.report import Pair
 
 ENOUGH_FAMILIES = 128
@@ -202,9 +202,7 @@ class Contributions:
 
     def cells(self, batch: Batch) -> Singles:
         """c of every query, shape (k, f, |H|)."""
-        dense = self._dense(batch.cluster.axes)
-        spectrum = dense[:, batch.frequencies] * batch.conjugate
-        found = batch.restored(spectrum) * np.float32(batch.cluster.phases)
+        found = contributed(batch, self._dense(batch.cluster.axes), batch.conjugate)
         return found.reshape(len(self.queries), len(batch.numbers), -1)
 
     def _dense(self, axes: Axes) -> NDArray[np.complex64]:

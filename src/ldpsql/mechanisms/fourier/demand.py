@@ -69,11 +69,16 @@ def query_transform(
     """q^(f) / N of a sum of boxes that constrain these dimensions only: dense over the axes."""
     total = np.zeros(group.shape(axes), dtype=np.complex128)
     for share, sides in terms:
-        product = np.asarray(complex(share))
-        for axis in axes:
-            product = np.multiply.outer(product, side_transform(sides[axis], axis, group))
-        total += product
+        total += share * box_transform([sides[axis] for axis in axes], axes, group)
     return total
+
+
+def box_transform(sides: Sequence[Side], axes: Axes, group: Group) -> Complexes:
+    """q^(f) / N of a box with these sides: dense over the axes."""
+    product = np.ones((), dtype=np.complex128)
+    for side, axis in zip(sides, axes, strict=True):
+        product = np.multiply.outer(product, side_transform(side, axis, group))
+    return product
 
 
 def side_transform(side: Side, axis: int, group: Group) -> Complexes:

@@ -19,7 +19,7 @@ from ldpsql.mechanisms.fourier.group import Integers, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery
 from ldpsql.mechanisms.fourier.reported import Reported
-from ldpsql.mechanisms.fourier.transforms import Reals, batches
+from ldpsql.mechanisms.fourier.transforms import Reals, batches, contributed
 
 MOST_CELLS = 1 << 22
 MANY, _KEPT = 4, 8
@@ -62,9 +62,8 @@ class SharedContributions:
         found = []
         for _, batch in batches(collected.table, collected.odds):
             axes = batch.cluster.axes
-            dense = spread(faces, axes, group.shape(axes), whole)
-            spectrum = dense.ravel()[batch.frequencies] * np.conj(batch.transform)
-            found.append((batch.restored(spectrum) * batch.cluster.phases).ravel())
+            dense = spread(faces, axes, group.shape(axes), whole).ravel()
+            found.append(contributed(batch, dense, np.conj(batch.transform)).ravel())
         return np.concatenate(found)
 
 

@@ -20,11 +20,11 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates
 from ldpsql.mechanisms.fourier.contributions import Contributions, Sampled
 from ldpsql.mechanisms.fourier.direct import DirectSums, SharedContributions
-from ldpsql.mechanisms.fourier.group import Axes, gathered, spread
+from ldpsql.mechanisms.fourier.group import Axes, add, gathered, spread
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.query import BoxQuery, Term
 from ldpsql.mechanisms.fourier.reported import Reported
-from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, add, batches
+from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, batches
 
 Key = tuple[Axes, int | None, Weight | None]
 

@@ -126,13 +126,17 @@ def face_slices(face: Axes, block: Axes) -> tuple[slice | int, ...]:
     return tuple(slice(1, None) if axis in face else 0 for axis in block)
 
 
+def add(arrays: dict[Axes, Any], axes: Axes, array: Numbers) -> None:
+    """Add an array over some axes to the one already there, which is replaced."""
+    arrays[axes] = arrays[axes] + array if axes in arrays else array
+
+
 def gathered(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
     """Sum of dense arrays by faces: {block: array over it} to {face: array without zeros}."""
     faces: dict[Axes, Numbers] = {}
     for block, array in dense.items():
         for face in parts_of((block,)):
-            piece = array[face_slices(face, block)]
-            faces[face] = faces[face] + piece if face in faces else np.array(piece)
+            add(faces, face, array[face_slices(face, block)])
     return faces
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ldpsql.boxes import Side, Weight
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.mechanisms.fourier.demand import side_transform
-from ldpsql.mechanisms.fourier.group import Axes, Group, face_slices, parts_of
+from ldpsql.mechanisms.fourier.demand import box_transform
+from ldpsql.mechanisms.fourier.group import Axes, Group, add, face_slices, parts_of
 from ldpsql.mechanisms.fourier.transforms import Complexes
 
 NO_ENERGY = 1e-20
@@ -54,31 +54,20 @@ class BoxQuery:
         """q^(f) / N of every face that the query touches, the zero frequency apart."""
         found: dict[Axes, Complexes] = {}
         for term in self.terms:
-            dense = self._dense(term, group)
+            dense = term.coefficient * box_transform(term.sides, term.axes, group)
             for part in parts_of((term.axes,)):
                 piece = dense[face_slices(part, term.axes)]
                 if self.level:
-                    _add(found, part, self.level * piece)
+                    add(found, part, self.level * piece)
                 if self.measure is not None:
                     # The character of a sign axis is -1 at the upper bound.
                     signed = (*part, group.dimensions + self.measure)
-                    _add(found, signed, -self.contrast * piece[..., None])
+                    add(found, signed, -self.contrast * piece[..., None])
             if self.measure is not None:
                 alone = (group.dimensions + self.measure,)
                 corner = dense[(0,) * dense.ndim]
-                _add(found, alone, np.array([-self.contrast * corner]))
+                add(found, alone, np.array([-self.contrast * corner]))
         return found
-
-    @staticmethod
-    def _dense(term: Term, group: Group) -> Complexes:
-        dense = np.asarray(complex(term.coefficient))
-        for side, axis in zip(term.sides, term.axes, strict=True):
-            dense = np.multiply.outer(dense, side_transform(side, axis, group))
-        return dense
-
-
-def _add(found: dict[Axes, Complexes], part: Axes, piece: Complexes) -> None:
-    found[part] = found[part] + piece if part in found else piece
 
 
 def unsupported(dimensions: Sequence[str], measure: str | None) -> UnsupportedSQL:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
-from ldpsql.mechanisms.fourier.group import Axes, Integers, Numbers, gathered
+from ldpsql.mechanisms.fourier.group import Axes, Integers, Numbers, add, gathered
 
 Complexes = NDArray[np.complex128]
 Reals = NDArray[np.float64]
@@ -131,6 +131,18 @@ class Batch:
         return found
 
 
+def contributed(batch: Batch, spectra: Numbers, conjugate: Numbers) -> NDArray[np.floating]:
+    """c of every phase: the correlation of X / s with spectra, shape (..., r_1, ..., r_P).
+
+    spectra: q^ / (N lambda) over the cluster's axes, flat, shape (..., cells).  conjugate: that of
+    the batch's transform, in the precision wanted.
+    """
+    spectrum = spectra[..., batch.frequencies] * conjugate
+    scale = spectra.real.dtype.type(batch.cluster.phases)
+    found: NDArray[np.floating] = batch.restored(spectrum) * scale
+    return found
+
+
 def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:
     """sum over o < L of exp(-2 pi i h o / r), shape (lengths, harmonics)."""
     angles = np.pi * harmonics / order
@@ -172,14 +184,6 @@ def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
         power = shares * np.abs(batch.transform) ** 2
         add(dense, batch.cluster.axes, batch.scattered(power).real)
     return {face: np.asarray(array) for face, array in gathered(dense).items()}
-
-
-def add(dense: dict[Axes, Numbers], axes: Axes, array: Numbers) -> None:
-    """Add an array over some axes to those already there."""
-    if axes in dense:
-        dense[axes] += array
-    else:
-        dense[axes] = array
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
