@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Array, Estimates
-from ldpsql.privacy import Epsilon, Guarantee
+from ldpsql.privacy import Central, Epsilon, Guarantee
+from ldpsql.privacy.shuffle import Blanket
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
@@ -203,6 +204,16 @@ class StatesOdds(Protocol):
 
 
 @runtime_checkable
+class StatesBlankets(Protocol):
+    """What a design may offer besides: how well its reports hide among those of others."""
+
+    def blankets(self) -> tuple[Blanket, ...]:
+        """From the integers that the sampler compares with; the shuffled batch is as private as
+        the worst of them says."""
+        ...
+
+
+@runtime_checkable
 class Remarks(Protocol):
     """What a design may offer besides: what whoever designs a survey should know of it."""
 
@@ -276,4 +287,23 @@ class Mechanism(Protocol):
 
     def restore(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> Design:
         """The design that `Design.to_json` wrote; SurveyError if the data do not fit."""
+        ...
+
+
+@runtime_checkable
+class ShuffleMechanism(Protocol):
+    """A mechanism that chooses its local budgets itself, from what is promised once shuffled."""
+
+    def shuffled(
+        self,
+        domain: RecordDomain,
+        central: Central,
+        options: Mapping[str, Any],
+        workload: Workload | None = None,
+    ) -> Design:
+        """A design that keeps `central`, with the largest local epsilon that does.
+
+        Its `epsilon` is the largest local one over all reports. SurveyError for options it does
+        not know, and where no local epsilon from `central.epsilon` on keeps the promise.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Epsilon as an exact decimal, guarantees, composition.
+"""Public. Sees parameters. Epsilon as an exact decimal, and composition.
 
 Privacy arithmetic is exact or rounded to the safe side. The only transcendental number
 a mechanism needs is e^epsilon; `Epsilon.odds` is a rational number just below it, and every
@@ -77,53 +77,6 @@ def epsilon_of(odds: Fraction) -> Decimal:
         return Decimal(0)
     ratio = _UPWARD.divide(Decimal(odds.numerator), Decimal(odds.denominator))
     return _UPWARD.quantize(_UPWARD.next_plus(_UPWARD.ln(ratio)), Decimal("1e-12"))
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What a design promises to the person behind one report.
-
-    kind: "local" (epsilon-LDP for the whole private record) or "none".
-    epsilon: the nominal budget; None where nothing is promised.
-    delta: the probability with which the promise may fail; 0 for every local mechanism here.
-    protects: in words, what is covered.  not_protected: in words, what is not.
-    witness: where nothing is promised, two records and a report that one of them can send and the
-    other never, in words; else empty.
-    """
-
-    kind: str
-    epsilon: Epsilon | None
-    protects: str
-    not_protected: tuple[str, ...] = ()
-    delta: Fraction = Fraction(0)
-    witness: str = ""
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("local", "none"):
-            raise SurveyError(f"unknown kind of guarantee: {self.kind}")
-        if (self.epsilon is None) != (self.kind == "none"):
-            raise SurveyError("a guarantee has an epsilon exactly when it promises something")
-
-    def __str__(self) -> str:
-        if self.epsilon is None:
-            return "not differentially private"
-        delta = f", delta {float(self.delta):g}" if self.delta else ""
-        return f"{self.epsilon}-LDP{delta}"
-
-
-def local_guarantee(epsilon: Epsilon) -> Guarantee:
-    """The promise of a mechanism that is epsilon-LDP for the whole private record."""
-    return Guarantee(
-        "local",
-        epsilon,
-        "every private attribute of one person's report together: no report is more than "
-        f"e^{epsilon} times likelier under one record than under another",
-        (
-            "public columns travel in clear",
-            "that a person took part, and when, is visible",
-            "a person who answers several surveys loses the sum of their epsilons",
-        ),
-    )
 
 
 def compose(budgets: Iterable[Epsilon]) -> Decimal:
