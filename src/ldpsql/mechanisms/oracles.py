@@ -45,6 +45,10 @@ class OracleTable:
             return self.name
         return "grr" if self.sizes[group] <= 3 * self.epsilon.odds + 2 else "olh"
 
+    def is_unary(self, group: int) -> bool:
+        """Whether a group's reports are independent bits, which a histogram counts one by one."""
+        return self.kind(group) == "oue"
+
     @cached_property
     def _kinds(self) -> tuple[str, ...]:
         return tuple(self.kind(group) for group in range(len(self.sizes)))
