@@ -38,8 +38,9 @@ class Curve:
     """A line of a panel: values y over x, with a band from low to high where they are given.
 
     x: numbers, or names for an axis of kinds (every curve of a panel then has the same names; they
-    are drawn side by side as points without lines). A NaN in y leaves a gap. role: `measured` (solid), `predicted`
-    (dashed), `unsound` (dotted with hollow marks, and the legend says that it is not private).
+    are drawn side by side as points without lines). A NaN in y leaves a gap. role: `measured`
+    (solid), `predicted` (dashed), `unsound` (dotted with hollow marks, and the legend says that
+    it is not private).
     """
 
     label: str
@@ -102,8 +103,8 @@ def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = 
             continue
         curves = panels[number].curves
         for place, curve in enumerate(curves):
-            beside = _BESIDE * ((place + 0.5) / len(curves) - 0.5)
-            lines.setdefault(curve.entry, _line(axes, curve, looks[curve.entry], beside))
+            shift = _BESIDE * ((place + 0.5) / len(curves) - 0.5)
+            lines.setdefault(curve.entry, _line(axes, curve, looks[curve.entry], shift))
         _dress(axes, panels[number])
     figure.legend(
         [lines[entry] for entry in entries],
@@ -129,11 +130,11 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     return paths
 
 
-def _line(axes: Axes, curve: Curve, look: int, beside: float) -> Line2D:
+def _line(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
     colour = _COLOURS[look % len(_COLOURS)]
     marker = _MARKERS[(look + look // len(_COLOURS)) % len(_MARKERS)]
     kinds = _is_kinds(curve)
-    x = [place + beside for place in range(len(curve.x))] if kinds else curve.x
+    x = [place + shift for place in range(len(curve.x))] if kinds else curve.x
     line = axes.plot(
         x,
         curve.y,
