@@ -236,8 +236,9 @@ def merged(atoms: Iterable[Atom]) -> Atoms:
 def uncollected(domain: RecordDomain, axes: Axes, mechanism: str) -> UnsupportedSQL:
     """The error for a question whose attributes no marginal holds, and what would have to be."""
     asked = " and ".join(domain.names[axis] for axis in axes)
+    together = " together" if len(axes) > 1 else ""
     return UnsupportedSQL(
-        f"this survey does not collect {asked} together",
+        f"this survey does not collect {asked}{together}",
         hint=f"design it with mechanism {mechanism} and the option ways = {len(axes)}, or ways = 0 "
         f"and a [workload] whose queries ask about {asked}",
     )
