@@ -12,6 +12,7 @@ import click
 
 from ldpsql.cli.ask import explain, query
 from ldpsql.cli.audit import audit
+from ldpsql.cli.bench import bench
 from ldpsql.cli.collect import ingest, randomize
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
@@ -114,7 +115,7 @@ def cli() -> None:
     """
 
 
-for _command in (design, audit, randomize, ingest, query, explain, shell, schema, demo):
+for _command in (design, audit, randomize, ingest, query, explain, shell, schema, bench, demo):
     cli.add_command(_command)
 
 
