@@ -20,6 +20,7 @@ from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.schema import schema
 from ldpsql.cli.shell import shell
 from ldpsql.cli.startup import collect_garbage_rarely, leave, leave_out_pandas
+from ldpsql.cli.synthesize import synthesize
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 
@@ -115,7 +116,19 @@ def cli() -> None:
     """
 
 
-for _command in (design, audit, randomize, ingest, query, explain, shell, schema, bench, demo):
+for _command in (
+    design,
+    audit,
+    randomize,
+    ingest,
+    query,
+    explain,
+    shell,
+    schema,
+    synthesize,
+    bench,
+    demo,
+):
     cli.add_command(_command)
 
 
