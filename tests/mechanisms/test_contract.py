@@ -26,7 +26,7 @@ SIGNED_1D = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
 SIGNED_2D = RecordDomain(("x", "y"), (2, 3), ("y", "pay"), ((0.0, 2.0), (-1.0, 5.0)), (1, None))
 ONE_CODE = RecordDomain(("x",), (1,), (), (), ())
 MEASURE_ONLY = RecordDomain((), (), ("pay",), ((0.0, 1.0),), (None,))
-ONE_DIMENSION = ("hi", "hh", "haarhrr")
+ONE_DIMENSION = ("hh", "haarhrr")
 SMALL = [PLAIN_1D, PLAIN_2D, SIGNED_1D, SIGNED_2D, ONE_CODE, MEASURE_ONLY]
 EPSILONS = [Epsilon.parse("0.5"), Epsilon.parse("2")]
 
@@ -43,9 +43,21 @@ def options_for(name: str) -> list[dict[str, object]]:
         return [{"fanout": 2, "oracle": oracle} for oracle in ("oue", "hrr")] + [
             {"fanout": 2, "oracle": "hrr", **consistent}
         ]
+    if name == "hi":
+        wide = {"fanout": 3, "oracle": "grr"}
+        return [
+            {"fanout": 2},
+            wide,
+            {**wide, "allocation": "optimal"},
+            {**wide, "inference": "consistent", "allocation": "optimal"},
+        ]
+    if name == "lgrr-repaired":
+        return [{"fanout": 2}, {"fanout": 2, "inference": "consistent", "allocation": "optimal"}]
+    if name == "haarhrr":
+        return [{}, {"inference": "consistent", "allocation": "optimal"}]
     if name == "ahead":
         return [{"oracle": oracle} for oracle in ("olh", "oue", "auto")]
-    return [{}] if name in ("grr", "olh", "oue", "haarhrr", "fourier") else [{"fanout": 2}]
+    return [{}] if name in ("grr", "olh", "oue", "fourier") else [{"fanout": 2}]
 
 
 def designs() -> list[Design]:
@@ -59,6 +71,8 @@ def designs() -> list[Design]:
         if not (domain.bounds and name in ("hio", "ahead"))
         and not (domain == SIGNED_2D and "oue" in (name, options.get("oracle")))
         and not (name == "lgrr" and domain == ONE_CODE)
+        and not (name == "hi" and domain == SIGNED_2D)
+        and not (name == "hi" and domain == PLAIN_2D and options["fanout"] == 2)
         and not (name in ONE_DIMENSION and len(domain.sizes) != 1)
     ]
 
