@@ -12,6 +12,7 @@ from ldpsql.privacy.epsilon import (
     Epsilon,
     compose,
     epsilon_of,
+    odds_below,
 )
 from ldpsql.privacy.guarantee import Central, Guarantee, local_guarantee
 
@@ -25,4 +26,5 @@ __all__ = [
     "compose",
     "epsilon_of",
     "local_guarantee",
+    "odds_below",
 ]
