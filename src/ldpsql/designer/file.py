@@ -16,6 +16,7 @@ from ldpsql.designer.planning import least_epsilon
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes, read_wishes
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import StagedDesign
 from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import Schema
@@ -86,7 +87,15 @@ class Designed:
 
     @cached_property
     def bound(self) -> Bound | None:
-        """The least possible variance of the workload, where known."""
+        """The least possible variance of the workload, where known.
+
+        It is about unbiased epsilon-LDP answers from one round: None for surveys that promise
+        less, or whose error depends on rounds to come.
+        """
+        design = self.survey.design
+        promise = design.guarantee
+        if promise.kind != "local" or promise.delta or isinstance(design, StagedDesign):
+            return None
         if self.choice is not None:
             return self.choice.bound
         return bound_of(self.wishes, self.survey.epsilon)

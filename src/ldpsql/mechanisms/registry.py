@@ -17,11 +17,14 @@ from ldpsql.mechanisms.hh import Hh
 from ldpsql.mechanisms.hi import Hi
 from ldpsql.mechanisms.hio import Hio
 from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
+from ldpsql.mechanisms.staircase.mechanism import Staircase
+from ldpsql.mechanisms.truthful.mechanism import Truthful
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made
     for made in (
         Fourier(),
+        Staircase(),
         Hgrr(),
         Hio(),
         Ahio(),
@@ -36,6 +39,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Flat("grr"),
         Flat("olh"),
         Flat("oue"),
+        Truthful(),
     )
 }
 
