@@ -12,7 +12,7 @@ import click
 
 from ldpsql.cli.ask import explain, query
 from ldpsql.cli.audit import audit
-from ldpsql.cli.collect import ingest, randomize
+from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
 from ldpsql.cli.failure import INTERRUPTED, OK, report
@@ -114,7 +114,7 @@ def cli() -> None:
     """
 
 
-for _command in (design, audit, randomize, ingest, query, explain, shell, schema, demo):
+for _command in (design, audit, randomize, shuffle, ingest, query, explain, shell, schema, demo):
     cli.add_command(_command)
 
 
