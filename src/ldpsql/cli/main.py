@@ -13,7 +13,7 @@ import click
 from ldpsql.cli.ask import explain, query
 from ldpsql.cli.audit import audit
 from ldpsql.cli.bench import bench
-from ldpsql.cli.collect import ingest, randomize
+from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
 from ldpsql.cli.failure import INTERRUPTED, OK, report
@@ -120,6 +120,7 @@ for _command in (
     design,
     audit,
     randomize,
+    shuffle,
     ingest,
     query,
     explain,
