@@ -17,8 +17,8 @@ from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import Error, SurveyError
 from ldpsql.mechanisms.base import ByName, Design, Mechanism, StagedDesign
+from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.mechanisms.shuffled import Promise, design_for
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 

@@ -17,8 +17,8 @@ from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes, read_wishes
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import StagedDesign
+from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import mechanism as registered
-from ldpsql.mechanisms.shuffled import Promise, design_for
 from ldpsql.privacy import TRUSTS, Epsilon, Shuffled
 from ldpsql.schema import Schema
 from ldpsql.survey import AUTO, Survey, check_users, text_of

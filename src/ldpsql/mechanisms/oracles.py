@@ -56,6 +56,10 @@ class OracleTable:
             return self.name
         return "grr" if self.sizes[group] <= 3 * self.budget(group).odds + 2 else "olh"
 
+    def is_unary(self, group: int) -> bool:
+        """Whether a group's reports are independent bits, which a histogram counts one by one."""
+        return self.kind(group) == "oue"
+
     @cached_property
     def _keys(self) -> tuple[_Key, ...]:
         return tuple((self.kind(group), self.budget(group).value) for group in self._numbers)
