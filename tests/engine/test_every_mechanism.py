@@ -13,7 +13,7 @@ from ldpsql.survey import Survey
 
 PEOPLE = 20_000
 MARGINALS = ("srr-ss", "psrr-ss", "arr-ss", "srr-ms", "sue-ms", "oue-ms", "solh")
-COUNTS_ONLY, IN_ROUNDS = ("hio", "ahead", *MARGINALS), ("ahead",)
+COUNTS_ONLY, IN_ROUNDS = ("hio", "ahead", "truthful", *MARGINALS), ("ahead",)
 
 
 def survey(name: str) -> Survey:

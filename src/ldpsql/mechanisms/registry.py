@@ -19,12 +19,15 @@ from ldpsql.mechanisms.hi import Hi
 from ldpsql.mechanisms.hio import Hio
 from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
 from ldpsql.mechanisms.shuffled import Marginals
+from ldpsql.mechanisms.staircase.mechanism import Staircase
+from ldpsql.mechanisms.truthful.mechanism import Truthful
 from ldpsql.mechanisms.walsh import Ft
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made
     for made in (
         Fourier(),
+        Staircase(),
         Hgrr(),
         Hio(),
         Ahio(),
@@ -39,6 +42,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Flat("grr"),
         Flat("olh"),
         Flat("oue"),
+        Truthful(),
         Marginals("srr-ss", "grr"),
         Marginals("psrr-ss", "padded"),
         ArrSs(),
