@@ -11,8 +11,8 @@ from stated_blankets import StatingGrr
 
 from ldpsql.designer import design, designed
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.mechanisms.shuffled import design_for
 from ldpsql.privacy import Epsilon, Shuffled
 from ldpsql.privacy.shuffle import largest_local_of_any
 from ldpsql.schema import Schema

@@ -18,8 +18,8 @@ from typing import Any
 
 from ldpsql.errors import FingerprintError, SurveyError
 from ldpsql.mechanisms.base import Design, StagedDesign
+from ldpsql.mechanisms.promise import Promise, check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.mechanisms.shuffled import Promise, check_promise, design_for
 from ldpsql.privacy import Epsilon, Guarantee, Shuffled
 from ldpsql.privacy.trust import SHUFFLE_NOT_PROTECTED
 from ldpsql.report import Histogram

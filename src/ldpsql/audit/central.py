@@ -18,7 +18,7 @@ from typing import Any
 
 from ldpsql.audit.channel import enumerate_channel
 from ldpsql.mechanisms.base import Design, Law, StatesBlankets
-from ldpsql.mechanisms.shuffled import achieved, keeps_promise
+from ldpsql.mechanisms.promise import achieved, keeps_promise
 from ldpsql.privacy import Shuffled
 from ldpsql.privacy.shuffle import Blanket, delta_of
 from ldpsql.survey import Survey

@@ -124,7 +124,7 @@ def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
 
     yield f"mechanism    {found.mechanism}, {_domain(found.domain)}"
     yield f"guarantee    {found.guarantee}"
-    yield f"exact        {_exact(found)}, delta {found.guarantee.delta}"
+    yield f"exact        {_exact(found)}"
     yield f"established  by {METHODS[found.method]}"
     if found.enumerated is None:
         yield "enumerated   nothing: even on two codes there are too many different reports"
@@ -172,10 +172,18 @@ def _witness(worst: Worst, domain: RecordDomain) -> Iterator[str]:
 
 
 def _exact(found: Audit) -> str:
+    if found.guarantee.delta:
+        if found.divergence is None:
+            return "delta not established"
+        return (
+            f"delta {float(found.divergence):.12g} of {float(found.guarantee.delta):g} at epsilon "
+            f"{found.nominal}, over all sets of reports and ordered pairs of records"
+        )
     if found.epsilon is not None:
         where = " on the reduced domain" if found.method == "reduced" else ""
-        return f"epsilon {found.epsilon:f} of {found.nominal}, rounded up{where}"
-    return "epsilon not established" if found.method == "none" else "epsilon unbounded"
+        return f"epsilon {found.epsilon:f} of {found.nominal}, rounded up{where}, delta 0"
+    unknown = "epsilon not established" if found.method == "none" else "epsilon unbounded"
+    return f"{unknown}, delta 0"
 
 
 def _enumerated(found: Enumerated) -> str:

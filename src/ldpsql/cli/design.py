@@ -105,11 +105,12 @@ def design(
 
 
 def _forecasts(found: Designed, users: int | None, half_width: float | None) -> list[str]:
-    """What was compared, what is expected, and what a target takes, as far as it was asked."""
+    """What was compared, what is expected, and what a target takes, as far as it was asked; in any
+    case how far the survey is from the best, where that is known."""
     survey = found.survey
     hints = (users, survey.users, survey.shuffled, half_width)
     is_expected = any(hint is not None for hint in hints)
-    lines = _expectations(found) if found.choice or is_expected else []
+    lines = _expectations(found) if found.choice or is_expected else _certificate(found)
     if half_width is not None:
         from ldpsql.cli.forecast import plan  # noqa: PLC0415
 
@@ -123,6 +124,17 @@ def _expectations(found: Designed) -> list[str]:
 
     compared = comparison(found.choice, found.people) if found.choice else []
     return [*compared, *forecast(found)]
+
+
+def _certificate(found: Designed) -> list[str]:
+    """The distance from the best possible; nothing for a survey that cannot answer its workload."""
+    from ldpsql.cli.forecast import distance  # noqa: PLC0415
+    from ldpsql.errors import Error  # noqa: PLC0415
+
+    try:
+        return distance(found)
+    except Error:
+        return []
 
 
 def _next_round(finished: Path) -> Survey:

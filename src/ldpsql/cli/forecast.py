@@ -27,18 +27,24 @@ def forecast(designed: Designed) -> list[str]:
     return [
         f"expected standard error with {designed.people} people:",
         *lines,
-        *_distance(designed),
+        *distance(designed),
     ]
 
 
-def _distance(designed: Designed) -> list[str]:
-    bound, ratio = designed.bound, designed.forecast.ratio(designed.bound)
+def distance(designed: Designed) -> list[str]:
+    """A line: the least error that any survey can have, and how far this one is from it.
+
+    No line where `Designed.bound` is unknown, or there is nothing to tell.
+    """
+    bound = designed.bound
+    ratio = None if bound is None else designed.forecast.ratio(bound)
     if bound is None or ratio is None:
         return []
     least = significant(math.sqrt(bound.noise * designed.people))
     return [
         f"no {designed.survey.epsilon}-LDP survey with unbiased answers can do better than "
-        f"± {least} on the whole workload; this one is at {ratio:.2f} of it"
+        f"± {least} on the whole workload with {designed.people} people; this one is at "
+        f"{ratio:.2f} of it"
     ]
 
 

@@ -19,10 +19,9 @@ import click
 import pyarrow as pa
 
 from ldpsql.cli.figures import Figure, about, plain
-from ldpsql.engine.result import Result
+from ldpsql.engine.result import GUARANTEE_KEY, Result
 from ldpsql.survey import Survey
 
-GUARANTEE_KEY = "ldpsql.guarantee"
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",

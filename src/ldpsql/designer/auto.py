@@ -11,21 +11,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ldpsql.bounds import Bound, spectral_bound
+from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import Error, SurveyError
-from ldpsql.mechanisms.base import Design, Mechanism, StagedDesign
+from ldpsql.mechanisms.base import ByName, Design, Mechanism, StagedDesign
+from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.mechanisms.shuffled import Promise, design_for
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
-BOUND_BELOW = 3.0
-"""From this epsilon on the bound is loose, and a distance from it says nothing (fourier, 1.4)."""
 _FANOUTS = (5, 4, 2)
 _MOST_COMBINATIONS = 100
 _MOST_CELLS = 1 << 13
@@ -106,9 +104,13 @@ def _best_options(
     maker: Mechanism, wishes: Wishes, promise: Promise, people: int, probes: tuple[Probe, ...]
 ) -> Candidate:
     """The best options of a mechanism; SurveyError of the default ones where none does."""
+    domain = wishes.workload.domain
+    reason = maker.by_name(domain) if isinstance(maker, ByName) else None
+    if reason is not None:
+        raise SurveyError(reason)
     found: list[Candidate] = []
     refusals: dict[str, Error] = {}
-    for alternatives in option_sets(wishes.workload.domain, people):
+    for alternatives in option_sets(domain, people):
         for options in alternatives:
             try:
                 found.append(_candidate(maker, options, wishes, promise, probes))

@@ -16,8 +16,9 @@ from ldpsql.designer.planning import least_epsilon
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes, read_wishes
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import StagedDesign
+from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import mechanism as registered
-from ldpsql.mechanisms.shuffled import Promise, design_for
 from ldpsql.privacy import TRUSTS, Epsilon, Shuffled
 from ldpsql.schema import Schema
 from ldpsql.survey import AUTO, Survey, check_users, text_of
@@ -98,7 +99,15 @@ class Designed:
 
     @cached_property
     def bound(self) -> Bound | None:
-        """The least possible variance of the workload, where known."""
+        """The least possible variance of the workload, where known.
+
+        It is about unbiased epsilon-LDP answers from one round: None for surveys that promise
+        less, or whose error depends on rounds to come.
+        """
+        design = self.survey.design
+        promise = design.guarantee
+        if promise.kind != "local" or promise.delta or isinstance(design, StagedDesign):
+            return None
         if self.choice is not None:
             return self.choice.bound
         return bound_of(self.wishes, promise_of(self.survey))

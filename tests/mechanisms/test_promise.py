@@ -10,8 +10,8 @@ from stated_blankets import LyingGrr, ShufflingGrr, StatingGrr
 
 from ldpsql.audit.domains import made_up
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.promise import achieved, blankets_of, check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.mechanisms.shuffled import achieved, blankets_of, check_promise, design_for
 from ldpsql.privacy import Central, Epsilon, Shuffled
 from ldpsql.privacy.shuffle import keeps, largest_local_of_any
 
