@@ -11,7 +11,7 @@ from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.session import Session
-from ldpsql.mechanisms.shuffled import achieved
+from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
 

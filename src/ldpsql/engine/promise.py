@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpsql.mechanisms.shuffled import achieved
+from ldpsql.mechanisms.promise import achieved
 from ldpsql.privacy import Central, Epsilon, Guarantee
 from ldpsql.survey import Survey
 

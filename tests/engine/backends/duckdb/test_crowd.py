@@ -10,7 +10,7 @@ from shuffled_survey import USERS, raw_reports, shuffled_survey
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.errors import FingerprintError, ReportError
-from ldpsql.mechanisms.shuffled import achieved
+from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.survey import Survey
 

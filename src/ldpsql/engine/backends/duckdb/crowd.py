@@ -10,7 +10,7 @@ from __future__ import annotations
 from ldpsql.batch import ShuffledBatch
 from ldpsql.engine.backends.duckdb.files import Incoming
 from ldpsql.errors import FingerprintError, ReportError
-from ldpsql.mechanisms.shuffled import achieved
+from ldpsql.mechanisms.promise import achieved
 from ldpsql.survey import Survey
 
 
