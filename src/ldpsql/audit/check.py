@@ -108,8 +108,10 @@ def _channel_problems(design: Design, method: Method, channel: Channel | None) -
         return
     found: Enumerated = channel.found
     promises_odds = not design.guarantee.delta
-    if promises_odds and method == "selectors" and (
-        found.worst.odds is None or found.worst.odds > design.epsilon.odds
+    if (
+        promises_odds
+        and method == "selectors"
+        and (found.worst.odds is None or found.worst.odds > design.epsilon.odds)
     ):
         yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
     if method != "enumeration" and not found.independent:

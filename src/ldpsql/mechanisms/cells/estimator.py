@@ -43,7 +43,8 @@ class Decoder:
     @cached_property
     def inverse(self) -> Array:
         """X^-1; where X tells nothing, 0."""
-        return np.linalg.pinv(self.information, rcond=1e-13, hermitian=True)
+        inverse = np.linalg.pinv(self.information, rcond=1e-13, hermitian=True)
+        return np.asarray(inverse, dtype=np.float64)
 
     @cached_property
     def contributions(self) -> Array:
@@ -72,9 +73,7 @@ class CellEstimator:
         known = np.array([q.known * self.reported.total(q.weight) for q in queries], dtype=float)
         asked = np.array([query.is_asked for query in queries], dtype=bool)
         if not self.reported.people:
-            return Estimates(
-                np.where(asked, np.nan, known), np.diag(np.where(asked, np.inf, 0.0))
-            )
+            return Estimates(np.where(asked, np.nan, known), np.diag(np.where(asked, np.inf, 0.0)))
         totals, covariance = self._asked(queries)
         return Estimates(known + totals, np.where(np.outer(asked, asked), covariance, 0.0))
 
@@ -97,8 +96,10 @@ class CellEstimator:
             for right, columns in members.items():
                 pair = (left, right)
                 second = shares[:, rows].T @ (self._moment(pair)[:, None] * shares[:, columns])
-                second += PEOPLE * self.reported.mean(_ONLY, pair) * doubted(
-                    amounts[rows], amounts[columns]
+                second += (
+                    PEOPLE
+                    * self.reported.mean(_ONLY, pair)
+                    * doubted(amounts[rows], amounts[columns])
                 )
                 covariance[np.ix_(rows, columns)] = second
         return totals, covariance - np.outer(totals, totals) / self.reported.people
