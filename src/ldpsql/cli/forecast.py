@@ -55,9 +55,11 @@ def plan(designed: Designed, half_width: float) -> list[str]:
     """
     found = designed.forecast
     survey, people = designed.survey, designed.people
-    users = least_users(found, half_width)
+    # Fewer than the promise for shuffled reports was made for would void it.
+    users = max(least_users(found, half_width), survey.shuffled.users if survey.shuffled else 1)
     epsilon = designed.epsilon_for(half_width)
     wanted = percent(half_width)
+    promised = survey.epsilon if survey.shuffled is None else f"{survey.shuffled.epsilon} (central)"
     smallest = (
         f"no epsilon up to {LARGEST_EPSILON} is enough; ask more people"
         if epsilon is None
@@ -65,9 +67,9 @@ def plan(designed: Designed, half_width: float) -> list[str]:
     )
     return [
         f"a typical count to within ±{wanted} of the people (95 % interval), {survey.design.name}:",
-        f"  {people} people, epsilon {survey.epsilon}: ±{percent(found.half_width)}",
+        f"  {people} people, epsilon {promised}: ±{percent(found.half_width)}",
         f"  {people} people: {smallest}",
-        f"  epsilon {survey.epsilon}: {about(users)} people are enough",
+        f"  epsilon {promised}: {about(users)} people are enough",
     ]
 
 

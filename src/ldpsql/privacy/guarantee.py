@@ -38,7 +38,7 @@ class Central:
     def __str__(self) -> str:
         return (
             f"({self.epsilon}, {float(self.delta):g})-DP once shuffled among at least "
-            f"{self.people:,} people"
+            f"{self.people:,} honest people"
         )
 
 

@@ -15,9 +15,10 @@ from ldpsql.audit import audit_design
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, codes
 from ldpsql.errors import SurveyError, UnsupportedSQL
+from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.truthful.mechanism import TruthfulDesign
-from ldpsql.privacy import Epsilon
+from ldpsql.privacy import Central, Epsilon
 
 ONE = Epsilon.parse("1")
 FOUR = [0.35, 0.3, 0.3, 0.03, 0.02]
@@ -117,6 +118,15 @@ def test_a_delta_that_is_not_kept_is_caught(monkeypatch):
     found = audit_design(design)
     assert not found.holds
     assert any("some set of reports breaks (1, 0.05)-LDP" in text for text in found.problems)
+
+
+def test_what_is_told_in_clear_cannot_be_hidden_by_shuffling():
+    """The accountant amplifies epsilon alone."""
+    central = Central(ONE, Fraction(1, 10**6), 1_000)
+    maker, domain = mechanism("truthful"), domain_of((5,))
+    assert design_for(maker, domain, central, {}).delta == 0
+    with pytest.raises(SurveyError, match="locally private for every record"):
+        design_for(maker, domain, central, {"delta": "0.05"})
 
 
 def test_the_device_code_keeps_its_delta_and_more_is_noticed(monkeypatch):
