@@ -161,3 +161,23 @@ def test_a_bad_survey_file_is_one_line_and_exit_code_1(source, change, message):
 
 def test_users_must_be_people(source):
     refusal(run("design", source, "--users", "0"), 2)
+
+
+def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path, monkeypatch):
+    from ldpsql import designer  # noqa: PLC0415
+
+    def never(*_, **__):
+        raise AssertionError("designed first")
+
+    monkeypatch.setattr(designer, "designed", never)
+    missing = tmp_path / "missing"
+    for option, name in (("-o", "app.json"), ("--plot", "app.png")):
+        words = refusal(run("design", source, option, missing / name), 1)
+        assert words == f"{missing}: there is no such folder"
+
+
+def test_the_mechanisms_that_are_tried_are_told(source):
+    told = []
+    designed(TOML.replace("hgrr", "auto"), tell=told.append)
+    assert told[0] == "trying fourier"
+    assert {"trying hio", "trying grr"} < set(told)

@@ -25,8 +25,8 @@ MOST_CELLS = 1 << 25
 MOST_FAMILIES = 40_000
 _CANDIDATES = 1500
 _COVERED, _SPANNING = 0.3, 8
-_LARGE, _MANY_HARMONICS = 8000, 1 << 21
-_STEPS = ((100, 300, 150), (60, 140, 60))
+_LARGE, _MANY_HARMONICS, _HUGE_HARMONICS = 8000, 1 << 21, 1 << 22
+_STEPS = ((100, 300, 150), (60, 140, 60), (25, 35, 20))
 _ROUNDS = 4
 _FAINT = 1e-6
 
@@ -50,17 +50,19 @@ def designed(
     if restricted:
         cells = RealCells(group)
         problem = RestrictedProblem.of(problem, cells, cells.grams(workload))
-    first, rest, polish = _STEPS[_is_large(problem)]
+    first, rest, polish = _STEPS[_size(problem)]
     problem, weights = problem.narrowed(problem.solve(problem.start(), first), _FAINT)
     weights = problem.solve(weights, rest)
     problem, weights = _pruned(problem, weights, polish)
     return table_of(weights, problem.components, folding.symmetry)
 
 
-def _is_large(problem: Problem) -> bool:
-    """Whether a step costs so much that fewer must do."""
-    arcs = (c.harmonics.size for c in problem.components if isinstance(c, ArcBundle))
-    return problem.folding.classes > _LARGE or sum(arcs) > _MANY_HARMONICS
+def _size(problem: Problem) -> int:
+    """0, or 1 or 2 where a step costs so much that fewer must do."""
+    arcs = sum(c.harmonics.size for c in problem.components if isinstance(c, ArcBundle))
+    if arcs > _HUGE_HARMONICS:
+        return 2
+    return int(problem.folding.classes > _LARGE or arcs > _MANY_HARMONICS)
 
 
 def listed_axes(workload: Workload, group: Group) -> frozenset[int]:
@@ -123,10 +125,10 @@ def _spanning(
     end = 0
     for component, own in pairs:
         start, end = end, end + own.size
-        if isinstance(component, Products) and own.any():
-            if not ((chosen >= start) & (chosen < end)).any():
-                heaviest = np.argsort(-flat[start:end], kind="stable")[:_SPANNING]
-                yield start + heaviest[flat[start:end][heaviest] > 0.0]
+        is_lost = not ((chosen >= start) & (chosen < end)).any()
+        if is_lost and own.any() and isinstance(component, Products):
+            heaviest = np.argsort(-flat[start:end], kind="stable")[:_SPANNING]
+            yield start + heaviest[flat[start:end][heaviest] > 0.0]
 
 
 def _flat(values: Integers, weights: Reals) -> Integers:
