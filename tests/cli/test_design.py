@@ -181,3 +181,23 @@ def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
         "expected standard error with 20000 people",
     ):
         assert words in shown.stdout
+
+
+def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path, monkeypatch):
+    from ldpsql import designer  # noqa: PLC0415
+
+    def never(*_, **__):
+        raise AssertionError("designed first")
+
+    monkeypatch.setattr(designer, "designed", never)
+    missing = tmp_path / "missing"
+    for option, name in (("-o", "app.json"), ("--plot", "app.png")):
+        words = refusal(run("design", source, option, missing / name), 1)
+        assert words == f"{missing}: there is no such folder"
+
+
+def test_the_mechanisms_that_are_tried_are_told(source):
+    told = []
+    designed(TOML.replace("hgrr", "auto"), tell=told.append)
+    assert told[0] == "trying fourier"
+    assert {"trying hio", "trying grr"} < set(told)
