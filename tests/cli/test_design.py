@@ -161,3 +161,23 @@ def test_a_bad_survey_file_is_one_line_and_exit_code_1(source, change, message):
 
 def test_users_must_be_people(source):
     refusal(run("design", source, "--users", "0"), 2)
+
+
+def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
+    path = tmp_path / "app.toml"
+    path.write_text(
+        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
+        'delta = "1e-6"\nusers = 20000\nhonest = 0.9\n[dimension.member]\ntype = "bool"\n'
+    )
+    shown = run("design", path, "-o", tmp_path / "app.json")
+    assert shown.exit_code == 0, shown.stderr
+    local = Survey.from_json(tmp_path / "app.json").epsilon
+    for words in (
+        "trust        shuffle",
+        "the shuffled batch: epsilon 0.5 at delta 0.000001, for batches of at least 20,000 "
+        "reports, of which 18,000 count as honest",
+        f"a single report: epsilon {local}",
+        f"guarantee    {local}-LDP; (0.5, 1e-06)-DP once shuffled",
+        "expected standard error with 20000 people",
+    ):
+        assert words in shown.stdout

@@ -12,7 +12,7 @@ from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.survey import Survey
 
 PEOPLE = 20_000
-COUNTS_ONLY, IN_ROUNDS = ("hio", "ahead"), ("ahead",)
+COUNTS_ONLY, IN_ROUNDS = ("hio", "ahead", "truthful"), ("ahead",)
 
 
 def survey(name: str) -> Survey:

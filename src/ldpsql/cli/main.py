@@ -12,7 +12,8 @@ import click
 
 from ldpsql.cli.ask import explain, query
 from ldpsql.cli.audit import audit
-from ldpsql.cli.collect import ingest, randomize
+from ldpsql.cli.bench import bench
+from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
 from ldpsql.cli.failure import INTERRUPTED, OK, report
@@ -119,12 +120,14 @@ for _command in (
     design,
     audit,
     randomize,
+    shuffle,
     ingest,
     query,
     explain,
     shell,
     schema,
     synthesize,
+    bench,
     demo,
 ):
     cli.add_command(_command)

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Epsilon, guarantees, composition.
+"""Public. Sees parameters. Epsilon, guarantees, trust, composition.
 
 `ldpsql.privacy.shuffle` is the accountant of the shuffle model.
 """
@@ -15,14 +15,17 @@ from ldpsql.privacy.epsilon import (
     odds_below,
 )
 from ldpsql.privacy.guarantee import Central, Guarantee, local_guarantee
+from ldpsql.privacy.trust import TRUSTS, Shuffled
 
 __all__ = [
     "LARGEST_EPSILON",
     "LARGEST_PRECISION",
     "SMALLEST_EPSILON",
+    "TRUSTS",
     "Central",
     "Epsilon",
     "Guarantee",
+    "Shuffled",
     "compose",
     "epsilon_of",
     "local_guarantee",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from ldpsql.privacy.epsilon import LARGEST_EPSILON, Epsilon, epsilon_of
 from ldpsql.privacy.guarantee import Central
@@ -63,6 +64,7 @@ def largest_local(blankets_at: Callable[[Epsilon], Sequence[Blanket]], central: 
     return max(Epsilon(max(low, 1) * STEP), central.epsilon, key=lambda found: found.value)
 
 
+@lru_cache(maxsize=64)
 def largest_local_of_any(central: Central) -> Epsilon:
     """The same for a mechanism of which only its local epsilon is known (clones)."""
     return largest_local(lambda local: (clones(local.odds),), central)
