@@ -55,24 +55,24 @@ def measure(
     """Every mechanism at every point of every sweep; the default point is measured once."""
     rows: list[Row] = []
     raw, source = _raw(table, people)
-    for sweep, values in sweeps.items():
-        for value in values:
+    points = [(sweep, value) for sweep, values in sweeps.items() for value in values]
+    for mechanism in mechanisms:
+        for sweep, value in points:
             point = DEFAULT.at(sweep, value)
-            for mechanism in mechanisms:
-                key = {
-                    "table": table,
-                    "people": people,
-                    "windows": windows,
-                    "runs": runs,
-                    "mechanism": mechanism,
-                    "point": str(point),
-                }
-                codes = functools.partial(_codes, raw, point.size, people)
-                work = functools.partial(errors, codes, point, mechanism, runs, windows)
-                rows += [
-                    {"sweep": sweep, "x": float(value), "mechanism": mechanism, **found}
-                    for found in cases.rows(key, work)
-                ]
+            key = {
+                "table": table,
+                "people": people,
+                "windows": windows,
+                "runs": runs,
+                "mechanism": mechanism,
+                "point": str(point),
+            }
+            codes = functools.partial(_codes, raw, point.size, people)
+            work = functools.partial(errors, table, codes, point, mechanism, runs, windows)
+            rows += [
+                {"sweep": sweep, "x": float(value), "mechanism": mechanism, **found}
+                for found in cases.rows(key, work)
+            ]
     return Measured(rows, f"{source}, {runs} run{'s' if runs > 1 else ''}, {windows} windows")
 
 
