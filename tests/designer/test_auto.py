@@ -15,6 +15,7 @@ from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import SparesValues
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.schema import RecordDomain
@@ -40,7 +41,7 @@ def test_the_chosen_one_is_the_best_of_all(wishes):
     choice = choose(wishes, ONE, 1000)
     probes = probes_of(wishes, FINAL)
     for name, maker in MECHANISMS.items():
-        if name in choice.left_out:
+        if name in choice.left_out or isinstance(maker, SparesValues):
             continue
         for options in ({}, {"fanout": 2}, {"inference": "consistent", "allocation": "optimal"}):
             try:
@@ -63,7 +64,22 @@ def test_what_is_left_out_says_why():
     choice = choose(everyday(9, bounds=[(0.0, 5.0)]), ONE, 1000)
     assert "takes no private measure" in choice.left_out["hio"]
     assert "no option" not in "".join(choice.left_out.values())
-    assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)
+    plain = {n for n, maker in MECHANISMS.items() if not isinstance(maker, SparesValues)}
+    assert {c.name for c in choice.ranked} | set(choice.left_out) == plain
+
+
+def test_sensitive_values_bring_in_what_spares_the_others():
+    """The stronger definition only; the weaker one is left to whoever names it."""
+    domain = RecordDomain(("x", "y"), (8, 8), (), (), (), (8, 8), ((0,), (0,)))
+    choice = choose(Wishes(Workload.everyday(domain)), Epsilon.parse("2"), 1000)
+    kinds = {c.name: c.forecast.design.guarantee.kind for c in choice.ranked}
+    assert (choice.best.name, kinds["cprr"]) == ("cprr", "uldp")
+    assert set(kinds.values()) == {"local", "uldp"}
+    for name in ("jurr", "jurr-g", "tdrr", "jd-grr"):
+        assert "name it to have it" in choice.left_out[name]
+    line = RecordDomain(("x",), (9,), (), (), (), (), ((0, 1),))
+    names = {c.name for c in choose(Wishes(Workload.everyday(line)), ONE, 1000).ranked}
+    assert {"urr", "urap", "cprr", "grr"} <= names
 
 
 def test_nothing_unsound_is_chosen(monkeypatch):

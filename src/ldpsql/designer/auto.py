@@ -1,7 +1,9 @@
 """Public. Sees parameters. `auto`: the mechanism with the least expected error on a workload.
 
 Every mechanism of the registry is tried with the options that may suit it. A small sample of the
-workload finds the best options of each; a larger one, the same for all, ranks what is left.
+workload finds the best options of each; a larger one, the same for all, ranks what is left. Those
+that protect only what a survey declares sensitive take part where it does, unless they protect even
+that less than others do.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import Error, SurveyError
-from ldpsql.mechanisms.base import Design, Mechanism, StagedDesign
+from ldpsql.mechanisms.base import Design, Mechanism, SparesValues, StagedDesign
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
@@ -74,7 +76,10 @@ def choose(wishes: Wishes, epsilon: Epsilon, people: int) -> Choice:
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
     for maker in MECHANISMS.values():
+        if isinstance(maker, SparesValues) and wishes.workload.domain.is_all_sensitive:
+            continue  # it would be what another mechanism is
         try:
+            _check_default(maker)
             best = _best_options(maker, wishes, epsilon, people, race)
             ranked.append(
                 Candidate(
@@ -122,8 +127,17 @@ def _candidate(
     return Candidate(maker.name, options, Forecast.of(_sound(design), probes, 1))
 
 
+def _check_default(maker: Mechanism) -> None:
+    """SurveyError for a mechanism that protects sensitive values less than others do."""
+    if isinstance(maker, SparesValues) and not maker.is_default:
+        raise SurveyError(
+            "it protects less than a survey with sensitive values can have, or no better than grr; "
+            "name it to have it"
+        )
+
+
 def _sound(design: Design) -> Design:
-    if design.guarantee.kind != "local":
+    if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
     if isinstance(design, StagedDesign):
         raise SurveyError("it asks in rounds, and its error is not known before the first")

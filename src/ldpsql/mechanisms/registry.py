@@ -17,6 +17,8 @@ from ldpsql.mechanisms.hh import Hh
 from ldpsql.mechanisms.hi import Hi
 from ldpsql.mechanisms.hio import Hio
 from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
+from ldpsql.mechanisms.uldp.mechanisms import Cprr, Jurr, JurrG, Tdrr
+from ldpsql.mechanisms.uldp.urap import Urap
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made
@@ -36,6 +38,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Flat("grr"),
         Flat("olh"),
         Flat("oue"),
+        Cprr("urr", most=1),
+        Urap(),
+        Cprr("cprr"),
+        Jurr(),
+        JurrG(),
+        Tdrr(),
+        Cprr("jd-grr", "local"),
     )
 }
 
