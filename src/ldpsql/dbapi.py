@@ -41,6 +41,7 @@ from ldpsql.errors import (
 )
 from ldpsql.estimate import Estimates
 from ldpsql.survey import Survey
+from ldpsql.synthesis import Synthesizer
 
 __all__ = [
     "BINARY",
@@ -231,6 +232,18 @@ class Connection:
                 return [store.ingest_table(reports, **options)]
             paths = [reports] if isinstance(reports, str | Path) else list(reports)
             return store.ingest(paths, **options)
+
+    def synthesize(
+        self, rows: int | None = None, *, table: str | None = None, seed: int | None = None
+    ) -> pa.Table:
+        """A table of made-up people that agrees with what the reports of a survey tell.
+
+        rows: how many, as many as reports by default.  table: the survey's, needed where the store
+        holds several.  seed: the same gives the same table. What the table keeps, and what not, is
+        said in its schema's metadata, `ldpsql.notes`. Raises DataError where there are no reports,
+        NotSupportedError for a survey without dimensions, InterfaceError for rows below 1.
+        """
+        return Synthesizer.of(self.session.store, table).table(rows, seed)
 
     @contextmanager
     def _writable(self) -> Iterator[Store]:

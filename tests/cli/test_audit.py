@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from cli.running import refusal, run
@@ -12,6 +13,7 @@ from leaky import TrueAncestor
 from ldpsql.designer import design
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Shuffled
 from ldpsql.survey import Survey
 
 MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
@@ -185,3 +187,39 @@ def test_sensitive_codes_that_do_not_fit_are_refused(sensitive):
     shown = run(*JURR, "--sensitive", sensitive)
     assert (shown.exit_code, shown.stdout) == (1, "")
     assert "sensitive codes" in shown.stderr
+
+
+@pytest.fixture
+def shuffled(tmp_path):
+    path = tmp_path / "shuffled.json"
+    trust = Shuffled.parse("0.5", "1e-6", 20_000, "0.9")
+    schema = replace(design(TOML).schema, public=(), measures=())
+    path.write_text(Survey.of("app", schema, trust, "hio").to_json())
+    return path
+
+
+def test_both_promises_of_a_survey_of_shuffled_reports_are_audited(shuffled):
+    shown = run("audit", shuffled)
+    assert shown.exit_code == 0, shown.stderr
+    for words in (
+        "0.5 at delta 0.000001, rounded up, in a batch of 20,000 reports (18,000 honest people)",
+        "by clones: the local epsilon alone",
+        "verdict      the promise of one report holds",
+        "             the promise of the shuffled batch holds",
+    ):
+        assert words in shown.stdout
+
+
+def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
+    shown = run("audit", shuffled, "--users", "2000")
+    assert shown.exit_code == 1
+    assert "verdict      the promise of one report holds" in shown.stdout
+    assert "the promise of the shuffled batch DOES NOT HOLD" in shown.stdout
+    found = json.loads(run("audit", shuffled, "--users", "2000", "--format", "json").stdout)
+    assert found["holds"] is True
+    assert found["central"]["holds"] is False
+    assert float(found["central"]["achieved_epsilon"]) > 0.5
+
+
+def test_users_are_for_surveys_of_shuffled_reports(published):
+    assert "--users" in refusal(run("audit", published, "--users", "10"), 2)

@@ -190,3 +190,23 @@ def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
     plain = run("design", path, "--mechanism", "grr", "-o", tmp_path / "plain.json").stdout
     assert "note         grr treats every value as sensitive\n" in plain
     assert "DISCLOSED" not in plain
+
+
+def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
+    path = tmp_path / "app.toml"
+    path.write_text(
+        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
+        'delta = "1e-6"\nusers = 20000\nhonest = 0.9\n[dimension.member]\ntype = "bool"\n'
+    )
+    shown = run("design", path, "-o", tmp_path / "app.json")
+    assert shown.exit_code == 0, shown.stderr
+    local = Survey.from_json(tmp_path / "app.json").epsilon
+    for words in (
+        "trust        shuffle",
+        "the shuffled batch: epsilon 0.5 at delta 0.000001, for batches of at least 20,000 "
+        "reports, of which 18,000 count as honest",
+        f"a single report: epsilon {local}",
+        f"guarantee    {local}-LDP; (0.5, 1e-06)-DP once shuffled",
+        "expected standard error with 20000 people",
+    ):
+        assert words in shown.stdout

@@ -15,7 +15,6 @@ from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.base import SparesValues
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.schema import RecordDomain
@@ -41,7 +40,7 @@ def test_the_chosen_one_is_the_best_of_all(wishes):
     choice = choose(wishes, ONE, 1000)
     probes = probes_of(wishes, FINAL)
     for name, maker in MECHANISMS.items():
-        if name in choice.left_out or isinstance(maker, SparesValues):
+        if name in choice.left_out:
             continue
         for options in ({}, {"fanout": 2}, {"inference": "consistent", "allocation": "optimal"}):
             try:
@@ -64,8 +63,7 @@ def test_what_is_left_out_says_why():
     choice = choose(everyday(9, bounds=[(0.0, 5.0)]), ONE, 1000)
     assert "takes no private measure" in choice.left_out["hio"]
     assert "no option" not in "".join(choice.left_out.values())
-    plain = {n for n, maker in MECHANISMS.items() if not isinstance(maker, SparesValues)}
-    assert {c.name for c in choice.ranked} | set(choice.left_out) == plain
+    assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)
 
 
 def test_sensitive_values_bring_in_what_spares_the_others():
@@ -75,8 +73,9 @@ def test_sensitive_values_bring_in_what_spares_the_others():
     kinds = {c.name: c.forecast.design.guarantee.kind for c in choice.ranked}
     assert (choice.best.name, kinds["cprr"]) == ("cprr", "uldp")
     assert set(kinds.values()) == {"local", "uldp"}
-    for name in ("jurr", "jurr-g", "tdrr", "jd-grr"):
+    for name in ("jurr", "jurr-g", "tdrr"):
         assert "name it to have it" in choice.left_out[name]
+    assert choice.left_out["jd-grr"] == "it is grr under another name"
     line = RecordDomain(("x",), (9,), (), (), (), (), ((0, 1),))
     names = {c.name for c in choose(Wishes(Workload.everyday(line)), ONE, 1000).ranked}
     assert {"urr", "urap", "cprr", "grr"} <= names

@@ -13,7 +13,7 @@ from ldpsql.survey import Survey
 
 PEOPLE = 20_000
 IN_ROUNDS, TWO_DIMENSIONS = ("ahead",), ("cprr", "jurr", "jurr-g", "tdrr", "jd-grr")
-COUNTS_ONLY = ("hio", "ahead", "urr", "urap", *TWO_DIMENSIONS)
+COUNTS_ONLY = ("hio", "ahead", "truthful", "urr", "urap", *TWO_DIMENSIONS)
 
 
 def survey(name: str) -> Survey:

@@ -33,8 +33,9 @@ def audit_design(
     empirical = sample(design, channel, reports, entropy or OsEntropy()) if reports else None
     found = channel.found if channel else None
     odds = _established(method, stated, channel)
+    divergence = _divergence(design, method, channel)
     problems = [
-        *_promise_problems(design, method, odds),
+        *_promise_problems(design, method, odds, divergence),
         *_channel_problems(design, method, channel),
         *(_empirical_problems(design, empirical) if empirical else ()),
     ]
@@ -46,6 +47,7 @@ def audit_design(
         design.report_format.bits_per_report,
         method,
         odds,
+        divergence,
         found,
         empirical,
         tuple(problems),
@@ -79,10 +81,29 @@ def _established(
     return None if method == "none" or channel is None else channel.found.worst.odds
 
 
-def _promise_problems(design: Design, method: Method, odds: Fraction | None) -> Iterator[str]:
+def _divergence(design: Design, method: Method, channel: Channel | None) -> Fraction | None:
+    """What the channel itself has of the delta that is promised; None where none is, or where it
+    is too large to enumerate."""
+    if not design.guarantee.delta or method != "enumeration" or channel is None:
+        return None
+    return channel.law.divergence(design.epsilon.odds)
+
+
+def _promise_problems(
+    design: Design, method: Method, odds: Fraction | None, divergence: Fraction | None
+) -> Iterator[str]:
     if design.guarantee.kind == "none":
         yield "the mechanism promises nothing"
-    if method == "none":
+    delta = design.guarantee.delta
+    if delta:
+        if divergence is None:
+            yield "its delta could not be established: the channel is too large to enumerate"
+        elif divergence > delta:
+            yield (
+                f"some set of reports breaks ({design.epsilon}, {float(delta):g})-LDP: it needs "
+                f"delta {float(divergence):.9g}"
+            )
+    elif method == "none":
         yield "the odds of its reports could not be established"
     elif odds is None:
         yield "the odds of some report are unbounded"
@@ -95,8 +116,11 @@ def _channel_problems(design: Design, method: Method, channel: Channel | None) -
     if channel is None:
         return
     found: Enumerated = channel.found
-    if method in ("selectors", "tables") and (
-        found.worst.odds is None or found.worst.odds > design.epsilon.odds
+    promises_odds = not design.guarantee.delta
+    if (
+        promises_odds
+        and method in ("selectors", "tables")
+        and (found.worst.odds is None or found.worst.odds > design.epsilon.odds)
     ):
         yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
     if method in ("selectors", "reduced") and not found.independent:

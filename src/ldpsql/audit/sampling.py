@@ -84,7 +84,9 @@ def sample(design: Design, channel: Channel | None, reports: int, entropy: Entro
     best = max(tellings, key=lambda telling: telling.score)
     trials = best.drawn.reports // 2
     seen, seen_other = best.counts
-    low, high = lower_bound(seen, trials, ALPHA / 2), upper_bound(seen_other, trials, ALPHA / 2)
+    allowed = float(design.guarantee.delta)
+    low = lower_bound(seen, trials, ALPHA / 2) - allowed
+    high = upper_bound(seen_other, trials, ALPHA / 2)
     pairs, equal, expected, dependent = _agreement(drawn[0], channel)
     return Empirical(
         best.drawn.design.domain,

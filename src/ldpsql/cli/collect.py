@@ -1,4 +1,6 @@
-"""Collection: `randomize` runs on the device and sees raw values, `ingest` sees reports."""
+"""Collection: `randomize` runs on the device and sees raw values; `shuffle` runs at the shuffler
+and `ingest` at the collector, and both see reports.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +72,32 @@ def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
         yield _draw
     finally:
         click.echo(err=True)
+
+
+@click.command(short_help="Mix many people's reports into one batch (shuffler side).")
+@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--survey", required=True, type=options.survey_file, help="The published survey.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Parquet file for the batch.",
+)
+def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
+    """Put the reports of Parquet files and directories into one batch, in random order.
+
+    For surveys with trust = "shuffle". Whoever runs this sees single reports and must not work with
+    the collector. A batch that is smaller than the survey was designed for is refused.
+    """
+    from ldpsql.shuffler import shuffle_reports  # noqa: PLC0415
+    from ldpsql.survey import Survey  # noqa: PLC0415
+
+    published = Survey.from_json(survey)
+    with _progress() as progress:
+        count = shuffle_reports(published, reports, target, progress=progress)
+    click.echo(f"{target}: {count} reports, shuffled", err=True)
 
 
 def _draw(done: int, total: int | None) -> None:

@@ -107,9 +107,12 @@ def design(
 
 
 def _forecasts(found: Designed, users: int | None, half_width: float | None) -> list[str]:
-    """What was compared, what is expected, and what a target takes, as far as it was asked."""
-    is_expected = users is not None or found.survey.users is not None or half_width is not None
-    lines = _expectations(found) if found.choice or is_expected else []
+    """What was compared, what is expected, and what a target takes, as far as it was asked; in any
+    case how far the survey is from the best, where that is known."""
+    survey = found.survey
+    hints = (users, survey.users, survey.shuffled, half_width)
+    is_expected = any(hint is not None for hint in hints)
+    lines = _expectations(found) if found.choice or is_expected else _certificate(found)
     if half_width is not None:
         from ldpsql.cli.forecast import plan  # noqa: PLC0415
 
@@ -123,6 +126,17 @@ def _expectations(found: Designed) -> list[str]:
 
     compared = comparison(found.choice, found.people) if found.choice else []
     return [*compared, *forecast(found)]
+
+
+def _certificate(found: Designed) -> list[str]:
+    """The distance from the best possible; nothing for a survey that cannot answer its workload."""
+    from ldpsql.cli.forecast import distance  # noqa: PLC0415
+    from ldpsql.errors import Error  # noqa: PLC0415
+
+    try:
+        return distance(found)
+    except Error:
+        return []
 
 
 def _next_round(finished: Path) -> Survey:
@@ -144,11 +158,12 @@ def _next_round(finished: Path) -> Survey:
 
 
 def _promise(survey: Survey) -> list[str]:
-    guarantee = survey.design.guarantee
+    guarantee = survey.guarantee
     lines = [
         f"survey       {survey.table} ({survey.fingerprint[:12]})",
         f"mechanism    {survey.design.name}{', chosen by auto' if survey.chosen else ''}"
         f"{_round(survey)}",
+        *_trust(survey),
         f"guarantee    {guarantee}",
         f"protects     {guarantee.protects}",
     ]
@@ -185,6 +200,23 @@ def _some(values: list[str]) -> str:
     """The first few of many values."""
     more = f", ... ({len(values) - _MOST_VALUES} more)" if len(values) > _MOST_VALUES else ""
     return ", ".join(values[:_MOST_VALUES]) + more
+
+
+def _trust(survey: Survey) -> list[str]:
+    """Who is promised what, where a shuffler is trusted."""
+    trust = survey.shuffled
+    if trust is None:
+        return []
+    honest = (
+        f", of which {trust.people_of(trust.users):,} count as honest" if trust.honest < 1 else ""
+    )
+    return [
+        "trust        shuffle: reports are shuffled before the collector sees them",
+        f"             against whoever sees the shuffled batch: epsilon {trust.epsilon} at delta "
+        f"{trust.delta}, for batches of at least {trust.users:,} reports{honest}",
+        f"             against whoever sees a single report: epsilon {survey.epsilon}, which is "
+        "what a person's ledger spends",
+    ]
 
 
 def _alphabet(survey: Survey) -> list[str]:

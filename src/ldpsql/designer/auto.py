@@ -13,20 +13,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ldpsql.bounds import Bound, spectral_bound
+from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import Error, SurveyError
-from ldpsql.mechanisms.base import Design, Mechanism, SparesValues, StagedDesign
+from ldpsql.mechanisms.base import ByName, Design, Mechanism, StagedDesign
+from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
-BOUND_BELOW = 3.0
-"""From this epsilon on the bound is loose, and a distance from it says nothing (fourier, 1.4)."""
 _FANOUTS = (5, 4, 2)
 _MOST_COMBINATIONS = 100
 _MOST_CELLS = 1 << 13
@@ -70,17 +69,17 @@ class Choice:
         return self.ranked[0]
 
 
-def choose(wishes: Wishes, epsilon: Epsilon, people: int) -> Choice:
-    """Rank the mechanisms. Deterministic; SurveyError, with the reasons, if none fits."""
+def choose(wishes: Wishes, promise: Promise, people: int) -> Choice:
+    """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
+
+    Deterministic; SurveyError, with the reasons, if none fits.
+    """
     race, final = probes_of(wishes, RACE), probes_of(wishes, FINAL)
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
     for maker in MECHANISMS.values():
-        if isinstance(maker, SparesValues) and wishes.workload.domain.is_all_sensitive:
-            continue  # it would be what another mechanism is
         try:
-            _check_default(maker)
-            best = _best_options(maker, wishes, epsilon, people, race)
+            best = _best_options(maker, wishes, promise, people, race)
             ranked.append(
                 Candidate(
                     maker.name, best.options, Forecast.of(best.forecast.design, final, people)
@@ -92,26 +91,31 @@ def choose(wishes: Wishes, epsilon: Epsilon, people: int) -> Choice:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
     ranked.sort(key=lambda candidate: candidate.rank)
-    return Choice(tuple(ranked), left_out, bound_of(wishes, epsilon))
+    return Choice(tuple(ranked), left_out, bound_of(wishes, promise))
 
 
-def bound_of(wishes: Wishes, epsilon: Epsilon) -> Bound | None:
-    """The least variance of the workload, where it is known and says something."""
-    if float(epsilon) >= BOUND_BELOW:
+def bound_of(wishes: Wishes, promise: Promise) -> Bound | None:
+    """The least variance of the workload, where it is known and says something: it is about the
+    local promise alone."""
+    if not isinstance(promise, Epsilon) or float(promise) >= BOUND_BELOW:
         return None
-    return spectral_bound(wishes.workload, epsilon)
+    return spectral_bound(wishes.workload, promise)
 
 
 def _best_options(
-    maker: Mechanism, wishes: Wishes, epsilon: Epsilon, people: int, probes: tuple[Probe, ...]
+    maker: Mechanism, wishes: Wishes, promise: Promise, people: int, probes: tuple[Probe, ...]
 ) -> Candidate:
     """The best options of a mechanism; SurveyError of the default ones where none does."""
+    domain = wishes.workload.domain
+    reason = maker.by_name(domain) if isinstance(maker, ByName) else None
+    if reason is not None:
+        raise SurveyError(reason)
     found: list[Candidate] = []
     refusals: dict[str, Error] = {}
-    for alternatives in option_sets(wishes.workload.domain, people):
+    for alternatives in option_sets(domain, people):
         for options in alternatives:
             try:
-                found.append(_candidate(maker, options, wishes, epsilon, probes))
+                found.append(_candidate(maker, options, wishes, promise, probes))
                 break
             except Error as error:
                 refusals[str(options)] = error
@@ -121,19 +125,10 @@ def _best_options(
 
 
 def _candidate(
-    maker: Mechanism, options: Options, wishes: Wishes, epsilon: Epsilon, probes: tuple[Probe, ...]
+    maker: Mechanism, options: Options, wishes: Wishes, promise: Promise, probes: tuple[Probe, ...]
 ) -> Candidate:
-    design = maker.design(wishes.workload.domain, epsilon, options, wishes.workload)
+    design = design_for(maker, wishes.workload.domain, promise, options, wishes.workload)
     return Candidate(maker.name, options, Forecast.of(_sound(design), probes, 1))
-
-
-def _check_default(maker: Mechanism) -> None:
-    """SurveyError for a mechanism that protects sensitive values less than others do."""
-    if isinstance(maker, SparesValues) and not maker.is_default:
-        raise SurveyError(
-            "it protects less than a survey with sensitive values can have, or no better than grr; "
-            "name it to have it"
-        )
 
 
 def _sound(design: Design) -> Design:

@@ -12,6 +12,9 @@ from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import Array, Estimates
 from ldpsql.survey import Survey
 
+GUARANTEE_KEY = "ldpsql.guarantee"
+"""Key of the metadata of an Arrow schema: what the people behind a table were promised."""
+
 
 @dataclass(frozen=True)
 class ResultColumn:

@@ -7,6 +7,7 @@ an argument.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,6 +80,22 @@ class Law:
     def worst_odds(self) -> Fraction | None:
         """Largest ratio of one report's probabilities under two records; None if unbounded."""
         return self.worst().odds
+
+    def divergence(self, odds: Fraction) -> Fraction:
+        """Largest delta for which some set of reports breaks (log odds, delta)-LDP.
+
+        The hockey-stick divergence: the sum over the reports of the positive parts of P - odds P',
+        at its largest over all ordered pairs of records. Exact.
+        """
+        scale = math.lcm(*(p.denominator for row in self.probabilities for p in row))
+        rows = [[int(p * scale * odds.denominator) for p in row] for row in self.probabilities]
+        raised = [[int(p * scale * odds.numerator) for p in row] for row in self.probabilities]
+        worst = max(
+            sum(p - q for p, q in zip(row, other, strict=True) if p > q)
+            for row in rows
+            for other in raised
+        )
+        return Fraction(worst, scale * odds.denominator)
 
     def worst(self, compared: Compared | None = None) -> Worst:
         """The report that tells two records apart best; the likeliest one where several do.
@@ -299,12 +316,11 @@ class Mechanism(Protocol):
 
 
 @runtime_checkable
-class SparesValues(Protocol):
-    """A mechanism that protects sensitive values only, where a survey declares which those are."""
+class ByName(Protocol):
+    """What a mechanism may offer besides: to be left out of `auto` unless it is asked for."""
 
-    @property
-    def is_default(self) -> bool:
-        """Whether `auto` may choose it, for such a survey."""
+    def by_name(self, domain: RecordDomain) -> str | None:
+        """Why `auto` leaves it out for a record domain; None where it may compete."""
         ...
 
 

@@ -97,6 +97,13 @@ class Store(Protocol):
         """
         ...
 
+    def public_people(self, table: str) -> pa.Table:
+        """The combinations of public values that reports carry, one row each, in ascending order.
+
+        The public columns, and how many people have each combination, `ldpsql_people`.
+        """
+        ...
+
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         """Run an outer query over relations of estimates, with no access to anything else."""
         ...

@@ -15,7 +15,8 @@ from ldpsql.mechanisms.fourier.dictionary import Dictionary
 from ldpsql.mechanisms.fourier.families import UNITS, FamilyTable
 from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import Group, Integers
-from ldpsql.mechanisms.fourier.optimise import Problem
+from ldpsql.mechanisms.fourier.optimise import Problem, RestrictedProblem
+from ldpsql.mechanisms.fourier.restricted import RealCells
 from ldpsql.mechanisms.fourier.transforms import Reals
 from ldpsql.workload import Workload
 
@@ -28,14 +29,24 @@ _ROUNDS = 4
 _FAINT = 1e-6
 
 
-def designed(group: Group, workload: Workload, odds: float) -> FamilyTable:
-    """The table of families that answers a workload best at odds E."""
+def designed(
+    group: Group, workload: Workload, odds: float, restricted: bool = False
+) -> FamilyTable:
+    """The table of families that answers a workload best at odds E.
+
+    restricted: whether answers are least squares over the cells that exist.
+    """
     folding = Folding(group)
     needed = folding.folded(demand(workload, group))
     if not needed.any():
         needed[:-1] = 1.0
+    if restricted:
+        needed[:-1] = np.maximum(needed[:-1], _FAINT * needed.max())
     dictionary = Dictionary(folding, needed, odds, listed_axes(workload, group))
     problem = Problem(folding, needed, floor(workload, group), dictionary.components())
+    if restricted:
+        cells = RealCells(group)
+        problem = RestrictedProblem.of(problem, cells, cells.grams(workload))
     first, rest, polish = _STEPS[_is_large(problem)]
     problem, weights = problem.narrowed(problem.solve(problem.start(), first), _FAINT)
     weights = problem.solve(weights, rest)

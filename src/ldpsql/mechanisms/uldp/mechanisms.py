@@ -30,6 +30,7 @@ from ldpsql.mechanisms.uldp.layout import (
     shape_of,
 )
 from ldpsql.mechanisms.uldp.levels import best_levels
+from ldpsql.mechanisms.uldp.promise import by_name
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.mechanisms.uldp.tables import joint_response, least_epsilon, levelled_response
 from ldpsql.privacy import LARGEST_PRECISION, Epsilon
@@ -49,10 +50,9 @@ class Cprr:
     def __init__(self, name: str, kind: str = "uldp", most: int | None = None) -> None:
         self.name, self.kind, self.most = name, kind, most
 
-    @property
-    def is_default(self) -> bool:
-        """`auto` may choose it where sensitive values are declared."""
-        return self.kind == "uldp"
+    def by_name(self, domain: RecordDomain) -> str | None:
+        """See `ByName`."""
+        return by_name(self.kind, domain)
 
     def design(
         self,
@@ -84,7 +84,10 @@ class Jurr:
     """One response in which every attribute is protected by itself."""
 
     name = "jurr"
-    is_default = False
+
+    def by_name(self, domain: RecordDomain) -> str | None:
+        """See `ByName`."""
+        return by_name("uldp-joint", domain)
 
     def design(
         self,
@@ -119,7 +122,10 @@ class JurrG:
     """JuRR with levels of their own for records that are sensitive in one of two attributes."""
 
     name = "jurr-g"
-    is_default = False
+
+    def by_name(self, domain: RecordDomain) -> str | None:
+        """See `ByName`."""
+        return by_name("uldp-joint", domain)
 
     def design(
         self,
@@ -151,7 +157,10 @@ class Tdrr:
     """Independent responses, each attribute with its part of epsilon."""
 
     name = "tdrr"
-    is_default = False
+
+    def by_name(self, domain: RecordDomain) -> str | None:
+        """See `ByName`."""
+        return by_name("uldp-joint", domain)
 
     def design(
         self,

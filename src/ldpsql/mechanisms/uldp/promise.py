@@ -8,6 +8,17 @@ from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.schema import RecordDomain
 
 
+def by_name(kind: str, domain: RecordDomain) -> str | None:
+    """Why `auto` leaves out a mechanism with such a guarantee; None where it may compete."""
+    if domain.is_all_sensitive:
+        return "no value is declared sensitive, so it would protect all, as others do better"
+    if kind == "uldp":
+        return None
+    if kind == "local":
+        return "it is grr under another name"
+    return "its promise is weaker than that of cprr; name it to have it"
+
+
 def promise(
     kind: str, domain: RecordDomain, epsilon: Epsilon, disclosures: Sequence[float]
 ) -> Guarantee:

@@ -34,7 +34,7 @@ from ldpsql.mechanisms.uldp.bits import BitChannel
 from ldpsql.mechanisms.uldp.design import check_table
 from ldpsql.mechanisms.uldp.estimator import GivenTable, ReportedTable, TableEstimator
 from ldpsql.mechanisms.uldp.layout import Axis, separate_axes
-from ldpsql.mechanisms.uldp.promise import promise
+from ldpsql.mechanisms.uldp.promise import by_name, promise
 from ldpsql.mechanisms.uldp.query import TableQuery
 from ldpsql.mechanisms.uldp.smoothing import SmoothTable, nearest
 from ldpsql.privacy import Epsilon, Guarantee
@@ -196,7 +196,10 @@ class Urap:
     """COUNT of one attribute, SUM and AVG of public columns."""
 
     name = "urap"
-    is_default = True
+
+    def by_name(self, domain: RecordDomain) -> str | None:
+        """See `ByName`."""
+        return by_name("uldp", domain)
 
     def design(
         self,

@@ -262,6 +262,13 @@ class DuckDBStore:
                 raise StoreError(f"reports of {layout.key} arrived during the query; ask again")
             return part(Reading(layout, selection, state.counted), cursor)
 
+    def public_people(self, table: str) -> pa.Table:
+        """How many people have each combination of public values; see `base.Store`."""
+        layout = Layout.of(self.survey(table))
+        with self._reading() as cursor, transaction(cursor):
+            state = fold.progress(cursor, layout)
+            return Reading(layout, Selection(), state.counted).public_people(cursor)
+
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         """Run an outer query over relations of estimates, with no access to anything else.
 
