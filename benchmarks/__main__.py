@@ -13,6 +13,7 @@ from benchmarks import (
     h4mda,
     real_data,
     response,
+    shuffler,
     smooth_real,
     smoothing,
     speed,
@@ -33,6 +34,7 @@ PARTS = {
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
     "response": response.run,
+    "shuffler": shuffler.run,
 }
 
 

@@ -10,11 +10,15 @@ import pytest
 from cli.running import refusal, run
 from client.surveys import TOML
 from leaky import TrueAncestor
+from shuffled_survey import USERS, raw_reports, shuffled_survey
 
+from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.designer import design
+from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Shuffled
+from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
 
 MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
@@ -173,6 +177,40 @@ def test_a_changed_survey_is_refused(published):
     assert "changed after it was published" in refusal(run("audit", published), 1)
 
 
+JURR = ("audit", "--mechanism", "jurr", "--epsilon", "2", "--domain", "3x5")
+
+
+def test_sensitive_codes_are_audited_by_their_own_definition():
+    """With the table of who is protected against whom."""
+    shown = run(*JURR, "--sensitive", "2x2")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in (
+        "mechanism    jurr, 3x5 codes, 2x2 of them sensitive",
+        "guarantee    2-ULDP per attribute",
+        "exact        epsilon 2.000000000000 of 2",
+        "gives it away with a probability of x0 up to 0.615, x1 up to 0.615",
+        "x0 sensitive, x1 not        x1                              unbounded, with probability "
+        "0.615   ULDP",
+        "verdict      the promise holds",
+    ):
+        assert words in shown.stdout
+    data = json.loads(run(*JURR, "--sensitive", "2x2", "--format", "json").stdout)
+    assert (data["guarantee"], len(data["exposures"])) == ("uldp-joint", 12)
+    assert "who is safe" not in run(*JURR).stdout
+    large = run(
+        "audit", "--mechanism", "cprr", "--epsilon", "1", "--domain", "90x90", "--sensitive", "2x2"
+    )
+    assert "exact odds of every report that the definition limits" in large.stdout
+    assert "on the reduced domain" in large.stdout
+
+
+@pytest.mark.parametrize("sensitive", ["2", "2x2x2", "4x2", "0x2", "some"])
+def test_sensitive_codes_that_do_not_fit_are_refused(sensitive):
+    shown = run(*JURR, "--sensitive", sensitive)
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert "sensitive codes" in shown.stderr
+
+
 @pytest.fixture
 def shuffled(tmp_path):
     path = tmp_path / "shuffled.json"
@@ -207,3 +245,25 @@ def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
 
 def test_users_are_for_surveys_of_shuffled_reports(published):
     assert "--users" in refusal(run("audit", published, "--users", "10"), 2)
+
+
+def test_the_batches_of_a_database_are_audited(tmp_path):
+    survey = shuffled_survey()
+    published, store = tmp_path / "app.json", tmp_path / "s.duckdb"
+    published.write_text(survey.to_json())
+    whole = shuffle_table(survey, raw_reports(survey, USERS))
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.register(survey)
+    assert "holds no reports" in refusal(run("audit", published, "--db", store), 1)
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.ingest_table(whole)
+    shown = run("audit", published, "--db", store)
+    assert (shown.exit_code, "in a batch of 1,000 reports" in shown.stdout) == (0, True)
+    said = ShuffledBatch(survey.fingerprint, 300).to_json().encode()
+    part = whole.slice(0, 300)
+    metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.ingest_table(part.replace_schema_metadata(metadata), accept_smaller_batch=True)
+    shown = run("audit", published, "--db", store)
+    assert (shown.exit_code, "in a batch of 300 reports" in shown.stdout) == (1, True)
+    assert "--users and --db" in refusal(run("audit", published, "--db", store, "--users", 5), 2)

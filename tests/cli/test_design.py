@@ -220,6 +220,35 @@ def test_users_must_be_people(source):
     refusal(run("design", source, "--users", "0"), 2)
 
 
+CLINIC = """
+[survey]
+table = "clinic"
+epsilon = "1"
+mechanism = "cprr"
+[dimension.illness]
+type = "category"
+values = ["none", "flu", "HIV", "cancer"]
+sensitive = ["HIV", "cancer"]
+nulls = "value"
+[dimension.member]
+type = "bool"
+"""
+
+
+def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
+    """And that a mechanism which does not spare the others protects them all."""
+    path = tmp_path / "clinic.toml"
+    path.write_text(CLINIC)
+    shown = run("design", path, "-o", tmp_path / "clinic.json").stdout
+    assert "guarantee    1-ULDP\n" in shown
+    assert "sensitive    illness: HIV, cancer, NULL; not: none, flu\n" in shown
+    assert "sensitive    member: every value\n" in shown
+    assert "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED" in shown
+    plain = run("design", path, "--mechanism", "grr", "-o", tmp_path / "plain.json").stdout
+    assert "note         grr treats every value as sensitive\n" in plain
+    assert "DISCLOSED" not in plain
+
+
 def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
     path = tmp_path / "app.toml"
     path.write_text(
@@ -238,3 +267,23 @@ def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
         "expected standard error with 20000 people",
     ):
         assert words in shown.stdout
+
+
+def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path, monkeypatch):
+    from ldpsql import designer  # noqa: PLC0415
+
+    def never(*_, **__):
+        raise AssertionError("designed first")
+
+    monkeypatch.setattr(designer, "designed", never)
+    missing = tmp_path / "missing"
+    for option, name in (("-o", "app.json"), ("--plot", "app.png")):
+        words = refusal(run("design", source, option, missing / name), 1)
+        assert words == f"{missing}: there is no such folder"
+
+
+def test_the_mechanisms_that_are_tried_are_told(source):
+    told = []
+    designed(TOML.replace("hgrr", "auto"), tell=told.append)
+    assert told[0] == "trying fourier"
+    assert {"trying hio", "trying grr"} < set(told)
