@@ -12,6 +12,7 @@ from benchmarks import (
     fourier_speed,
     h4mda,
     real_data,
+    response,
     shuffler,
     smooth_real,
     smoothing,
@@ -32,6 +33,7 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "response": response.run,
     "shuffler": shuffler.run,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from cli.running import refusal, run
@@ -123,6 +124,23 @@ def test_a_registered_mechanism_without_a_promise_fails_with_its_witness(name):
         "verdict      the promise DOES NOT HOLD",
     ):
         assert words in shown.stdout
+
+
+def test_a_delta_is_established_over_sets_of_reports():
+    arguments = ("audit", "--mechanism", "truthful", "--epsilon", "1", "--domain", "3")
+    options = ("--option", "prior=0.6,0.3,0.1", "--option", "delta=0.05")
+    shown = run(*arguments, *options)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in (
+        "guarantee    1-LDP, delta 0.05",
+        "exact        delta 0.05 of 0.05 at epsilon 1, over all sets of reports",
+        "not covered  with probability 0.05 a report is the person's own value, in clear",
+        "verdict      the promise holds",
+    ):
+        assert words in shown.stdout
+    data = json.loads(run(*arguments, *options, "--format", "json").stdout)
+    assert (data["holds"], data["delta"], data["witness"]) == (True, "1/20", None)
+    assert 0.0499 < float(Fraction(data["divergence"])) <= 0.05
 
 
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):

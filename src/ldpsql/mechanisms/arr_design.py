@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -28,8 +29,8 @@ from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.grr import law as grr_law
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies, UniformFrequencies
 from ldpsql.mechanisms.marginals import CollectedMarginals, MarginalEstimator, normal
-from ldpsql.mechanisms.oracle import Oracle
 from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.privacy import Epsilon
 from ldpsql.privacy.shuffle import Blanket, hot_cells
 from ldpsql.report import Histogram, Pair, ReportFormat
 
@@ -60,16 +61,15 @@ class HotGrr(Grr):
 class SecretOracles(OracleTable):
     """The one oracle over the cells of all marginals."""
 
-    chance: Fraction
+    chance: Fraction = Fraction(1)
 
-    @cached_property
-    def _members(self) -> dict[str, Oracle]:
-        return {"grr": HotGrr(self.epsilon, self.sizes, chance=self.chance)}
+    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> HotGrr:
+        return HotGrr(Epsilon(budget), sizes, chance=self.chance)
 
     @cached_property
     def threshold(self) -> int:
         """Words below it mean: answer truthfully."""
-        return HotGrr(self.epsilon, self.sizes, chance=self.chance).thresholds[0]
+        return self._make(self.name, self.epsilon.value, self.sizes).thresholds[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class ArrDesign(CollectedMarginals):
     @cached_property
     def oracles(self) -> SecretOracles:
         """The one oracle."""
-        return SecretOracles("grr", self.epsilon, self.starts[-1:], max(self.chances))
+        return SecretOracles("grr", self.epsilon, self.starts[-1:], chance=max(self.chances))
 
     @cached_property
     def report_format(self) -> ReportFormat:
