@@ -10,7 +10,7 @@ is what the budget is made from here (`calibration = "published"` takes e^epsilo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -19,20 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import Box, LinearQuery, cardinality
+from ldpsql.boxes import Box, Weight, cardinality
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
-from ldpsql.mechanisms.cell_query import CellQuery, GroupCells, split_known
+from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.channel import enumerate_law
 from ldpsql.mechanisms.draws import SPACE, extremes_below, probability_below
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.grr import law as grr_law
-from ldpsql.mechanisms.levels_estimator import ReportedFrequencies, UniformFrequencies
-from ldpsql.mechanisms.marginals import CollectedMarginals, MarginalEstimator, normal
+from ldpsql.mechanisms.levels_estimator import UniformFrequencies
+from ldpsql.mechanisms.marginals import CollectedMarginals
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.privacy import Epsilon
 from ldpsql.privacy.shuffle import Blanket, hot_cells
-from ldpsql.report import Histogram, Pair, ReportFormat
+from ldpsql.report import Pair, ReportFormat
 
 
 @dataclass(frozen=True)
@@ -162,15 +162,13 @@ class ArrDesign(CollectedMarginals):
                 worst = max(worst, most / least)
         return worst
 
-    def plan(self, query: LinearQuery) -> CellQuery:
-        """See `CollectedMarginals.plan`; what the sum to one tells is known without asking."""
-        planned = super().plan(query)
-        if not (self.sum_to_one and planned.is_asked):
-            return planned
-        sizes = np.array(self.domain.sizes, dtype=float)
-        _, boxes = split_known(normal(query, self.domain.sizes))
-        even = sum(share * _part(box, sizes) for share, box in boxes)
-        return replace(planned, known=planned.known + even)
+    def direct(
+        self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
+    ) -> CellQuery:
+        """See `CollectedMarginals.direct`; what the sum to one tells is known without asking."""
+        if self.sum_to_one:
+            known += sum(share * _part(box, self.domain.sizes) for share, box in boxes)
+        return super().direct(known, boxes, weight)
 
     def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
         """Cells among those of all marginals; each person's is drawn with the marginal's chance."""
@@ -185,23 +183,14 @@ class ArrDesign(CollectedMarginals):
         """All marginals at once."""
         return f"{self.starts[-1]} cells of {len(self.chances)} marginals, grr"
 
-    def estimator(self, histogram: Histogram) -> MarginalEstimator:
-        """Collector. Unbiased."""
-        return MarginalEstimator(
-            self.oracles, ReportedFrequencies(oracles=self.oracles, histogram=histogram)
-        )
-
-    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
+    def _evenly(self, people: int) -> SecretEvenly:
         spread = [
             np.full(size, float(chance) / size)
             for size, chance in zip(self.table.sizes, self.chances, strict=True)
         ]
-        evenly = SecretEvenly(
+        return SecretEvenly(
             people, np.array([float(people)]), self.starts[-1:], chances=np.concatenate(spread)
         )
-        answer = MarginalEstimator(self.oracles, evenly).answer(queries)
-        return np.diagonal(answer.covariance).copy()
 
     def blankets(self) -> tuple[Blanket, ...]:
         """Of two people who differ in all attributes: each holds one cell of every marginal."""
@@ -215,9 +204,9 @@ class ArrDesign(CollectedMarginals):
         return {**super().to_json(), "sum_to_one": self.sum_to_one}
 
 
-def _part(box: Box, sizes: Array) -> float:
+def _part(box: Box, sizes: Sequence[int]) -> float:
     """The share of all combinations of codes that lies in a box."""
     part = 1.0
     for side, size in zip(box.sides, sizes, strict=True):
-        part *= 1.0 if side is None else cardinality(side) / float(size)
+        part *= 1.0 if side is None else cardinality(side) / size
     return part
