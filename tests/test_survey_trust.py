@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 
@@ -141,14 +142,28 @@ def test_a_trust_that_belongs_to_another_survey_is_refused():
         replace(plain, shuffled=Shuffled.parse("1", "1e-6", 20_000), users=20_000)
 
 
+@contextmanager
+def coarse():
+    """Fewer terms in the accountant's series: still a bound, for many of them in little time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expectation, "TERMS", 1 << 10)
+        _delta.cache_clear()
+        largest_local_of_any.cache_clear()
+        yield
+    _delta.cache_clear()
+    largest_local_of_any.cache_clear()
+
+
 @pytest.fixture(scope="module")
-def chosen():
-    """What `auto` makes of a small survey."""
-    return designed(TOML.replace('"hio"', '"auto"').replace("41]", "21]"))
+def tried():
+    """What `auto` makes of a small survey, and the local epsilon of any mechanism."""
+    with coarse():
+        found = designed(TOML.replace('"hio"', '"auto"').replace("41]", "21]"))
+        return found, largest_local_of_any(TRUST.central)
 
 
-def test_auto_ranks_at_derived_local_epsilons(chosen):
-    local = largest_local_of_any(TRUST.central)
+def test_auto_ranks_at_derived_local_epsilons(tried):
+    chosen, local = tried
     designs = [candidate.forecast.design for candidate in chosen.choice.ranked]
     assert {d.epsilon for d in designs if not isinstance(d, StatesBlankets)} == {local}
     assert all(d.epsilon.value > local.value for d in designs if isinstance(d, StatesBlankets))
@@ -167,18 +182,10 @@ def test_epsilon_given_beside_the_file_is_the_central_one():
     assert stricter.epsilon.value < design(TOML).epsilon.value
 
 
-@pytest.fixture
-def coarse(monkeypatch):
-    """Fewer terms in the accountant's series: still a bound, for many of them in little time."""
-    monkeypatch.setattr(expectation, "TERMS", 1 << 10)
-    yield
-    _delta.cache_clear()
-    largest_local_of_any.cache_clear()
-
-
-def test_the_epsilon_that_a_precision_takes_is_the_central_one(coarse):
-    found = designed(TOML)
-    smaller = found.epsilon_for(2 * found.forecast.half_width)
+def test_the_epsilon_that_a_precision_takes_is_the_central_one():
+    with coarse():
+        found = designed(TOML)
+        smaller = found.epsilon_for(2 * found.forecast.half_width)
     assert smaller is not None
     assert smaller.value < Epsilon.parse("0.5").value
 
@@ -190,8 +197,8 @@ def test_shuffled_trust_without_a_file():
     assert mechanism("grr").design(schema.record_domain, survey.epsilon, {}) == survey.design
 
 
-def test_auto_lets_mechanisms_over_marginals_collect_attributes_together(chosen):
+def test_auto_lets_mechanisms_over_marginals_collect_attributes_together(tried):
     """By default predicates on both dimensions are wished for, which one-way marginals cannot
     answer."""
-    tried = {candidate.name: candidate for candidate in chosen.choice.ranked}
-    assert tried["srr-ss"].options == {"ways": 2}
+    ranked = {candidate.name: candidate for candidate in tried[0].choice.ranked}
+    assert ranked["srr-ss"].options == {"ways": 2}
