@@ -12,6 +12,8 @@ from benchmarks import (
     fourier_speed,
     h4mda,
     real_data,
+    response,
+    shuffler,
     smooth_real,
     smoothing,
     speed,
@@ -31,6 +33,8 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "response": response.run,
+    "shuffler": shuffler.run,
 }
 
 
