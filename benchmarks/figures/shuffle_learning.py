@@ -21,7 +21,6 @@ from ldpsql.cli import charts
 from ldpsql.cli.charts import Curve, Panel
 from ldpsql.designer import design
 from ldpsql.errors import Error
-from ldpsql.mechanisms.registry import MECHANISMS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -62,22 +61,27 @@ TRUE, CONSTANT = "true table", "constant"
 
 @dataclass(frozen=True)
 class Contender:
-    """A mechanism in the comparison: its label, and lines of [survey] that choose it."""
+    """A mechanism in the comparison: its label, and lines of [survey] that choose it.
+
+    Where it is shuffled, epsilon is that of the shuffled batch, and delta is half of 1 / people.
+    """
 
     label: str
     lines: str
 
-    @property
-    def name(self) -> str:
-        """The mechanism's name in the registry."""
-        return self.lines.split('"')[1]
 
-
+SHUFFLED = 'trust = "shuffle"\ndelta = "{delta}"\nusers = {users}'
+PAIRS = "[survey.options]\nways = 2"
 CONTENDERS = (
     Contender("Fourier response", 'mechanism = "fourier"'),
     Contender("GRR on whole records", 'mechanism = "grr"'),
     Contender("HGRR", 'mechanism = "hgrr"'),
+    Contender("pairs by RR", f'mechanism = "srr-ms"\n{PAIRS}'),
+    Contender("pairs by SRR-SS, shuffled", f'mechanism = "srr-ss"\n{SHUFFLED}\n{PAIRS}'),
+    Contender("pairs by SRR-MS, shuffled", f'mechanism = "srr-ms"\n{SHUFFLED}\n{PAIRS}'),
+    Contender("pairs by SOLH, shuffled", f'mechanism = "solh"\n{SHUFFLED}\n{PAIRS}'),
 )
+QUICK = ("Fourier response", "pairs by SRR-SS, shuffled")
 
 
 def stand_in() -> pa.Table:
@@ -156,7 +160,8 @@ def trained(
     contender: Contender, epsilon: float, train: pa.Table, test: pa.Table, run: int
 ) -> dict[str, float]:
     """Ask all people of the training table, draw some made-up ones, train, judge."""
-    head = f'[survey]\ntable = "workers"\nepsilon = "{epsilon}"\n{contender.lines}\n'
+    lines = contender.lines.format(users=len(train), delta=f"{0.5 / len(train):.2g}")
+    head = f'[survey]\ntable = "workers"\nepsilon = "{epsilon}"\n{lines}\n'
     survey = design(head + SCHEMA)
     with simulate(survey, train, seed=run) as connection:
         made = connection.synthesize(min(DRAWN, len(train)), seed=run)
@@ -164,7 +169,7 @@ def trained(
 
 
 def measure(
-    cases: Cases, people: int, epsilons: Sequence[float], runs: int, mechanisms: Sequence[str]
+    cases: Cases, people: int, epsilons: Sequence[float], runs: int, labels: Sequence[str]
 ) -> Measured:
     """Errors of every model, mechanism and epsilon, run by run."""
     table, source = data.people("acs_income_2018", COLUMNS, stand_in, rows=people + HELD_OUT)
@@ -179,7 +184,7 @@ def measure(
     for epsilon in epsilons:
         rows += entries(TRUE, epsilon, 0, best) + entries(CONSTANT, epsilon, 0, worst)
     for contender in CONTENDERS:
-        if contender.name not in MECHANISMS or contender.name not in mechanisms:
+        if contender.label not in labels:
             continue
         for epsilon in epsilons:
             for run in range(runs):
@@ -271,7 +276,7 @@ FIGURES = (
             "people": 1_400_000,
             "epsilons": (0.5, 1.0, 2.0, 4.0),
             "runs": 3,
-            "mechanisms": [contender.name for contender in CONTENDERS],
+            "labels": [contender.label for contender in CONTENDERS],
         },
     ),
 )
