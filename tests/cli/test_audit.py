@@ -177,6 +177,40 @@ def test_a_changed_survey_is_refused(published):
     assert "changed after it was published" in refusal(run("audit", published), 1)
 
 
+JURR = ("audit", "--mechanism", "jurr", "--epsilon", "2", "--domain", "3x5")
+
+
+def test_sensitive_codes_are_audited_by_their_own_definition():
+    """With the table of who is protected against whom."""
+    shown = run(*JURR, "--sensitive", "2x2")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in (
+        "mechanism    jurr, 3x5 codes, 2x2 of them sensitive",
+        "guarantee    2-ULDP per attribute",
+        "exact        epsilon 2.000000000000 of 2",
+        "gives it away with a probability of x0 up to 0.615, x1 up to 0.615",
+        "x0 sensitive, x1 not        x1                              unbounded, with probability "
+        "0.615   ULDP",
+        "verdict      the promise holds",
+    ):
+        assert words in shown.stdout
+    data = json.loads(run(*JURR, "--sensitive", "2x2", "--format", "json").stdout)
+    assert (data["guarantee"], len(data["exposures"])) == ("uldp-joint", 12)
+    assert "who is safe" not in run(*JURR).stdout
+    large = run(
+        "audit", "--mechanism", "cprr", "--epsilon", "1", "--domain", "90x90", "--sensitive", "2x2"
+    )
+    assert "exact odds of every report that the definition limits" in large.stdout
+    assert "on the reduced domain" in large.stdout
+
+
+@pytest.mark.parametrize("sensitive", ["2", "2x2x2", "4x2", "0x2", "some"])
+def test_sensitive_codes_that_do_not_fit_are_refused(sensitive):
+    shown = run(*JURR, "--sensitive", sensitive)
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert "sensitive codes" in shown.stderr
+
+
 @pytest.fixture
 def shuffled(tmp_path):
     path = tmp_path / "shuffled.json"

@@ -220,6 +220,35 @@ def test_users_must_be_people(source):
     refusal(run("design", source, "--users", "0"), 2)
 
 
+CLINIC = """
+[survey]
+table = "clinic"
+epsilon = "1"
+mechanism = "cprr"
+[dimension.illness]
+type = "category"
+values = ["none", "flu", "HIV", "cancer"]
+sensitive = ["HIV", "cancer"]
+nulls = "value"
+[dimension.member]
+type = "bool"
+"""
+
+
+def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
+    """And that a mechanism which does not spare the others protects them all."""
+    path = tmp_path / "clinic.toml"
+    path.write_text(CLINIC)
+    shown = run("design", path, "-o", tmp_path / "clinic.json").stdout
+    assert "guarantee    1-ULDP\n" in shown
+    assert "sensitive    illness: HIV, cancer, NULL; not: none, flu\n" in shown
+    assert "sensitive    member: every value\n" in shown
+    assert "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED" in shown
+    plain = run("design", path, "--mechanism", "grr", "-o", tmp_path / "plain.json").stdout
+    assert "note         grr treats every value as sensitive\n" in plain
+    assert "DISCLOSED" not in plain
+
+
 def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
     path = tmp_path / "app.toml"
     path.write_text(

@@ -77,6 +77,21 @@ def test_what_is_left_out_says_why():
     assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)
 
 
+def test_sensitive_values_bring_in_what_spares_the_others():
+    """The stronger definition only; the weaker one is left to whoever names it."""
+    domain = RecordDomain(("x", "y"), (8, 8), (), (), (), (8, 8), ((0,), (0,)))
+    choice = choose(Wishes(Workload.everyday(domain)), Epsilon.parse("2"), 1000)
+    kinds = {c.name: c.forecast.design.guarantee.kind for c in choice.ranked}
+    assert (choice.best.name, kinds["cprr"]) == ("cprr", "uldp")
+    assert set(kinds.values()) == {"local", "uldp"}
+    for name in ("jurr", "jurr-g", "tdrr"):
+        assert "name it to have it" in choice.left_out[name]
+    assert choice.left_out["jd-grr"] == "it is grr under another name"
+    line = RecordDomain(("x",), (9,), (), (), (), (), ((0, 1),))
+    names = {c.name for c in choose(Wishes(Workload.everyday(line)), ONE, 1000).ranked}
+    assert {"urr", "urap", "cprr", "grr"} <= names
+
+
 def test_nothing_unsound_is_chosen(monkeypatch):
     """Unlimited epsilon would win every comparison."""
 

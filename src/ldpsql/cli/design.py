@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ldpsql.designer import Designed
     from ldpsql.survey import Survey
 
+_MOST_VALUES = 12
+
 
 @click.command(short_help="Design a survey and publish it as JSON.")
 @click.argument("source", metavar="[SURVEY.toml]", type=options.survey_file, required=False)
@@ -176,7 +178,37 @@ def _promise(survey: Survey) -> list[str]:
     ]
     if guarantee.witness:
         lines.append(f"witness      {guarantee.witness}")
+    lines += _sensitive(survey)
     return lines + [f"not covered  {item}" for item in guarantee.not_protected]
+
+
+def _sensitive(survey: Survey) -> list[str]:
+    """Which values are sensitive, and what that means for the owners of others."""
+    dimensions = survey.schema.dimensions
+    if survey.schema.record_domain.is_all_sensitive:
+        return []
+    lines = []
+    for dimension in dimensions:
+        labels = dimension.labels()
+        held = [_value(labels[code]) for code in dimension.sensitive]
+        spared = [_value(v) for c, v in enumerate(labels) if c not in dimension.sensitive]
+        if not held:
+            lines.append(f"sensitive    {dimension.name}: every value")
+        else:
+            lines.append(f"sensitive    {dimension.name}: {_some(held)}; not: {_some(spared)}")
+    if survey.design.guarantee.kind in ("local", "none"):
+        return [*lines, f"note         {survey.design.name} treats every value as sensitive"]
+    return [*lines, "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below"]
+
+
+def _value(label: object) -> str:
+    return "NULL" if label is None else str(label)
+
+
+def _some(values: list[str]) -> str:
+    """The first few of many values."""
+    more = f", ... ({len(values) - _MOST_VALUES} more)" if len(values) > _MOST_VALUES else ""
+    return ", ".join(values[:_MOST_VALUES]) + more
 
 
 def _trust(survey: Survey) -> list[str]:

@@ -1,7 +1,9 @@
 """Public. Sees parameters. `auto`: the mechanism with the least expected error on a workload.
 
 Every mechanism of the registry is tried with the options that may suit it. A small sample of the
-workload finds the best options of each; a larger one, the same for all, ranks what is left.
+workload finds the best options of each; a larger one, the same for all, ranks what is left. Those
+that protect only what a survey declares sensitive take part where it does, unless they protect even
+that less than others do.
 """
 
 from __future__ import annotations
@@ -134,7 +136,7 @@ def _candidate(
 
 
 def _sound(design: Design) -> Design:
-    if design.guarantee.kind != "local":
+    if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
     if isinstance(design, StagedDesign):
         raise SurveyError("it asks in rounds, and its error is not known before the first")
