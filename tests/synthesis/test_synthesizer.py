@@ -263,3 +263,18 @@ def test_what_a_design_does_not_answer_is_said(name: str) -> None:
     assert "not answered by the survey's design: a x b" in notes
     both = [made[name].to_numpy(zero_copy_only=False) for name in ("a", "b")]
     assert abs(np.corrcoef(*both)[0, 1]) < normal_bound() / np.sqrt(20_000)
+
+
+def test_a_shuffled_survey_is_drawn_with_its_own_promise() -> None:
+    text = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "srr-ss"\ntrust = "shuffle"\n'
+    text += 'delta = "1e-5"\nusers = 20000\n[survey.options]\nways = 2\n'
+    survey = design(text + '[dimension.a]\ntype = "bool"\n[dimension.b]\ntype = "bool"\n')
+    random = np.random.default_rng(5)
+    a = random.random(20_000) < 0.4
+    b = a ^ (random.random(20_000) < 0.1)
+    with simulate(survey, pa.table({"a": a, "b": b}), seed=1) as connection:
+        made = connection.synthesize(seed=1)
+    assert str(survey.guarantee) in made.schema.metadata[b"ldpsql.guarantee"].decode()
+    assert str(survey.guarantee) in made.schema.metadata[b"ldpsql.notes"].decode()
+    both = [made[name].to_numpy(zero_copy_only=False) for name in ("a", "b")]
+    assert abs(np.corrcoef(*both)[0, 1] - np.corrcoef(a, b)[0, 1]) < 0.1
