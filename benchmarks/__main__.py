@@ -12,6 +12,8 @@ from benchmarks import (
     fourier_speed,
     h4mda,
     real_data,
+    response,
+    shuffler,
     smooth_real,
     smoothing,
     speed,
@@ -33,6 +35,8 @@ PARTS = {
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
     "uldp": uldp.run,
+    "response": response.run,
+    "shuffler": shuffler.run,
 }
 
 

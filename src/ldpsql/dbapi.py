@@ -216,16 +216,24 @@ class Connection:
         survey: Survey | None = None,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> list[Batch]:
         """Take reports into the store, file by file, each whole or not at all, each once.
 
         reports: files, directories, globs, or an Arrow table (which is taken every time).
         survey: whose reports they are, where they do not say so themselves.  skip_invalid: pass
         over rows that are no reports.  keep: "reports", or "counts" to delete the reports once
-        they are counted. Raises DataError for rows that are no reports, IntegrityError for
-        reports of another survey, OperationalError for a store that cannot be written.
+        they are counted.  accept_smaller_batch: take a shuffled batch of fewer reports than its
+        survey was designed for; every answer then states what it keeps. Raises DataError for
+        rows that are no reports, IntegrityError for reports of another survey, OperationalError for
+        a store that cannot be written.
         """
-        options: dict[str, Any] = {"survey": survey, "skip_invalid": skip_invalid, "keep": keep}
+        options: dict[str, Any] = {
+            "survey": survey,
+            "skip_invalid": skip_invalid,
+            "keep": keep,
+            "accept_smaller_batch": accept_smaller_batch,
+        }
         with self._writable() as store:
             self._uncommitted = True
             if isinstance(reports, pa.Table):

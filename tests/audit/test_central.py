@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
@@ -9,7 +10,9 @@ from stated_blankets import LyingGrr, StatingGrr
 
 from ldpsql.audit.central import audit_central, covers, enumerated_blankets
 from ldpsql.audit.domains import made_up
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import StatesBlankets
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon, Shuffled
 from ldpsql.privacy.shuffle import clones, delta_of, randomized_response
 from ldpsql.schema import Schema
@@ -81,3 +84,21 @@ def test_a_survey_with_a_false_statement_fails_its_audit():
     found = audit_central(survey)
     assert not found.holds
     assert "not those of its enumerated channel" in found.problems[0]
+
+
+def stating() -> list[str]:
+    made = {}
+    for name, maker in MECHANISMS.items():
+        with suppress(SurveyError):
+            made[name] = maker.design(made_up("2x2x2", 0), Epsilon.parse("2"), {})
+    return [name for name, design in made.items() if isinstance(design, StatesBlankets)]
+
+
+@pytest.mark.parametrize("name", stating())
+@pytest.mark.parametrize("shape", ["2x2x2", "4"])
+def test_what_registered_mechanisms_state_is_what_their_channels_are(name, shape):
+    try:
+        design = mechanism(name).design(made_up(shape, 0), Epsilon.parse("2"), {})
+    except SurveyError:
+        pytest.skip("not for this shape")
+    assert covers(design, design.law())

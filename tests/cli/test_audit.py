@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from cli.running import refusal, run
 from client.surveys import TOML
 from leaky import TrueAncestor
+from shuffled_survey import USERS, raw_reports, shuffled_survey
 
+from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.designer import design
+from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Shuffled
+from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
 
 MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
@@ -121,6 +126,23 @@ def test_a_registered_mechanism_without_a_promise_fails_with_its_witness(name):
         assert words in shown.stdout
 
 
+def test_a_delta_is_established_over_sets_of_reports():
+    arguments = ("audit", "--mechanism", "truthful", "--epsilon", "1", "--domain", "3")
+    options = ("--option", "prior=0.6,0.3,0.1", "--option", "delta=0.05")
+    shown = run(*arguments, *options)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in (
+        "guarantee    1-LDP, delta 0.05",
+        "exact        delta 0.05 of 0.05 at epsilon 1, over all sets of reports",
+        "not covered  with probability 0.05 a report is the person's own value, in clear",
+        "verdict      the promise holds",
+    ):
+        assert words in shown.stdout
+    data = json.loads(run(*arguments, *options, "--format", "json").stdout)
+    assert (data["holds"], data["delta"], data["witness"]) == (True, "1/20", None)
+    assert 0.0499 < float(Fraction(data["divergence"])) <= 0.05
+
+
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     right = Grr.__dict__["thresholds"].func
     monkeypatch.setattr(Grr, "thresholds", property(lambda self: tuple(t + 1 for t in right(self))))
@@ -223,3 +245,25 @@ def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
 
 def test_users_are_for_surveys_of_shuffled_reports(published):
     assert "--users" in refusal(run("audit", published, "--users", "10"), 2)
+
+
+def test_the_batches_of_a_database_are_audited(tmp_path):
+    survey = shuffled_survey()
+    published, store = tmp_path / "app.json", tmp_path / "s.duckdb"
+    published.write_text(survey.to_json())
+    whole = shuffle_table(survey, raw_reports(survey, USERS))
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.register(survey)
+    assert "holds no reports" in refusal(run("audit", published, "--db", store), 1)
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.ingest_table(whole)
+    shown = run("audit", published, "--db", store)
+    assert (shown.exit_code, "in a batch of 1,000 reports" in shown.stdout) == (0, True)
+    said = ShuffledBatch(survey.fingerprint, 300).to_json().encode()
+    part = whole.slice(0, 300)
+    metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.ingest_table(part.replace_schema_metadata(metadata), accept_smaller_batch=True)
+    shown = run("audit", published, "--db", store)
+    assert (shown.exit_code, "in a batch of 300 reports" in shown.stdout) == (1, True)
+    assert "--users and --db" in refusal(run("audit", published, "--db", store, "--users", 5), 2)

@@ -53,6 +53,17 @@ def test_the_chosen_one_is_the_best_of_all(wishes):
     assert errors == sorted(errors)
 
 
+def test_what_wants_to_be_asked_for_by_name_is_left_out_with_its_reason():
+    """A prior is nobody's workload; a slow design is not made to be thrown away."""
+    domains = (everyday(size).workload.domain for size in (12, 100))
+    small, large = (
+        choose(Wishes(Workload.everyday(domain, {0: "prefix"})), ONE, 1000) for domain in domains
+    )
+    assert "by name" in small.left_out["truthful"]
+    assert small.best.name == "staircase"
+    assert "takes about 5 s for 100 combinations" in large.left_out["staircase"]
+
+
 def test_it_is_the_same_every_time():
     first, second = (choose(everyday(12, 3), ONE, 1000) for _ in range(2))
     assert [c.name for c in first.ranked] == [c.name for c in second.ranked]

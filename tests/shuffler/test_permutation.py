@@ -74,7 +74,7 @@ def test_all_orders_are_equally_likely(tmp_path, monkeypatch, capacity):
 def test_buckets_alone_would_be_seen(tmp_path, monkeypatch):
     """Negative control: without the second pass rows keep their order within a bucket."""
     monkeypatch.setattr(permutation, "CAPACITY", 2)
-    monkeypatch.setattr(permutation, "_in_random_order", lambda rows, entropy: rows)
+    monkeypatch.setattr(permutation, "in_random_order", lambda rows, entropy: rows)
     entropy = Seeded(7)
 
     def draw():

@@ -19,7 +19,7 @@ from ldpsql.client.table import report_schema
 from ldpsql.errors import FingerprintError, ReportError, SurveyError
 from ldpsql.privacy import Shuffled
 from ldpsql.schema import Schema
-from ldpsql.shuffler import permutation, shuffle, shuffle_reports, spools
+from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table, spools
 from ldpsql.survey import Survey
 
 SCHEMA = Schema.from_keys(
@@ -215,12 +215,12 @@ from pathlib import Path
 from ldpsql.shuffler import permutation, shuffle, shuffle_reports
 from ldpsql.survey import Survey
 permutation.CAPACITY = shuffle.ROW_GROUP = 256
-given = permutation._in_random_order
+given = permutation.in_random_order
 def slowly(rows, entropy):
     print("mixing", flush=True)
     import time; time.sleep(0.05)
     return given(rows, entropy)
-permutation._in_random_order = slowly
+permutation.in_random_order = slowly
 folder = Path(sys.argv[1])
 survey = Survey.from_json(folder / "survey.json")
 shuffle_reports(survey, [folder / "a.parquet"], folder / "batch.parquet")
@@ -249,7 +249,7 @@ def test_a_failure_on_the_way_leaves_nothing(survey, tmp_path, monkeypatch):
     def fails(rows, entropy):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(permutation, "_in_random_order", fails)
+    monkeypatch.setattr(permutation, "in_random_order", fails)
     with pytest.raises(KeyboardInterrupt):
         shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / "batch.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
@@ -267,3 +267,16 @@ def test_what_a_batch_says_of_itself():
     wrong = json.loads(batch.to_json()) | {"reports": "12"}
     with pytest.raises(ReportError):
         ShuffledBatch.from_json(json.dumps(wrong), "a")
+
+
+def test_reports_in_memory(survey):
+    table = reports(survey, USERS)
+    first, second = (shuffle_table(survey, table) for _ in range(2))
+    assert counted(first) == counted(second) == counted(table)
+    assert first.to_pylist() != second.to_pylist()
+    said = first.schema.metadata[BATCH_KEY.encode()].decode()
+    assert ShuffledBatch.from_json(said, "").reports == USERS
+    with pytest.raises(ReportError, match="fewer"):
+        shuffle_table(survey, table.slice(1))
+    with pytest.raises(ReportError, match="no reports"):
+        shuffle_table(survey, changed(table, 0, pa.array([255] * USERS, type=pa.uint8())))

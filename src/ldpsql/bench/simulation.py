@@ -52,6 +52,15 @@ def simulate(
     nothing leaves this process. spent: where to add the seconds of "design" (of later rounds),
     "randomize" and "ingest". RecordError if a record does not fit the survey.
     """
+    _, store = collect(survey, table, seed=seed, spent=spent)
+    return Connection(store, confidence=confidence, estimator=estimator)
+
+
+def collect(
+    survey: Survey, table: pa.Table, *, seed: int = 0, spent: Spent | None = None
+) -> tuple[Survey, DuckDBStore]:
+    """As `simulate`, for those who ask the estimator itself: the last round's survey, and a store
+    of its reports, which is the caller's to close."""
     spent = spent or Spent()
     entropy, store = SeededEntropy(seed), DuckDBStore.open(None, read_only=False)
     parts = _rounds(survey, table, seed)
@@ -66,7 +75,7 @@ def simulate(
             reports, _ = randomize_batch(survey, people, entropy, accept_no_guarantee=True)
         with spent.on("ingest"):
             store.ingest_table(reports, survey)
-    return Connection(store, confidence=confidence, estimator=estimator)
+    return survey, store
 
 
 def _rounds(survey: Survey, table: pa.Table, seed: int) -> list[pa.Table]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ldpsql.audit.result import Audit, Empirical, Enumerated
     from ldpsql.mechanisms.base import Design, Outcome, Worst
     from ldpsql.schema import RecordDomain
+    from ldpsql.survey import Survey
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
 
@@ -40,6 +41,12 @@ _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
     "--users",
     type=click.IntRange(min=1),
     help="Reports in the shuffled batch.  [default: those the survey was designed for]",
+)
+@click.option(
+    "--db",
+    "database",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Take the number of reports from the smallest batch that this database holds.",
 )
 @click.option("--empirical", is_flag=True, help="Run the device code too, on made-up records.")
 @click.option(
@@ -66,15 +73,17 @@ def audit(
     measures: int,
     settings: tuple[str, ...],
     users: int | None,
+    database: Path | None,
     empirical: bool,
     reports: int | None,
     form: str,
 ) -> None:
     """Check the promise of a survey, in exact fractions from the integers that devices compare.
 
-    Of a survey of shuffled reports the central epsilon that a batch of --users reports achieves is
-    checked besides, with the exact accountant. Without a survey, --mechanism, --epsilon and
-    --domain say what to check. Exit code 1 where a promise does not hold.
+    Of a survey of shuffled reports the central epsilon that a batch of --users reports achieves, or
+    the smallest batch in --db, is checked besides with the exact accountant. Without a survey,
+    --mechanism, --epsilon and --domain say what to check. Exit code 1 where a promise does not
+    hold.
     """
     if reports is not None and not empirical:
         raise click.UsageError("--reports is for --empirical")
@@ -83,15 +92,17 @@ def audit(
     if source is not None:
         if name or epsilon or domain or sensitive or measures or chosen:
             raise click.UsageError("name either a survey or a mechanism, not both")
-        design, chosen, central = _of_survey(source, users)
+        if users is not None and database is not None:
+            raise click.UsageError("--users and --db both say how many reports there are")
+        design, chosen, central = _of_survey(source, users, database)
     elif name and epsilon and domain:
         from ldpsql.audit.domains import made_up  # noqa: PLC0415
 
         design = _of_mechanism(name, epsilon, made_up(domain, measures, sensitive), chosen)
     else:
         raise click.UsageError("name a survey, or --mechanism with --epsilon and --domain")
-    if users is not None and central is None:
-        raise click.UsageError("--users is for a survey of shuffled reports")
+    if central is None and (users is not None or database is not None):
+        raise click.UsageError("--users and --db are for a survey of shuffled reports")
 
     from ldpsql.audit import audit_design  # noqa: PLC0415
 
@@ -103,13 +114,27 @@ def audit(
 
 
 def _of_survey(
-    source: Path, users: int | None
+    source: Path, users: int | None, database: Path | None
 ) -> tuple[Design, dict[str, Any], CentralAudit | None]:
     from ldpsql.audit.central import audit_central  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
     survey = Survey.from_json(source)
-    return survey.design, dict(survey.options), audit_central(survey, users)
+    reports = users if database is None else _smallest_batch(survey, database)
+    return survey.design, dict(survey.options), audit_central(survey, reports)
+
+
+def _smallest_batch(survey: Survey, database: Path) -> int:
+    """SurveyError where the database holds no batch of this survey."""
+    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.errors import SurveyError  # noqa: PLC0415
+
+    with DuckDBStore.open(database, read_only=True) as store:
+        known = {kept.fingerprint for kept in store.surveys()}
+        found = store.smallest_batch(survey.table) if survey.fingerprint in known else None
+    if found is None:
+        raise SurveyError(f"{database} holds no reports of this survey {survey.table}")
+    return found
 
 
 def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[str, Any]) -> Design:

@@ -120,19 +120,36 @@ def _draw(done: int, total: int | None) -> None:
     show_default=True,
     help="counts deletes the reports once they are counted.",
 )
+@click.option(
+    "--accept-smaller-batch",
+    is_flag=True,
+    help="Take a shuffled batch that is smaller than designed; every answer says what it keeps.",
+)
 def ingest(
-    paths: tuple[str, ...], database: Path, survey: Path | None, skip_invalid: bool, keep: str
+    paths: tuple[str, ...],
+    database: Path,
+    survey: Path | None,
+    skip_invalid: bool,
+    keep: str,
+    accept_smaller_batch: bool,
 ) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
-    Every file is taken whole or not at all, and only once, however often it is given.
+    Every file is taken whole or not at all, and only once, however often it is given. A survey with
+    trust = "shuffle" takes batches that `ldpsql shuffle` wrote, and no others.
     """
     from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
     asked = None if survey is None else Survey.from_json(survey)
     with closing(DuckDBStore.open(database, read_only=False)) as store:
-        batches = store.ingest(paths, survey=asked, skip_invalid=skip_invalid, keep=keep)
+        batches = store.ingest(
+            paths,
+            survey=asked,
+            skip_invalid=skip_invalid,
+            keep=keep,
+            accept_smaller_batch=accept_smaller_batch,
+        )
     for batch in batches:
         taken = "already there" if batch.known else f"{batch.reports} reports"
         skipped = f", {batch.skipped} rows skipped" if batch.skipped else ""

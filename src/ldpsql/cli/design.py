@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,8 +70,12 @@ def design(
     The JSON goes to -o and the explanation to stdout; without -o the JSON goes to stdout and
     the explanation to stderr.
     """
+    from ldpsql.cli.progress import Progress  # noqa: PLC0415
     from ldpsql.designer import designed  # noqa: PLC0415
 
+    for written in (target, picture):
+        if written is not None:
+            options.check_writable(written)
     if (source is None) == (finished is None):
         raise click.UsageError("name a survey file, or a finished round with --next")
     if source is None:
@@ -84,18 +89,22 @@ def design(
             from ldpsql.cli import drawing  # noqa: PLC0415
 
             drawing.check_installed()
-        found = designed(
-            source,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            users=users,
-            accept_no_guarantee=accept_no_guarantee,
-        )
-        survey = found.survey
-        lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
-        if picture is not None:
-            drawing.write(found, picture)
-            lines.append(f"plot         {picture}")
+        with Progress("designing", sys.stderr) as progress:
+            found = designed(
+                source,
+                epsilon=epsilon,
+                mechanism=mechanism,
+                users=users,
+                accept_no_guarantee=accept_no_guarantee,
+                tell=progress.now,
+            )
+            survey = found.survey
+            progress.now("what to expect")
+            lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
+            if picture is not None:
+                progress.now("drawing")
+                drawing.write(found, picture)
+                lines.append(f"plot         {picture}")
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:

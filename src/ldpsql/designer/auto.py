@@ -9,7 +9,7 @@ that less than others do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,15 +69,19 @@ class Choice:
         return self.ranked[0]
 
 
-def choose(wishes: Wishes, promise: Promise, people: int) -> Choice:
+def choose(
+    wishes: Wishes, promise: Promise, people: int, tell: Callable[[str], None] = lambda _: None
+) -> Choice:
     """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
 
     Deterministic; SurveyError, with the reasons, if none fits.
+    tell: is told the name of the mechanism that is being tried.
     """
     race, final = probes_of(wishes, RACE), probes_of(wishes, FINAL)
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
     for maker in MECHANISMS.values():
+        tell(f"trying {maker.name}")
         try:
             best = _best_options(maker, wishes, promise, people, race)
             ranked.append(

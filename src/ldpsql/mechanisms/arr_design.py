@@ -10,7 +10,8 @@ is what the budget is made from here (`calibration = "published"` takes e^epsilo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -18,20 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import Box, LinearQuery, cardinality
+from ldpsql.boxes import Box, Weight, cardinality
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
-from ldpsql.mechanisms.cell_query import CellQuery, GroupCells, split_known
+from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.channel import enumerate_law
 from ldpsql.mechanisms.draws import SPACE, extremes_below, probability_below
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.grr import law as grr_law
-from ldpsql.mechanisms.levels_estimator import ReportedFrequencies, UniformFrequencies
-from ldpsql.mechanisms.marginals import CollectedMarginals, MarginalEstimator, normal
-from ldpsql.mechanisms.oracle import Oracle
+from ldpsql.mechanisms.levels_estimator import UniformFrequencies
+from ldpsql.mechanisms.marginals import CollectedMarginals
 from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.privacy import Epsilon
 from ldpsql.privacy.shuffle import Blanket, hot_cells
-from ldpsql.report import Histogram, Pair, ReportFormat
+from ldpsql.report import Pair, ReportFormat
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,15 @@ class HotGrr(Grr):
 class SecretOracles(OracleTable):
     """The one oracle over the cells of all marginals."""
 
-    chance: Fraction
+    chance: Fraction = Fraction(1)
 
-    @cached_property
-    def _members(self) -> dict[str, Oracle]:
-        return {"grr": HotGrr(self.epsilon, self.sizes, chance=self.chance)}
+    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> HotGrr:
+        return HotGrr(Epsilon(budget), sizes, chance=self.chance)
 
     @cached_property
     def threshold(self) -> int:
         """Words below it mean: answer truthfully."""
-        return HotGrr(self.epsilon, self.sizes, chance=self.chance).thresholds[0]
+        return self._make(self.name, self.epsilon.value, self.sizes).thresholds[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class ArrDesign(CollectedMarginals):
     @cached_property
     def oracles(self) -> SecretOracles:
         """The one oracle."""
-        return SecretOracles("grr", self.epsilon, self.starts[-1:], max(self.chances))
+        return SecretOracles("grr", self.epsilon, self.starts[-1:], chance=max(self.chances))
 
     @cached_property
     def report_format(self) -> ReportFormat:
@@ -162,15 +162,13 @@ class ArrDesign(CollectedMarginals):
                 worst = max(worst, most / least)
         return worst
 
-    def plan(self, query: LinearQuery) -> CellQuery:
-        """See `CollectedMarginals.plan`; what the sum to one tells is known without asking."""
-        planned = super().plan(query)
-        if not (self.sum_to_one and planned.is_asked):
-            return planned
-        sizes = np.array(self.domain.sizes, dtype=float)
-        _, boxes = split_known(normal(query, self.domain.sizes))
-        even = sum(share * _part(box, sizes) for share, box in boxes)
-        return replace(planned, known=planned.known + even)
+    def direct(
+        self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
+    ) -> CellQuery:
+        """See `CollectedMarginals.direct`; what the sum to one tells is known without asking."""
+        if self.sum_to_one:
+            known += sum(share * _part(box, self.domain.sizes) for share, box in boxes)
+        return super().direct(known, boxes, weight)
 
     def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
         """Cells among those of all marginals; each person's is drawn with the marginal's chance."""
@@ -185,23 +183,14 @@ class ArrDesign(CollectedMarginals):
         """All marginals at once."""
         return f"{self.starts[-1]} cells of {len(self.chances)} marginals, grr"
 
-    def estimator(self, histogram: Histogram) -> MarginalEstimator:
-        """Collector. Unbiased."""
-        return MarginalEstimator(
-            self.oracles, ReportedFrequencies(oracles=self.oracles, histogram=histogram)
-        )
-
-    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
+    def _evenly(self, people: int) -> SecretEvenly:
         spread = [
             np.full(size, float(chance) / size)
             for size, chance in zip(self.table.sizes, self.chances, strict=True)
         ]
-        evenly = SecretEvenly(
+        return SecretEvenly(
             people, np.array([float(people)]), self.starts[-1:], chances=np.concatenate(spread)
         )
-        answer = MarginalEstimator(self.oracles, evenly).answer(queries)
-        return np.diagonal(answer.covariance).copy()
 
     def blankets(self) -> tuple[Blanket, ...]:
         """Of two people who differ in all attributes: each holds one cell of every marginal."""
@@ -215,9 +204,9 @@ class ArrDesign(CollectedMarginals):
         return {**super().to_json(), "sum_to_one": self.sum_to_one}
 
 
-def _part(box: Box, sizes: Array) -> float:
+def _part(box: Box, sizes: Sequence[int]) -> float:
     """The share of all combinations of codes that lies in a box."""
     part = 1.0
     for side, size in zip(box.sides, sizes, strict=True):
-        part *= 1.0 if side is None else cardinality(side) / float(size)
+        part *= 1.0 if side is None else cardinality(side) / size
     return part

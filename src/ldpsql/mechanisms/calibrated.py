@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.draws import SPACE
@@ -73,19 +73,18 @@ MAKERS: Mapping[str, Callable[[Epsilon, tuple[int, ...], int], Oracle]] = {
 class CalibratedOracles(OracleTable):
     """The oracle of every group, all of one kind, each with its budget.
 
-    epsilon: the largest budget.  budgets: shape (groups,).  values: answers of padded GRR, hash
+    epsilon: the largest of `epsilons`.  values: answers of padded GRR, hash
     values of SOLH; 0 for the others.
     """
 
-    budgets: tuple[Epsilon, ...]
     values: int = 0
 
     def __post_init__(self) -> None:
         if self.name not in MAKERS:
             raise SurveyError(f"a calibrated oracle is one of {', '.join(MAKERS)}")
-        if len(self.budgets) != len(self.sizes):
+        if len(self.epsilons) != len(self.sizes):
             raise SurveyError("a design needs a budget for every group")
-        if any(budget.value > self.epsilon.value for budget in self.budgets):
+        if any(budget.value > self.epsilon.value for budget in self.epsilons):
             raise SurveyError("a group's budget exceeds the epsilon of the design")
         if self.name == "padded" and self.values < max(self.sizes):
             raise SurveyError("a padded domain is at least as large as every attribute")
@@ -100,31 +99,8 @@ class CalibratedOracles(OracleTable):
         """See `OracleTable.is_unary`."""
         return self.name in ("oue", "sue")
 
-    @cached_property
-    def _kinds(self) -> tuple[str, ...]:
-        """Groups of one budget share an oracle."""
-        return tuple(str(budget) for budget in self.budgets)
-
-    @cached_property
-    def _members(self) -> dict[str, Oracle]:
-        make = MAKERS[self.name]
-        sizes: dict[str, list[int]] = {}
-        for kind, size in zip(self._kinds, self.sizes, strict=True):
-            sizes.setdefault(kind, []).append(size)
-        return {
-            kind: make(Epsilon.parse(kind), tuple(own), self.values) for kind, own in sizes.items()
-        }
-
-    def worst_odds(self) -> Fraction | None:
-        """Largest odds over all groups; None if unbounded."""
-        worst = Fraction(1)
-        alike = {pair: n for n, pair in enumerate(zip(self._kinds, self.sizes, strict=True))}
-        for group in alike.values():
-            odds = self.odds(group)
-            if odds is None:
-                return None
-            worst = max(worst, odds)
-        return worst
+    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> Oracle:
+        return MAKERS[kind](Epsilon(budget), sizes, self.values)
 
     def truth(self, group: int) -> Fraction:
         """The exact probability with which randomized response names a group's true node."""

@@ -9,34 +9,36 @@ refused. Specification: shuffle, sections 3.1, 3.3, 3.4 and 3.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.errors import SurveyError, UnsupportedSQL
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.calibrated import Atoms, CalibratedOracles, scaled
+from ldpsql.mechanisms.base import Codes, Estimators
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells, split_known
-from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.groups import GroupTable, evenly
 from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.levels_estimator import LevelEstimator, ReportedFrequencies
-from ldpsql.mechanisms.oracle import First, Weights
-from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import Atom, Blanket
+from ldpsql.mechanisms.levels_estimator import ReportedFrequencies, UniformFrequencies
+from ldpsql.mechanisms.marginal_estimator import (
+    Fit,
+    FittedQuery,
+    MarginalEstimator,
+    UnbiasedEstimator,
+)
+from ldpsql.mechanisms.maxent import BIAS, MaxEntEstimator
 from ldpsql.report import Histogram
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
 
 Axes = tuple[int, ...]
+LARGEST_FIT = 10
+"""Attributes of a conjunction that is fitted."""
 
 
 def marginals_of(domain: RecordDomain, ways: int, workload: Workload | None) -> tuple[Axes, ...]:
@@ -87,12 +89,55 @@ class CollectedMarginals(LevelDesign):
             for group in self.table.groups
         )
 
+    @cached_property
+    def fits(self) -> bool:
+        """Whether conjunctions that were not collected can be fitted to those that were."""
+        return any(len(marginal) > 1 for marginal in self.marginals)
+
+    def holds(self, axes: Axes) -> bool:
+        """Whether a question on these attributes together can be answered."""
+        return bool(self._holding(axes))
+
     def plan(self, query: LinearQuery) -> CellQuery:
-        """The cells that answer a query, in every marginal that can; UnsupportedSQL if none."""
+        """The cells that answer a query, in every marginal that can.
+
+        UnsupportedSQL for attributes that no marginal holds together; where there are marginals of
+        several attributes, only once the unbiased estimator is asked.
+        """
         known, boxes = split_known(normal(query, self.domain.sizes))
         if not boxes:
             return CellQuery(known, False, (), query.weight)
-        return CellQuery(known, True, self.answering(boxes), query.weight)
+        missing = [axes for axes in (axes_of(box) for _, box in boxes) if not self.holds(axes)]
+        if not missing:
+            return self.direct(known, boxes, query.weight)
+        refusal = uncollected(self.domain, missing[0], self.name)
+        alone = all(self.holds((axis,)) for axes in missing for axis in axes)
+        crowded = max(map(len, missing)) > LARGEST_FIT
+        if query.weight is not None or not self.fits or not alone or crowded:
+            raise refusal
+        fits = tuple(self._fit(share, box) for share, box in boxes)
+        return FittedQuery(known, True, (), None, fits, refusal)
+
+    def direct(
+        self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
+    ) -> CellQuery:
+        """The cells of boxes whose attributes were collected together."""
+        return CellQuery(known, True, self.answering(boxes), weight)
+
+    def _fit(self, share: float, box: Box) -> Fit:
+        """What the marginals tell of a box: all of it, or its parts on fewer attributes."""
+        axes = axes_of(box)
+        places = range(len(axes))
+        subsets = [tuple(places)]
+        if not self.holds(axes):
+            every = (part for size in places for part in combinations(places, size) if part)
+            subsets = [part for part in every if self.holds(tuple(axes[i] for i in part))]
+        queries = []
+        for part in subsets:
+            kept = {axes[i] for i in part}
+            sides = (side if axis in kept else None for axis, side in enumerate(box.sides))
+            queries.append(self.direct(0.0, [(1.0, Box(tuple(sides)))], None))
+        return Fit(share, len(axes), tuple(subsets), tuple(queries))
 
     def answering(self, boxes: Sequence[tuple[float, Box]]) -> tuple[Alternative, ...]:
         """Independent ways to answer the boxes; where none holds them all, one that takes the
@@ -104,10 +149,7 @@ class CollectedMarginals(LevelDesign):
             return tuple(self._cells([(group, boxes)]) for group in together)
         parts: dict[int, list[tuple[float, Box]]] = {}
         for part, axes in zip(boxes, constrained, strict=True):
-            holding = self._holding(axes)
-            if not holding:
-                raise uncollected(self.domain, axes, self.name)
-            parts.setdefault(holding[0], []).append(part)
+            parts.setdefault(self._holding(axes)[0], []).append(part)
         return (self._cells(sorted(parts.items())),)
 
     def _holding(self, axes: Axes) -> list[int]:
@@ -134,72 +176,42 @@ class CollectedMarginals(LevelDesign):
         names = " x ".join(self.domain.names[axis] for axis in self.marginals[number])
         return f"marginal of {names or 'nothing'} ({self._nodes_of(number)})"
 
-    def estimator(self, histogram: Histogram) -> MarginalEstimator:
+    def describe(self, planned: CellQuery) -> list[str]:
+        """See `Design.describe`; what can only be fitted says so."""
+        if isinstance(planned, FittedQuery):
+            return [f"{planned.refusal.reason}: estimator maxent fits it to what was collected"]
+        return super().describe(planned)
+
+    def _reported(self, histogram: Histogram) -> ReportedFrequencies:
+        return ReportedFrequencies(oracles=self.oracles, histogram=histogram)
+
+    def estimator(self, histogram: Histogram) -> UnbiasedEstimator:
         """Collector. Unbiased, by the actual number of reports of each marginal."""
-        return MarginalEstimator(
-            self.oracles, ReportedFrequencies(oracles=self.oracles, histogram=histogram)
-        )
+        return UnbiasedEstimator(self.oracles, self._reported(histogram))
 
+    def fitted(self, histogram: Histogram) -> MaxEntEstimator:
+        """Collector. Biased: conjunctions of any attributes."""
+        return MaxEntEstimator(MarginalEstimator(self.oracles, self._reported(histogram)))
 
-@dataclass(frozen=True)
-class MarginalDesign(CollectedMarginals):
-    """Marginals with a frequency oracle in each.
+    @property
+    def estimators(self) -> Estimators:
+        """The unbiased one, and `maxent` where marginals hold several attributes."""
+        unbiased = {"unbiased": self.estimator}
+        return {**unbiased, "maxent": self.fitted} if self.fits else unbiased
 
-    budgets: local epsilon of every group.  values: see `CalibratedOracles`.  visible: whether
-    whoever sees the reports may know who reports on which marginal, as where each has a shuffler
-    of its own.
-    """
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """See `StatesBias`."""
+        return {"maxent": BIAS} if self.fits else {}
 
-    budgets: tuple[Epsilon, ...] = ()
-    values: int = 0
-    visible: bool = False
+    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
+        """Predicted variance if records are spread evenly over all cells, shape (k,); infinite for
+        what was not collected."""
+        evenly = MarginalEstimator(self.oracles, self._evenly(people))
+        return np.diagonal(evenly.answer(queries).covariance).copy()
 
-    @cached_property
-    def oracles(self) -> CalibratedOracles:
-        """The oracle of every marginal."""
-        return CalibratedOracles(
-            self.oracle, self.epsilon, self.table.sizes, self.budgets, self.values
-        )
-
-    def blankets(self) -> tuple[Blanket, ...]:
-        """Of two people who differ in all attributes; see `StatesBlankets`."""
-        groups = range(len(self.table.groups))
-        if self.visible:
-            return tuple(dict.fromkeys(self.blanket_of(number) for number in groups))
-        parts = (scaled(self.oracles.atoms(number), self._chance(number)) for number in groups)
-        return (Blanket(merged(atom for part in parts for atom in part)),)
-
-    def blanket_of(self, group: int) -> Blanket:
-        """That of one marginal, where whoever looks knows who reports on it."""
-        return Blanket(self.oracles.atoms(group), self._chance(group))
-
-    def _chance(self, group: int) -> Fraction:
-        return Fraction(self.table.groups[group].weight, SPACE)
-
-    def to_json(self) -> Mapping[str, Any]:
-        """What `restored` needs besides name, domain and epsilon."""
-        return {
-            **super().to_json(),
-            "budgets": [str(budget) for budget in self.budgets],
-            "values": self.values,
-        }
-
-
-@dataclass(frozen=True)
-class MarginalEstimator(LevelEstimator):
-    """Answers from marginals, each weighed by its variance for records spread evenly."""
-
-    def _leading(self, cells: GroupCells) -> float:
-        size = self.frequencies.size(cells.group)
-        if not size:
-            return float(np.inf)
-        nodes = self.oracles.sizes[cells.group]
-        mean, square = cells.weights.sum() / nodes, float(np.sum(cells.weights**2))
-        at = np.array([mean])
-        sums = Weights(at * nodes, at * nodes, np.array([[square]]))
-        support = self.oracles.support(cells.group)
-        spread = support.covariance(sums, 1.0, First(at, at, at, at), sums.both / nodes)
-        return float(spread[0, 0]) / size
+    def _evenly(self, people: int) -> UniformFrequencies:
+        return UniformFrequencies(people, self.shares * people, self.table.sizes)
 
 
 def normal(query: LinearQuery, sizes: Sequence[int]) -> LinearQuery:
@@ -223,21 +235,12 @@ def cells_in(box: Box, axes: Axes, sizes: Sequence[int]) -> Codes:
     return cells
 
 
-def merged(atoms: Iterable[Atom]) -> Atoms:
-    """Atoms of ratios that agree to 14 digits, added up; see `Blanket`."""
-    found: dict[tuple[str, str], list[Fraction]] = {}
-    for r, one, two in atoms:
-        key = (f"{float(one / r):.13e}", f"{float(two / r):.13e}")
-        total = found.setdefault(key, [Fraction(0)] * 3)
-        total[:] = [total[0] + r, total[1] + one, total[2] + two]
-    return tuple((r, one, two) for r, one, two in found.values())
-
-
 def uncollected(domain: RecordDomain, axes: Axes, mechanism: str) -> UnsupportedSQL:
     """The error for a question whose attributes no marginal holds, and what would have to be."""
     asked = " and ".join(domain.names[axis] for axis in axes)
+    together = " together" if len(axes) > 1 else ""
     return UnsupportedSQL(
-        f"this survey does not collect {asked} together",
+        f"this survey does not collect {asked}{together}",
         hint=f"design it with mechanism {mechanism} and the option ways = {len(axes)}, or ways = 0 "
         f"and a [workload] whose queries ask about {asked}",
     )

@@ -24,7 +24,8 @@ from typing import Any
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.hash_values import best_hash_values
-from ldpsql.mechanisms.marginals import MarginalDesign, marginals_of, table_of
+from ldpsql.mechanisms.marginal_design import MarginalDesign
+from ldpsql.mechanisms.marginals import marginals_of, table_of
 from ldpsql.mechanisms.options import checked, no_measures, one_of, restored_table, take, whole
 from ldpsql.mechanisms.published import CALIBRATIONS, published_local
 from ldpsql.privacy import Central, Epsilon

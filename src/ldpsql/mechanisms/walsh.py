@@ -9,7 +9,7 @@ Kulkarni, Srivastava, SIGMOD 2018; specification shuffle, section 3.6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,21 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.boxes import Box, Weight
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.calibrated import Atoms, answered, scaled
-from ldpsql.mechanisms.cell_query import CellQuery, GroupCells, split_known
+from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.groups import GroupTable
+from ldpsql.mechanisms.marginal_design import MarginalDesign, merged
 from ldpsql.mechanisms.marginals import (
     Axes,
-    MarginalDesign,
     axes_of,
     marginals_of,
-    merged,
-    normal,
     table_of,
-    uncollected,
 )
 from ldpsql.mechanisms.options import no_measures, restored_table, take
 from ldpsql.privacy import Central, Epsilon
@@ -83,20 +80,26 @@ def coefficients_of(domain: RecordDomain, ways: int, workload: Workload | None) 
 class WalshDesign(MarginalDesign):
     """Parities with randomized response in each."""
 
-    def plan(self, query: LinearQuery) -> CellQuery:
-        """The coefficients whose sum answers a query; UnsupportedSQL if one is not collected."""
-        known, boxes = split_known(normal(query, self.domain.sizes))
+    def holds(self, axes: Axes) -> bool:
+        """Whether all coefficients inside were collected."""
+        parts = (part for size in range(1, len(axes) + 1) for part in combinations(axes, size))
+        return all(part in self._number for part in parts)
+
+    def direct(
+        self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
+    ) -> CellQuery:
+        """The coefficients whose sum answers a query."""
         weights: dict[Axes, float] = {}
         for share, box in boxes:
             for axes, factor in self._expanded(box):
                 weights[axes] = weights.get(axes, 0.0) + share * factor
         known += weights.pop((), 0.0)
-        used = {self._number[axes]: weight for axes, weight in weights.items() if weight}
+        used = {self._number[axes]: total for axes, total in weights.items() if total}
         cells = tuple(
-            GroupCells(group, np.arange(2), weight * np.array([1.0, -1.0]))
-            for group, weight in sorted(used.items())
+            GroupCells(group, np.arange(2), total * np.array([1.0, -1.0]))
+            for group, total in sorted(used.items())
         )
-        return CellQuery(known, bool(cells), (cells,) if cells else (), query.weight)
+        return CellQuery(known, bool(cells), (cells,) if cells else (), weight)
 
     @cached_property
     def _number(self) -> Mapping[Axes, int]:
@@ -109,8 +112,6 @@ class WalshDesign(MarginalDesign):
         parts = []
         for chosen in product((False, True), repeat=len(asked)):
             axes = tuple(axis for axis, used in zip(asked, chosen, strict=True) if used)
-            if axes and axes not in self._number:
-                raise uncollected(self.domain, asked, self.name)
             sign = float(np.prod([s for s, used in zip(signs, chosen, strict=True) if used]))
             parts.append((axes, sign / 2.0 ** len(asked)))
         return parts

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ldpsql.shuffler.shuffle import shuffle_reports
+from ldpsql.shuffler.shuffle import shuffle_reports, shuffle_table
 
-__all__ = ["shuffle_reports"]
+__all__ = ["shuffle_reports", "shuffle_table"]

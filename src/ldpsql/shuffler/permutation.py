@@ -44,7 +44,7 @@ def permuted(parts: Iterable[Table], total: int, folder: Path, entropy: Entropy)
     if bits == 0:
         whole = list(parts)
         if whole:
-            yield _in_random_order(np.concatenate(whole), entropy)
+            yield in_random_order(np.concatenate(whole), entropy)
         return
     with ExitStack() as open_files:
         buckets = [
@@ -56,7 +56,7 @@ def permuted(parts: Iterable[Table], total: int, folder: Path, entropy: Entropy)
             bucket.seek(0)
             rows = np.frombuffer(bytearray(bucket.read()), dtype=kind)
             bucket.close()
-            yield _in_random_order(rows, entropy)
+            yield in_random_order(rows, entropy)
 
 
 def _bits(total: int) -> int:
@@ -78,8 +78,8 @@ def _scatter(
     return part.dtype
 
 
-def _in_random_order(rows: Table, entropy: Entropy) -> Table:
-    """A uniformly random permutation of rows that fit into memory."""
+def in_random_order(rows: Table, entropy: Entropy) -> Table:
+    """The rows, all in memory, in a uniformly random order."""
     while True:
         keys = entropy.words(len(rows))
         order = np.argsort(keys)

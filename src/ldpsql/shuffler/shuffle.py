@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -20,8 +21,9 @@ from ldpsql.client.atomic import replacing
 from ldpsql.client.entropy import OsEntropy
 from ldpsql.client.table import METADATA_KEY
 from ldpsql.errors import ReportError, SurveyError
-from ldpsql.shuffler.permutation import Table, permuted, regrouped
-from ldpsql.shuffler.spools import Spool, read, row_type, spools
+from ldpsql.privacy import Shuffled
+from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
+from ldpsql.shuffler.spools import Spool, checked, read, row_type, spools
 from ldpsql.survey import Survey
 
 ROW_GROUP = 1 << 17
@@ -47,25 +49,44 @@ def shuffle_reports(
     another survey.
     """
     place = Path(target)
-    if survey.shuffled is None:
-        raise SurveyError(
-            f'survey {survey.table} trusts no shuffler (trust = "local"): its reports can go to '
-            "the collector as they are"
-        )
+    _require_trust(survey)
     found = spools(survey, sources)
     if any(place.resolve() == spool.path.resolve() for spool in found):
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
     total = sum(spool.rows for spool in found)
-    if total < survey.shuffled.users:
-        raise ReportError(
-            f"{total:,} reports are fewer than the {survey.shuffled.users:,} that survey "
-            f"{survey.table} was designed for; nothing was shuffled: wait for more"
-        )
+    _require_crowd(survey, total)
     try:
         _write(survey, _parts(survey, found, total, progress), total, place)
     except OSError as error:
         raise ReportError(f"cannot write {target}: {error.strerror or 'no reason given'}") from None
     return total
+
+
+def shuffle_table(survey: Survey, reports: pa.Table) -> pa.Table:
+    """The same for reports in memory; errors as for `shuffle_reports`."""
+    _require_trust(survey)
+    _require_crowd(survey, reports.num_rows)
+    parts = [checked(survey, "the table", batch, 1) for batch in reports.to_batches()]
+    rows = in_random_order(np.concatenate(parts), OsEntropy())
+    return _table(rows, _schema(survey, len(rows)))
+
+
+def _require_trust(survey: Survey) -> Shuffled:
+    if survey.shuffled is None:
+        raise SurveyError(
+            f'survey {survey.table} trusts no shuffler (trust = "local"): its reports can go to '
+            "the collector as they are"
+        )
+    return survey.shuffled
+
+
+def _require_crowd(survey: Survey, total: int) -> None:
+    users = _require_trust(survey).users
+    if total < users:
+        raise ReportError(
+            f"{total:,} reports are fewer than the {users:,} that survey {survey.table} was "
+            "designed for; nothing was shuffled: wait for more"
+        )
 
 
 def _parts(
@@ -81,19 +102,26 @@ def _parts(
 
 
 def _write(survey: Survey, parts: Iterator[Table], total: int, target: Path) -> None:
-    kind = row_type(survey)
-    names = kind.names or ()
-    metadata = {
-        METADATA_KEY: survey.to_json().encode(),
-        BATCH_KEY.encode(): ShuffledBatch(survey.fingerprint, total).to_json().encode(),
-    }
-    fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in names]
-    schema = pa.schema(fields, metadata=metadata)
+    schema = _schema(survey, total)
     mixed = permuted(parts, total, target.parent, OsEntropy())
     with (
         replacing(target) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
         for group in regrouped(mixed, ROW_GROUP):
-            columns = [pa.array(group[name].copy()) for name in names]
-            writer.write_table(pa.Table.from_arrays(columns, schema=schema), ROW_GROUP)
+            writer.write_table(_table(group, schema), ROW_GROUP)
+
+
+def _schema(survey: Survey, total: int) -> pa.Schema:
+    kind = row_type(survey)
+    fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in kind.names or ()]
+    metadata = {
+        METADATA_KEY: survey.to_json().encode(),
+        BATCH_KEY.encode(): ShuffledBatch(survey.fingerprint, total).to_json().encode(),
+    }
+    return pa.schema(fields, metadata=metadata)
+
+
+def _table(rows: Table, schema: pa.Schema) -> pa.Table:
+    columns = [pa.array(rows[name].copy()) for name in schema.names]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -109,7 +109,7 @@ def read(survey: Survey, spool: Spool) -> Iterator[Table]:
     try:
         with pq.ParquetFile(spool.path) as file:
             for batch in file.iter_batches(CHUNK, columns=list(kind.names or ())):
-                yield _checked(survey, spool.path, batch, first)
+                yield checked(survey, spool.path, batch, first)
                 first += batch.num_rows
     except (pa.ArrowException, OSError):
         raise _damaged(spool.path) from None
@@ -117,7 +117,11 @@ def read(survey: Survey, spool: Spool) -> Iterator[Table]:
         raise _damaged(spool.path)
 
 
-def _checked(survey: Survey, path: Path, batch: pa.RecordBatch, first: int) -> Table:
+def checked(survey: Survey, path: Path | str, batch: pa.RecordBatch, first: int) -> Table:
+    """The report columns of a batch whose first row has the number `first`; `path` is for messages.
+
+    ReportError for anything that is no report of the survey.
+    """
     form = survey.design.report_format
     rows = np.empty(batch.num_rows, dtype=row_type(survey))
     for name in rows.dtype.names or ():
@@ -136,7 +140,7 @@ def _checked(survey: Survey, path: Path, batch: pa.RecordBatch, first: int) -> T
     return rows
 
 
-def _misfit(path: Path, rows: Integers) -> ReportError:
+def _misfit(path: Path | str, rows: Integers) -> ReportError:
     shown = ", ".join(map(str, rows[:_SHOWN].tolist()))
     return ReportError(
         f"{path}: {len(rows)} row(s) are no reports of the survey, the first at {shown}; nothing "

@@ -20,6 +20,7 @@ from ldpsql.synthesis.axes import Axis, Bins, bins_of, grouped
 from ldpsql.synthesis.consistency import (
     Noisy,
     averaged,
+    calmed,
     dependence,
     information,
     interaction,
@@ -100,7 +101,7 @@ def _bins(reported: Reported, index: int) -> tuple[Bins, float]:
         table = _asked(reported, bins)
     if table is None:
         return grouped(bins, dimension, 1.0), math.nan
-    bins = replace(bins, shares=simplex(table))
+    bins = replace(bins, shares=simplex(calmed(table)))
     return grouped(bins, dimension, table.noise), table.noise
 
 
@@ -159,7 +160,7 @@ def _margin(place: int, alone: Noisy | None, pairs: Mapping[Pair, Noisy]) -> Arr
     tables = [table.margin(pair.index(place)) for pair, table in pairs.items() if place in pair]
     if alone is not None:
         tables.insert(0, alone)
-    return simplex(averaged(tables)) if tables else np.ones(1)
+    return simplex(calmed(averaged(tables))) if tables else np.ones(1)
 
 
 def _dependent(pairs: Mapping[Pair, Noisy], margins: Sequence[Array]) -> dict[Pair, Array]:

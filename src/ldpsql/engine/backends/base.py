@@ -69,6 +69,7 @@ class Store(Protocol):
         survey: Survey | None = None,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> list[Batch]:
         """Take files of reports, each whole or not at all, each once."""
         ...
@@ -80,12 +81,17 @@ class Store(Protocol):
         *,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> Batch:
         """Take a table of reports from memory, also one that equals an earlier one."""
         ...
 
     def version(self, table: str) -> int:
         """A number that changes whenever the survey's histogram does."""
+        ...
+
+    def smallest_batch(self, table: str) -> int | None:
+        """How many reports the smallest batch of a survey holds; None before the first."""
         ...
 
     def histograms(

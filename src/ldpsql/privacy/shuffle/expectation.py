@@ -1,8 +1,9 @@
 """Public. Sees parameters. A rigorous upper bound of E[(X_1 + ... + X_n)_+], X_i independent
 and alike with few values.
 
-Let S be the sum. Four steps, each of which can only make the figure larger or is exact:
+Let S be the sum. Five steps, each of which can only make the figure larger or is exact:
 
+0. Floor.  Very negative values are raised to where one of them still outweighs what is positive.
 1. Noise.  U is normal with mean 0, independent of S, and added to S unless all X_i are the
    absent value 0 (where (.)_+ is 0 in any case). Given S the mean of S + U is S, and x -> x_+ is
    convex, so E[S_+] <= E[(S + U)_+] (convex order, Jensen). The noise makes the density smooth.
@@ -118,7 +119,7 @@ def _clipped(jumps: Jumps, largest: float) -> Jumps:
 
 
 def _log_bound(jumps: Jumps, largest: float) -> float:
-    """The logarithm of the bound, by the four steps above."""
+    """The logarithm of the bound, by steps 1 to 4."""
     reach = float(np.abs(jumps.values).max())
     t = _balance(jumps)
     tilted = jumps.tilted(t)
@@ -230,7 +231,6 @@ def _log_tail(jumps: Jumps, t: float, window: float, noise: float, spread: float
     """Log of a bound of E[X; X > window] for the smoothed sum X, by Chernoff's inequality:
     P(X > x) <= e^{-ux} E[e^{uX}] for every u > 0, integrated from the window on."""
     best = math.inf
-    # All absent: no noise is added then, and the sum is 0.
     for u in t + _CHERNOFF / spread:
         steps = jumps.count * jumps.log_moment(float(u))
         exponent = steps + (u * noise) ** 2 / 2.0 - u * window
