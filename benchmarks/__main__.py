@@ -18,6 +18,7 @@ from benchmarks import (
     smoothing,
     speed,
     statistics,
+    uldp,
 )
 from benchmarks.tables import machine
 
@@ -33,6 +34,7 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "uldp": uldp.run,
     "response": response.run,
     "shuffler": shuffler.run,
 }
