@@ -16,6 +16,7 @@ from benchmarks import (
     smoothing,
     speed,
     statistics,
+    variances,
 )
 from benchmarks.tables import machine
 
@@ -31,6 +32,7 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "variances": variances.run,
 }
 
 
