@@ -19,6 +19,7 @@ from benchmarks import (
     speed,
     statistics,
     uldp,
+    variances,
 )
 from benchmarks.tables import machine
 
@@ -37,6 +38,7 @@ PARTS = {
     "uldp": uldp.run,
     "response": response.run,
     "shuffler": shuffler.run,
+    "variances": variances.run,
 }
 
 

@@ -59,7 +59,9 @@ def _errors() -> Iterator[tuple[object, ...]]:
             assert isinstance(made.design, CellDesign)
             shown = [f"{exact_error(made.design, truth):.4f}"]
             for estimator in ("unbiased", "smooth", "em"):
-                errors = [_through_sql(name, epsilon, estimator, run) - truth for run in range(RUNS)]
+                errors = [
+                    _through_sql(name, epsilon, estimator, run) - truth for run in range(RUNS)
+                ]
                 shown.append(f"{np.sqrt(np.mean(np.square(errors))) / truth.sum():.4f}")
             yield epsilon, f"`{name}`", *shown
 
