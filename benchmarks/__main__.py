@@ -11,6 +11,7 @@ from benchmarks import (
     fourier_coverage,
     fourier_speed,
     h4mda,
+    harness,
     real_data,
     smooth_real,
     smoothing,
@@ -31,6 +32,7 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "harness": harness.run,
 }
 
 
