@@ -13,6 +13,8 @@ from benchmarks import (
     h4mda,
     harness,
     real_data,
+    response,
+    shuffler,
     smooth_real,
     smoothing,
     speed,
@@ -33,6 +35,8 @@ PARTS = {
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
     "harness": harness.run,
+    "response": response.run,
+    "shuffler": shuffler.run,
 }
 
 

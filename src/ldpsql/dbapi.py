@@ -41,6 +41,7 @@ from ldpsql.errors import (
 )
 from ldpsql.estimate import Estimates
 from ldpsql.survey import Survey
+from ldpsql.synthesis import Synthesizer
 
 __all__ = [
     "BINARY",
@@ -215,22 +216,42 @@ class Connection:
         survey: Survey | None = None,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> list[Batch]:
         """Take reports into the store, file by file, each whole or not at all, each once.
 
         reports: files, directories, globs, or an Arrow table (which is taken every time).
         survey: whose reports they are, where they do not say so themselves.  skip_invalid: pass
         over rows that are no reports.  keep: "reports", or "counts" to delete the reports once
-        they are counted. Raises DataError for rows that are no reports, IntegrityError for
-        reports of another survey, OperationalError for a store that cannot be written.
+        they are counted.  accept_smaller_batch: take a shuffled batch of fewer reports than its
+        survey was designed for; every answer then states what it keeps. Raises DataError for
+        rows that are no reports, IntegrityError for reports of another survey, OperationalError for
+        a store that cannot be written.
         """
-        options: dict[str, Any] = {"survey": survey, "skip_invalid": skip_invalid, "keep": keep}
+        options: dict[str, Any] = {
+            "survey": survey,
+            "skip_invalid": skip_invalid,
+            "keep": keep,
+            "accept_smaller_batch": accept_smaller_batch,
+        }
         with self._writable() as store:
             self._uncommitted = True
             if isinstance(reports, pa.Table):
                 return [store.ingest_table(reports, **options)]
             paths = [reports] if isinstance(reports, str | Path) else list(reports)
             return store.ingest(paths, **options)
+
+    def synthesize(
+        self, rows: int | None = None, *, table: str | None = None, seed: int | None = None
+    ) -> pa.Table:
+        """A table of made-up people that agrees with what the reports of a survey tell.
+
+        rows: how many, as many as reports by default.  table: the survey's, needed where the store
+        holds several.  seed: the same gives the same table. What the table keeps, and what not, is
+        said in its schema's metadata, `ldpsql.notes`. Raises DataError where there are no reports,
+        NotSupportedError for a survey without dimensions, InterfaceError for rows below 1.
+        """
+        return Synthesizer.of(self.session.store, table).table(rows, seed)
 
     @contextmanager
     def _writable(self) -> Iterator[Store]:

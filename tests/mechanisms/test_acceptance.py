@@ -196,7 +196,9 @@ def test_least_squares_on_unequal_groups(epsilon: str, ideal: float) -> None:
     even = mechanism("hio").design(LINE, Epsilon.parse(epsilon), {"inference": "consistent"})
     assert isinstance(even, ConsistentDesign)
     design = replace(even, table=even.table.reweighted(np.array([0.2, 0.3, 0.5])))
-    estimator = ConsistentEstimator(design, TrueFrequencies(design))
+    estimator = ConsistentEstimator(
+        design.table, LevelEstimator(design.oracles, TrueFrequencies(design))
+    )
     variance = float(estimator.answer([design.plan(count(WINDOW))]).covariance[0, 0])
     found = np.sqrt(variance - N * amounts(count(WINDOW)).var())
     assert 0.93 * ideal < found <= 1.002 * ideal

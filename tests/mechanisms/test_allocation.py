@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.mechanisms.allocation import DirectAllocation
+from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.draws import weights_of, whole_shares
 from ldpsql.mechanisms.energies import declared_energies, workload_energies
+from ldpsql.mechanisms.haar import HaarDesign
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
@@ -84,6 +88,7 @@ def averaging(tree: Tree, level: int) -> np.ndarray:
     return np.kron(np.eye(tree.widths[0] // width), np.full((width, width), 1.0 / width))
 
 
+MEASURED = RecordDomain(("x",), (13,), ("x", "pay"), ((-1.0, 1.0), (-1.0, 1.0)), (0, None))
 PLANE = (balanced(7, 3), balanced(4, 2))
 ELL = DeclaredQuery(
     0.5, ((1.0, (((1, 4),), ((0, 3),))), (1.0, (((4, 7),), ((0, 1),))), (-2.0, (((0, 1),), None)))
@@ -177,3 +182,50 @@ def test_a_survey_of_direct_estimates_can_be_allocated() -> None:
         for design in (even, best)
     ]
     assert variances[1] < 0.9 * variances[0]
+
+
+@pytest.mark.parametrize("domain", [RecordDomain(("x",), (13,), (), (), ()), MEASURED])
+def test_haar_levels_are_allocated_by_what_the_workload_asks(domain: RecordDomain) -> None:
+    """Better than evenly over all ranges, and moving the shares gains nothing."""
+    boxes = [Box((side,)) for side in sides("range", 13)]
+    kinds = [None, *range(len(domain.bounds))]
+    share = 1.0 / len(kinds)
+    asked = Workload(domain, tuple(QueryClass(share, ((0, "range"),), m) for m in kinds), ())
+    queries = [LinearQuery.count(box.normal((13,))) for box in boxes]
+    queries += [LinearQuery.sum(m, box) for m in kinds if m is not None for box in boxes]
+    haar, one = mechanism("haarhrr"), Epsilon.parse("1")
+    even = haar.design(domain, one, {}, asked)
+    best = haar.design(domain, one, {"allocation": "optimal"}, asked)
+    assert isinstance(best, HaarDesign)
+
+    def mean_variance(design: Design) -> float:
+        return float(design.variance([design.plan(query) for query in queries], 1_000).mean())
+
+    least = mean_variance(best)
+    assert least < 0.97 * mean_variance(even)
+    random = np.random.default_rng(1)
+    for _ in range(30):
+        moved = np.array(best.weights, dtype=float) * np.exp(
+            random.normal(0, 0.2, len(best.weights))
+        )
+        other = replace(best, weights=weights_of(whole_shares(moved / moved.sum())))
+        assert mean_variance(other) > 0.999 * least
+
+
+def test_the_repaired_lgrr_takes_the_allocation_of_hgrr() -> None:
+    """Its own by default; the optimal one is better for what is asked."""
+    one, maker = Epsilon.parse("1"), mechanism("lgrr-repaired")
+    own, even, best = (
+        maker.design(PLAIN, one, {"fanout": 3, **options})
+        for options in ({}, {"allocation": "uniform"}, {"allocation": "optimal"})
+    )
+    assert isinstance(own, LevelDesign) and isinstance(best, LevelDesign)
+    root, finest = own.table.sizes.index(1), int(np.argmax(own.table.sizes))
+    e, nodes = float(one.odds), sum(own.table.sizes)
+    forest = nodes + len(own.table.sizes) * (e - 1)
+    assert own.shares[root] == pytest.approx(e / forest)
+    assert own.shares[finest] == pytest.approx((own.table.sizes[finest] + e - 1) / forest)
+    assert best.shares[root] < 0.01
+    box = Box((((2, 7),), None)).normal((9, 4))
+    found = [d.variance([d.plan(LinearQuery.count(box))], 1_000)[0] for d in (own, even, best)]
+    assert found[2] < found[1] < found[0]

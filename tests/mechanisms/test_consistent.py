@@ -19,6 +19,7 @@ from ldpsql.mechanisms.allocation import Allocation
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.mechanisms.energies import Energies, workload_energies
 from ldpsql.mechanisms.groups import GroupTable, all_levels, evenly
+from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.registry import mechanism
@@ -115,7 +116,7 @@ def test_cells_of_the_specification() -> None:
     design.__dict__["oracles"] = IdealOracles("olh", design.epsilon, design.table.sizes)
     given = GivenFrequencies([300, 500], [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])])
     cells = [design.plan(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
-    answer = ConsistentEstimator(design, given).answer(cells)
+    answer = ConsistentEstimator(design.table, LevelEstimator(design.oracles, given)).answer(cells)
     assert answer.values == pytest.approx(
         [0.48638366, 0.18638366, 0.16361634, 0.16361634], abs=1e-8
     )
@@ -154,7 +155,9 @@ def test_equal_to_dense_least_squares(name: str) -> None:
     box = Box((((1, 3),), ((2, 6),)))
     inside = np.array([1 <= x < 3 and 2 <= y < 6 for x, y, _ in records])
     query, expected = LinearQuery.count(box), cells[inside].sum()
-    estimator = ConsistentEstimator(design, GivenFrequencies(sizes, values))
+    estimator = ConsistentEstimator(
+        design.table, LevelEstimator(design.oracles, GivenFrequencies(sizes, values))
+    )
     found = estimator.answer([design.plan(query)])
     assert found.values[0] == pytest.approx(expected, abs=1e-9)
     if bounds:

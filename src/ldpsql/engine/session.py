@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.backends.base import Selection, Store
 from ldpsql.engine.explain import Asked, explain, explain_verbose
 from ldpsql.engine.plan import Plan
+from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
 from ldpsql.engine.rewrite import PASSES
@@ -31,6 +32,7 @@ from ldpsql.estimate import Array, Estimates
 from ldpsql.mechanisms.base import Estimator, StagedDesign, StatesBias
 from ldpsql.parser import parse
 from ldpsql.parser.query import ROW, Query, Statement
+from ldpsql.privacy import Guarantee
 from ldpsql.report import Histogram
 from ldpsql.survey import Survey
 
@@ -82,6 +84,7 @@ class Session:
         self._surveys: dict[str, Survey] = {}
         self._sources: OrderedDict[tuple[str, str, int, Selection], _Source] = OrderedDict()
         self._relations: OrderedDict[tuple[str, str, int, Query], Relation] = OrderedDict()
+        self._promises: dict[tuple[str, int | None], Guarantee] = {}
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
@@ -94,15 +97,32 @@ class Session:
             return self._source(survey, versions[survey.fingerprint], chosen)
 
         reports = sum(source_of(survey, Selection()).people for survey in asked)
+        guarantees = tuple(map(self._promise, asked))
+        short = tuple(
+            note
+            for survey, got in zip(asked, guarantees, strict=True)
+            for note in shortfall(survey, got)
+        )
         if statement.mode == "answer":
             relations = {
                 base.relation: self._relation(base, sql, versions, source_of)
                 for base in statement.bases
             }
-            return self._answered(statement, relations, asked, reports)
+            found = self._answered(statement, relations, asked, reports)
+            return replace(found, notes=(*found.notes, *short), guarantees=guarantees)
         traces = [self._trace(base, sql) for base in statement.bases]
         names = {survey.table: self._estimator(survey) for survey in asked}
-        return _explained(statement, traces, source_of, names, asked, reports)
+        found = _explained(statement, traces, source_of, names, asked, reports)
+        return replace(found, notes=short, guarantees=guarantees)
+
+    def _promise(self, survey: Survey) -> Guarantee:
+        """What the survey's batches keep of its promise."""
+        if survey.shuffled is None:
+            return survey.guarantee
+        key = (survey.fingerprint, self.store.smallest_batch(survey.table))
+        if key not in self._promises:
+            self._promises[key] = kept(survey, key[1])
+        return self._promises[key]
 
     def _survey(self, table: str) -> Survey:
         """A survey by name; a store never changes what a name stands for."""

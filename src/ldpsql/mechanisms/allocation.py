@@ -40,6 +40,14 @@ def with_floor(shares: Array) -> Array:
     return np.asarray((1.0 - SHARE_FOR_ALL) * shares + SHARE_FOR_ALL / len(shares))
 
 
+def by_roots(loads: Array) -> Array:
+    """Shares that minimise sum of loads / shares, one hundredth spread evenly, shape (groups,)."""
+    roots = np.sqrt(np.maximum(loads, 0.0))
+    if not roots.any():
+        return np.full(len(roots), 1.0 / len(roots))
+    return with_floor(roots / roots.sum())
+
+
 @dataclass(frozen=True)
 class Allocation:
     """Shares of users under consistent inference."""
@@ -52,7 +60,7 @@ class Allocation:
         """Shares of the groups that minimise the objective, one hundredth spread evenly."""
         shares = np.full(len(self.table.groups), 1.0 / len(self.table.groups))
         for _ in range(_STEPS):
-            gain, objective = self._gains(shares)
+            gain, objective = self.gains(shares)
             if gain.max() <= objective * (1.0 + _GAP):
                 break
             shares = shares * np.sqrt(gain / objective)
@@ -61,9 +69,9 @@ class Allocation:
 
     def objective(self, shares: Array) -> float:
         """Mean variance per person of the workload's frequencies."""
-        return self._gains(shares)[1]
+        return self.gains(shares)[1]
 
-    def _gains(self, shares: Array) -> tuple[Array, float]:
+    def gains(self, shares: Array) -> tuple[Array, float]:
         """-dF/dshare of every group, and F."""
         gain, objective = np.zeros(len(shares)), 0.0
         for energies, informs in self._parts:
@@ -112,14 +120,15 @@ class DirectAllocation:
 
     def optimal(self) -> Array:
         """Shares of the groups that minimise the objective, one hundredth spread evenly."""
-        roots = np.sqrt(self.loads)
-        if not roots.any():
-            return np.full(len(roots), 1.0 / len(roots))
-        return with_floor(roots / roots.sum())
+        return by_roots(self.loads)
 
     def objective(self, shares: Array) -> float:
         """Mean leading variance per person of the workload's frequencies."""
         return float(np.sum(self.loads / shares))
+
+    def gains(self, shares: Array) -> tuple[Array, float]:
+        """-dF/dshare of every group, and F."""
+        return self.loads / shares**2, self.objective(shares)
 
     @cached_property
     def loads(self) -> Array:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells, known_lines, split_known
-from ldpsql.mechanisms.groups import Group
+from ldpsql.mechanisms.groups import Group, GroupTable
 from ldpsql.mechanisms.information import InformationTable
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.levels_estimator import (
@@ -37,7 +37,9 @@ from ldpsql.mechanisms.levels_estimator import (
     ReportedFrequencies,
     UniformFrequencies,
 )
+from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram
+from ldpsql.schema import RecordDomain
 from ldpsql.trees.detail import AxisDetails, product_energies
 
 LARGEST_HASHED = 1 << 15
@@ -68,60 +70,93 @@ class ConsistentDesign(LevelDesign):
     """A level design whose estimator is least squares over all groups."""
 
     def __post_init__(self) -> None:
-        for number, size in enumerate(self.table.sizes):
-            if self.oracles.kind(number) == "olh" and size > LARGEST_HASHED:
-                raise SurveyError(
-                    f"consistent inference decodes every node, and a level combination has {size},"
-                    f' more than {LARGEST_HASHED} under OLH; use inference = "direct", coarser '
-                    "bins or fewer dimensions"
-                )
+        refuse_hashing(self.oracles)
 
     def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
         """The details of every box that is not the whole."""
-        known, boxes = split_known(query)
-        level, contrast = 1.0, 0.0
-        if query.measure is not None:
-            low, high = self.domain.bounds[query.measure]
-            level, contrast = (high + low) / 2.0, (high - low) / 2.0
-        terms = tuple(
-            (share, tuple(map(AxisDetails.of, self.table.trees, box.sides))) for share, box in boxes
-        )
-        return DetailQuery(known, terms, query.measure, level, contrast, query.weight)
+        return detailed(query, self.domain, self.table)
 
     def describe(self, planned: DetailQuery) -> list[str]:  # type: ignore[override]
         """For EXPLAIN: all groups take part."""
-        lines = known_lines(planned.known)
-        if planned.terms:
-            lines.append(f"least squares over all {len(self.table.groups)} groups")
-        return lines
+        return described(planned, self.table)
 
     def estimator(self, histogram: Histogram) -> ConsistentEstimator:  # type: ignore[override]
         """Collector. Weights by actual group sizes."""
-        return ConsistentEstimator(
-            self, ReportedFrequencies(oracles=self.oracles, histogram=histogram)
-        )
+        return self._on(ReportedFrequencies(oracles=self.oracles, histogram=histogram))
 
     def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:  # type: ignore[override]
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
         evenly = UniformFrequencies(people, self.shares * people, self.table.sizes)
-        return np.diagonal(ConsistentEstimator(self, evenly).answer(queries).covariance).copy()
+        return np.diagonal(self._on(evenly).answer(queries).covariance).copy()
+
+    def _on(self, frequencies: Frequencies) -> ConsistentEstimator:
+        return ConsistentEstimator(self.table, LevelEstimator(self.oracles, frequencies))
 
     def to_json(self) -> Mapping[str, Any]:
         """As a level design, with its inference."""
         return {**super().to_json(), "inference": "consistent"}
 
 
+def refuse_hashing(oracles: OracleTable) -> None:
+    """SurveyError where consistent inference would have to decode too many hashed nodes."""
+    for number, size in enumerate(oracles.sizes):
+        if size > LARGEST_HASHED and oracles.kind(number) == "olh":
+            raise SurveyError(
+                f"consistent inference decodes every node, and a level combination has {size},"
+                f' more than {LARGEST_HASHED} under OLH; use inference = "direct", coarser '
+                "bins or fewer dimensions"
+            )
+
+
+def detailed(query: LinearQuery, domain: RecordDomain, table: GroupTable) -> DetailQuery:
+    """The details of every box of a query that is not the whole."""
+    known, boxes = split_known(query)
+    level, contrast = 1.0, 0.0
+    if query.measure is not None:
+        low, high = domain.bounds[query.measure]
+        level, contrast = (high + low) / 2.0, (high - low) / 2.0
+    terms = tuple(
+        (share, tuple(map(AxisDetails.of, table.trees, box.sides))) for share, box in boxes
+    )
+    return DetailQuery(known, terms, query.measure, level, contrast, query.weight)
+
+
+def described(planned: DetailQuery, table: GroupTable) -> list[str]:
+    """For EXPLAIN: all groups take part."""
+    lines = known_lines(planned.known)
+    if planned.terms:
+        lines.append(f"least squares over all {len(table.groups)} groups")
+    return lines
+
+
+class Weighted(Protocol):
+    """An estimator that answers from weighted node frequencies."""
+
+    @property
+    def oracles(self) -> OracleTable:
+        """The oracle of every group."""
+        ...
+
+    @property
+    def frequencies(self) -> Frequencies:
+        """Where node frequencies come from."""
+        ...
+
+    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
+        """Values (k,) and covariance (k, k)."""
+        ...
+
+
 @dataclass(frozen=True)
 class ConsistentEstimator:
-    """Least squares on the node frequencies of all groups."""
+    """Least squares on the node frequencies of all groups, which `direct` adds up."""
 
-    design: ConsistentDesign
-    frequencies: Frequencies
+    table: GroupTable
+    direct: Weighted
 
     def answer(self, queries: Sequence[DetailQuery]) -> Estimates:
         """Values (k,) and covariance (k, k); NaN and inf where no group informs a query."""
-        estimator = LevelEstimator(self.design.oracles, self.frequencies)
-        return estimator.answer([self._weighted(query) for query in queries])
+        return self.direct.answer([self._weighted(query) for query in queries])
 
     def answer_rows(self, rows: Sequence[Sequence[DetailQuery]]) -> list[Estimates]:
         """One joint answer per row."""
@@ -139,7 +174,7 @@ class ConsistentEstimator:
         return CellQuery(known, True, (cells,), query.weight)
 
     def _cells(self, query: DetailQuery) -> Iterator[GroupCells]:
-        for number, group in enumerate(self.design.table.groups):
+        for number, group in enumerate(self.table.groups):
             factor = float(self._factors[number])
             if not factor:
                 continue
@@ -164,16 +199,16 @@ class ConsistentEstimator:
 
     @cached_property
     def _nodes(self) -> list[Any]:
-        return [np.arange(size) for size in self.design.table.sizes]
+        return [np.arange(size) for size in self.table.sizes]
 
     @cached_property
     def _told(self) -> InformationTable:
-        return InformationTable(self.design.table, self.design.oracles)
+        return InformationTable(self.table, self.direct.oracles)
 
     @cached_property
     def _reports(self) -> Array:
         """Reports per group, shape (groups,)."""
-        return np.array([self.frequencies.size(n) for n in range(len(self.design.table.groups))])
+        return np.array([self.direct.frequencies.size(n) for n in range(len(self.table.groups))])
 
     @cached_property
     def _factors(self) -> Array:
@@ -191,14 +226,15 @@ class ConsistentEstimator:
     @cached_property
     def _contrast_inverse(self) -> list[Array]:
         """For every measure 1 / I_l of the difference of its two signs; 0 without information."""
-        groups = self.design.table.groups
+        groups = self.table.groups
+        measures = 1 + max((g.sign for g in groups if g.sign is not None), default=-1)
         return [
             _inverse(
                 self._told.total(
                     self._reports, [n for n, g in enumerate(groups) if g.sign == measure]
                 )
             )
-            for measure in range(len(self.design.domain.bounds))
+            for measure in range(measures)
         ]
 
     def _is_informed(self, query: DetailQuery) -> bool:

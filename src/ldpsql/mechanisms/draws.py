@@ -6,7 +6,10 @@ that nothing about a value can be read from how long a draw took.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +49,39 @@ def extremes_below(bound: int, outcomes: int) -> tuple[Fraction, Fraction]:
     larger = -(-outcomes * rest // bound)
     low, high = least + (larger == outcomes), least + (larger > 0)
     return Fraction(low, SPACE), Fraction(high, SPACE)
+
+
+@dataclass(frozen=True)
+class WeightedChoice:
+    """One of several outcomes by one word; the weights are parts of 2^64 and add up to it."""
+
+    weights: tuple[int, ...]
+
+    @cached_property
+    def _last_words(self) -> Words:
+        """Per outcome the last word that means it."""
+        ends = np.cumsum([0, *self.weights], dtype=object)[1:]
+        return np.array([int(end) - 1 for end in ends], dtype=np.uint64)
+
+    def choose(self, words: Words) -> NDArray[np.int64]:
+        """The outcome of each word."""
+        return np.searchsorted(self._last_words, words).astype(np.int64)
+
+    def probability(self, outcome: int) -> Fraction:
+        """Exact probability of an outcome."""
+        return Fraction(self.weights[outcome], SPACE)
+
+
+def weights_of(shares: Sequence[int]) -> tuple[int, ...]:
+    """Whole-number shares scaled to parts of 2^64; the first takes what rounding leaves."""
+    total = sum(shares)
+    weights = [SPACE * share // total for share in shares]
+    return (weights[0] + SPACE - sum(weights), *weights[1:])
+
+
+def whole_shares(shares: NDArray[np.float64]) -> list[int]:
+    """Shares as whole numbers, none of them nothing."""
+    return [max(1, round(share * (1 << 52))) for share in shares.tolist()]
 
 
 def least_preimages(bound: int) -> int:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes, Words
-from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.draws import SPACE, WeightedChoice, weights_of, whole_shares
 from ldpsql.trees.cells import cell_count
 from ldpsql.trees.hierarchy import Hierarchy
 
@@ -66,9 +66,7 @@ def evenly_by_frame(combinations: Iterable[Combination]) -> tuple[Group, ...]:
 def weighted(combinations: Iterable[tuple[Combination, int]]) -> tuple[Group, ...]:
     """Groups with whole-number shares, scaled to 2^64; the first takes what rounding leaves."""
     chosen = list(combinations)
-    total = sum(share for _, share in chosen)
-    weights = [SPACE * share // total for _, share in chosen]
-    weights[0] += SPACE - sum(weights)
+    weights = weights_of([share for _, share in chosen])
     return tuple(
         Group(levels, sign, frame, weight)
         for ((levels, sign, frame), _), weight in zip(chosen, weights, strict=True)
@@ -125,10 +123,9 @@ class GroupTable:
 
     def reweighted(self, shares: NDArray[np.float64]) -> GroupTable:
         """The same groups with other probabilities, rounded to parts of 2^64."""
-        whole = [max(1, round(share * (1 << 52))) for share in shares.tolist()]
         pairs = (
             ((group.levels, group.sign, group.frame), share)
-            for group, share in zip(self.groups, whole, strict=True)
+            for group, share in zip(self.groups, whole_shares(shares), strict=True)
         )
         return GroupTable(self.trees, weighted(pairs))
 
@@ -163,14 +160,12 @@ class GroupTable:
         )
 
     @cached_property
-    def _last_words(self) -> Words:
-        """Per group the last 64-bit word that is assigned to it."""
-        ends = np.cumsum([0, *(group.weight for group in self.groups)], dtype=object)[1:]
-        return np.array([int(end) - 1 for end in ends], dtype=np.uint64)
+    def _choice(self) -> WeightedChoice:
+        return WeightedChoice(tuple(group.weight for group in self.groups))
 
     def assign(self, words: Words) -> Codes:
         """The group of each 64-bit word, by the weights."""
-        return np.searchsorted(self._last_words, words).astype(np.int64)
+        return self._choice.choose(words)
 
     @cached_property
     def _strides(self) -> Codes:

@@ -5,8 +5,9 @@ the share of people in its left half minus that in its right half. A user is ass
 random, where exactly one coefficient is not zero, +1 or -1; the report is a uniform row j of the
 Hadamard matrix over the level's coefficients and the entry there, times the sign, flipped with
 probability 1/(1 + e). A query is its mean over all codes plus its own coefficients times the
-estimated ones. The sign of a measure is one more bit above the codes. Source: Cormode, Kulkarni,
-Srivastava, VLDB 2019; specification h4mda, section 4.
+estimated ones. The sign of a measure is one more bit above the codes. As coefficients
+are independent and agree with each other, consistent inference is the direct one. Source: Cormode,
+Kulkarni, Srivastava, VLDB 2019; specification h4mda, section 4.
 """
 
 from __future__ import annotations
@@ -25,13 +26,21 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.cell_query import known_lines, split_known
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
-from ldpsql.mechanisms.draws import SPACE, below, keep_threshold, probability_below
+from ldpsql.mechanisms.draws import (
+    SPACE,
+    WeightedChoice,
+    below,
+    keep_threshold,
+    weights_of,
+    whole_shares,
+)
 from ldpsql.mechanisms.grr import law as grr_law
 from ldpsql.mechanisms.grr import odds
+from ldpsql.mechanisms.haar_allocation import group_count, levels_of, optimal_shares
 from ldpsql.mechanisms.haar_estimator import EvenCoefficients, HaarEstimator, HaarQuery
 from ldpsql.mechanisms.haar_estimator import ReportedCoefficients as Reported
 from ldpsql.mechanisms.hrr import LARGEST_SLOT, flip, parity, power_from
-from ldpsql.mechanisms.options import one_dimension, take
+from ldpsql.mechanisms.options import ALLOCATIONS, INFERENCES, one_dimension, one_of, take
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
@@ -45,11 +54,16 @@ class HaarDesign:
     name: str
     domain: RecordDomain
     epsilon: Epsilon
+    weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
         one_dimension(self.domain, self.name)
         if self.order > LARGEST_SLOT:
             raise SurveyError(f"{self.name} takes at most {LARGEST_SLOT} codes; use coarser bins")
+        weights = self.weights
+        groups = self.frames * self.levels
+        if len(weights) != groups or min(weights) < 1 or sum(weights) != SPACE:
+            raise SurveyError(f"{self.name} needs {groups} positive weights that add up to 2^64")
 
     @property
     def answers(self) -> Literal["boxes", "nodes"]:
@@ -69,7 +83,7 @@ class HaarDesign:
     @property
     def levels(self) -> int:
         """h."""
-        return self.order.bit_length() - 1
+        return levels_of(self.domain)
 
     @property
     def frames(self) -> int:
@@ -101,10 +115,14 @@ class HaarDesign:
         """Device. See `Design.randomize`."""
         return in_blocks(self.report_format, codes, entropy, self._randomize_block)
 
+    @cached_property
+    def _choice(self) -> WeightedChoice:
+        return WeightedChoice(self.weights)
+
     def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
         """Four words per person: group, row, whether to lie, and the lie."""
         count = len(codes)
-        group = below(entropy.words(count), self.frames * self.levels)
+        group = self._choice.choose(entropy.words(count))
         rows = self.report_format.limits[group, 0].astype(np.uint64)
         row = below(entropy.words(count), rows)
         level = group % self.levels + 1
@@ -139,15 +157,14 @@ class HaarDesign:
 
     def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
         law: dict[Outcome, Fraction] = {}
-        groups = self.frames * self.levels
-        for group in range(groups):
+        for group, weight in enumerate(self.weights):
             rows = np.arange(self.order >> (group % self.levels + 1))
             own = np.tile(np.array(record, dtype=np.int64), (len(rows), 1))
             leaf = self._leaf(own, np.full(len(rows), group // self.levels))
             entries = self._entry(leaf, np.full(len(rows), group % self.levels + 1), rows)
             for row, entry in zip(rows.tolist(), entries.tolist(), strict=True):
                 for answer, chance in grr_law(self.threshold, 2, entry):
-                    law[group, row, answer] = probability_below(group, groups) * chance / len(rows)
+                    law[group, row, answer] = Fraction(weight, SPACE) * chance / len(rows)
         return law
 
     def plan(self, query: LinearQuery) -> HaarQuery:
@@ -211,13 +228,14 @@ class HaarDesign:
 
     def variance(self, queries: Sequence[HaarQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all padded codes, shape (k,)."""
-        evenly = EvenCoefficients(self.order, people, people / (self.frames * self.levels))
+        sizes = np.array(self.weights, dtype=np.float64) / SPACE * people
+        evenly = EvenCoefficients(self.order, people, sizes)
         answer = HaarEstimator(self.levels, self.scale, evenly).answer(queries)
         return np.diagonal(answer.covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:
-        """Nothing: all follows from domain and epsilon."""
-        return {}
+        """How many people each level gets; as text, for the weights exceed JSON's numbers."""
+        return {"weights": [str(weight) for weight in self.weights]}
 
 
 class HaarHrr:
@@ -233,11 +251,20 @@ class HaarHrr:
         workload: Workload | None = None,
     ) -> HaarDesign:
         """One group per level, per measure."""
-        take(options, {}, self.name)
-        return HaarDesign(self.name, domain, epsilon)
+        one_dimension(domain, self.name)
+        chosen = take(options, {"inference": "direct", "allocation": "uniform"}, self.name)
+        one_of("inference", chosen["inference"], INFERENCES)
+        one_of("allocation", chosen["allocation"], ALLOCATIONS)
+        shares = [1] * group_count(domain)
+        if chosen["allocation"] == "optimal":
+            shares = whole_shares(optimal_shares(workload or Workload.everyday(domain)))
+        return HaarDesign(self.name, domain, epsilon, weights_of(shares))
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> HaarDesign:
-        """From a survey's JSON."""
-        return HaarDesign(self.name, domain, epsilon)
+        """From a survey's JSON; one without weights has people spread evenly."""
+        one_dimension(domain, self.name)
+        even = weights_of([1] * group_count(domain))
+        weights = tuple(map(int, data["weights"])) if "weights" in data else even
+        return HaarDesign(self.name, domain, epsilon, weights)

@@ -84,19 +84,22 @@ class ReportedCoefficients(ReportedRows):
 
 @dataclass(frozen=True)
 class EvenCoefficients:
-    """Everybody spread evenly over all codes, weights 1: every coefficient is 0."""
+    """Everybody spread evenly over all codes, weights 1: every coefficient is 0.
+
+    sizes: people per group, shape (groups,).
+    """
 
     order: int
     people: float
-    members: float
+    sizes: Array
 
     def total(self, weight: Weight | None) -> float:
         """The number of people."""
         return self.people
 
     def size(self, group: int) -> float:
-        """Groups are equally likely."""
-        return self.members
+        """Expected people in the group."""
+        return float(self.sizes[group])
 
     def mean(self, group: int, pair: Pair) -> float:
         """Weights are taken to be 1."""

@@ -1,10 +1,11 @@
 """Public. Sees parameters. HI: every user answers every level, with a part of the budget each.
 
-The report has one answer per level of the tree (the root is known), each by a frequency oracle at
-epsilon / levels; together they are epsilon-LDP by composition. Nobody is assigned anything, so
-there is no sampling noise, but the noise of the answers grows with the square of the number of
-levels. With measures, each user draws one of them and answers every level of its frame (see
-`ehio`); all frames split the budget into as many parts as the longest one. Source: Wang, Ding,
+The report has one answer per level combination but that of all roots, which is known, each by a
+frequency oracle at its own part of epsilon (`split_budgets`); together they are epsilon-LDP by
+composition. Nobody is assigned anything, so there is no sampling noise, but the noise of the
+answers grows with the square of the number of parts. With measures, each user draws one of them
+and answers all of its frame (see `ehio`). Answers to a query come from the nodes that cover it, or
+by least squares over all levels (`consistent`). Source: Wang, Ding,
 Zhou, Hong, Huang, Li, Jha, SIGMOD 2019; specification h4mda, section 2.
 """
 
@@ -13,40 +14,57 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from ldpsql.boxes import LinearQuery
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
+from ldpsql.mechanisms.allocation import Allocation, DirectAllocation
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.cell_query import CellQuery
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
+from ldpsql.mechanisms.consistent import (
+    ConsistentEstimator,
+    DetailQuery,
+    described,
+    detailed,
+    refuse_hashing,
+)
 from ldpsql.mechanisms.draws import below, probability_below
 from ldpsql.mechanisms.ehio import signed_combinations
+from ldpsql.mechanisms.energies import workload_energies
 from ldpsql.mechanisms.groups import GroupTable, evenly_by_frame
-from ldpsql.mechanisms.levels_estimator import UniformFrequencies
+from ldpsql.mechanisms.levels_estimator import Frequencies, UniformFrequencies
 from ldpsql.mechanisms.nodes import NodeDesign
 from ldpsql.mechanisms.options import (
-    DEFAULT_FANOUT,
+    ALLOCATIONS,
+    GRR_OPTIONS,
+    INFERENCES,
     checked,
-    one_dimension,
     one_of,
     restored_table,
     take,
     trees_for,
 )
 from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.mechanisms.split_budgets import (
+    BestSplit,
+    Criterion,
+    even_budgets,
+    refuse_overspending,
+)
 from ldpsql.mechanisms.split_estimator import SplitEstimator, SplitFrequencies
-from ldpsql.privacy import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon, Guarantee, local_guarantee
+from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
+LARGEST_PARTS, LARGEST_RECORDS = 64, 1 << 16
 ORACLES = ("auto", "grr", "olh", "hrr")
 
 
@@ -55,33 +73,36 @@ class HiDesign(NodeDesign):
     """All levels of one frame per report."""
 
     oracle: str
+    budgets: tuple[Epsilon, ...]
+
+    def __post_init__(self) -> None:
+        refuse_overspending(self.epsilon, self.members, self.budgets)
+        if self.parts > LARGEST_PARTS:
+            raise SurveyError(
+                f"{self.name} asks for {self.parts} level combinations in every report, more than "
+                f"{LARGEST_PARTS}; use a larger fanout, or a mechanism that asks for one"
+            )
+        records = math.prod(self.domain.sizes) * (2 if self.domain.bounds else 1)
+        if records > LARGEST_RECORDS:
+            raise SurveyError(
+                f"{self.name} is for up to {LARGEST_RECORDS} combinations of codes and signs, not "
+                f"{records}; use coarser bins, or a mechanism that asks for one level combination"
+            )
 
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:
         """The groups that the users of each frame answer."""
-        groups = self.table.groups
-        return tuple(
-            tuple(n for n, group in enumerate(groups) if group.frame == frame)
-            for frame in self.table.frames
-        )
+        return members_of(self.table)
 
     @cached_property
     def parts(self) -> int:
-        """Into how many parts the budget is split."""
+        """How many answers a report has at most."""
         return max(map(len, self.members))
 
     @cached_property
     def oracles(self) -> OracleTable:
-        """The oracle of every level, at its part of the budget, rounded down."""
-        divide = Context(prec=LARGEST_PRECISION, rounding=ROUND_FLOOR).divide
-        part = divide(self.epsilon.value, self.parts)
-        if part < SMALLEST_EPSILON:
-            raise SurveyError(
-                f"{self.name} splits epsilon {self.epsilon} over {self.parts} levels, and each "
-                f"part must be at least {SMALLEST_EPSILON}; take a larger epsilon or fan-out, or "
-                "a mechanism that does not split it"
-            )
-        return OracleTable(self.oracle, Epsilon(part), self.table.sizes)
+        """The oracle of every level, at its part of the budget."""
+        return OracleTable(self.oracle, self.epsilon, self.table.sizes, self.budgets)
 
     @cached_property
     def report_format(self) -> ReportFormat:
@@ -156,12 +177,14 @@ class HiDesign(NodeDesign):
         return dict(self.oracles.law(group, node))
 
     def _nodes_of(self, number: int) -> str:
-        part = self.oracles.epsilon
+        part = self.budgets[number]
         return f"{self.table.sizes[number]} nodes, {self.oracles.kind(number)} at {float(part):.3g}"
 
     def estimator(self, histogram: Histogram) -> Estimator:
         """Collector. Unbiased, by actual frame sizes."""
-        frequencies = SplitFrequencies.of(self.oracles, self.members, histogram)
+        return self._split(SplitFrequencies.of(self.oracles, self.members, histogram))
+
+    def _split(self, frequencies: Frequencies) -> SplitEstimator:
         return SplitEstimator(self.table, self.oracles, frequencies, self.domain)
 
     @property
@@ -171,10 +194,12 @@ class HiDesign(NodeDesign):
 
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
+        answer = self._split(self._evenly(people)).answer(queries)
+        return np.diagonal(answer.covariance).copy()
+
+    def _evenly(self, people: int) -> UniformFrequencies:
         sizes = np.full(len(self.table.groups), people / len(self.members))
-        evenly = UniformFrequencies(people, sizes, self.table.sizes)
-        estimator = SplitEstimator(self.table, self.oracles, evenly, self.domain)
-        return np.diagonal(estimator.answer(queries).covariance).copy()
+        return UniformFrequencies(people, sizes, self.table.sizes)
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` of the mechanism needs besides domain and epsilon."""
@@ -182,11 +207,46 @@ class HiDesign(NodeDesign):
             **self._fanouts(),
             "oracle": self.oracle,
             "groups": [group.to_json() for group in self.table.groups],
+            "budgets": [str(budget) for budget in self.budgets],
         }
 
 
+@dataclass(frozen=True)
+class ConsistentHiDesign(HiDesign):
+    """HI whose estimator is least squares over all levels."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_hashing(self.oracles)
+
+    def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
+        """The details of every box that is not the whole."""
+        return detailed(query, self.domain, self.table)
+
+    def describe(self, planned: DetailQuery) -> list[str]:  # type: ignore[override]
+        """For EXPLAIN: all levels take part."""
+        return described(planned, self.table)
+
+    def estimator(self, histogram: Histogram) -> ConsistentEstimator:
+        """Collector. Weights by the parts of the budget and actual frame sizes."""
+        frequencies = SplitFrequencies.of(self.oracles, self.members, histogram)
+        return ConsistentEstimator(self.table, self._split(frequencies))
+
+    def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:  # type: ignore[override]
+        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
+        estimator = ConsistentEstimator(self.table, self._split(self._evenly(people)))
+        return np.diagonal(estimator.answer(queries).covariance).copy()
+
+    def to_json(self) -> Mapping[str, Any]:
+        """As HI, with its inference."""
+        return {**super().to_json(), "inference": "consistent"}
+
+
+MAKERS: Mapping[str, type[HiDesign]] = {"direct": HiDesign, "consistent": ConsistentHiDesign}
+
+
 class Hi:
-    """COUNT, and SUM and AVG of private measures, over one dimension."""
+    """COUNT, and SUM and AVG of private measures."""
 
     name = "hi"
 
@@ -197,19 +257,45 @@ class Hi:
         options: Mapping[str, Any],
         workload: Workload | None = None,
     ) -> HiDesign:
-        """All levels below the root, per measure."""
-        chosen = take(options, {"fanout": DEFAULT_FANOUT, "oracle": "auto"}, self.name)
+        """All level combinations below the roots, per measure."""
+        chosen = take(options, {**GRR_OPTIONS, "oracle": "auto"}, self.name)
         one_of("oracle", chosen["oracle"], ORACLES)
-        one_dimension(domain, self.name)
+        one_of("inference", chosen["inference"], INFERENCES)
+        one_of("allocation", chosen["allocation"], ALLOCATIONS)
         trees = trees_for(domain, chosen["fanout"])
         groups = evenly_by_frame(signed_combinations(domain, trees, root=False))
-        return checked(
-            HiDesign(self.name, domain, epsilon, GroupTable(trees, groups), chosen["oracle"])
-        )
+        table = GroupTable(trees, groups)
+        even = even_budgets(self.name, epsilon, members_of(table))
+        make = partial(MAKERS[chosen["inference"]], self.name, domain, epsilon, table)
+        design = make(chosen["oracle"], even)
+        if chosen["allocation"] == "optimal":
+            asked = workload or Workload.everyday(domain)
+            split = _best_split(design, asked, consistent=chosen["inference"] == "consistent")
+            design = make(chosen["oracle"], split.budgets())
+        return checked(design)
 
     def restore(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> HiDesign:
         """From a survey's JSON."""
-        one_dimension(domain, self.name)
         one_of("oracle", data["oracle"], ORACLES)
-        table = restored_table(domain, data)
-        return checked(HiDesign(self.name, domain, epsilon, table, data["oracle"]))
+        maker = MAKERS[data.get("inference", "direct")]
+        table, budgets = restored_table(domain, data), tuple(map(Epsilon.parse, data["budgets"]))
+        return checked(maker(self.name, domain, epsilon, table, data["oracle"], budgets))
+
+
+def members_of(table: GroupTable) -> tuple[tuple[int, ...], ...]:
+    """The groups of each frame."""
+    return tuple(
+        tuple(n for n, group in enumerate(table.groups) if group.frame == frame)
+        for frame in table.frames
+    )
+
+
+def _best_split(design: HiDesign, workload: Workload, *, consistent: bool) -> BestSplit:
+    """For a workload and an inference; the criterion is that of users shared among groups."""
+    criterion: Criterion
+    if consistent:
+        energies = workload_energies(workload, design.table.trees)
+        criterion = Allocation(design.table, design.oracles, energies)
+    else:
+        criterion = DirectAllocation(design.table, design.oracles, workload)
+    return BestSplit(design.oracles, design.members, criterion, consistent)

@@ -21,13 +21,15 @@ from typing import Any
 import numpy as np
 
 from ldpsql.errors import SurveyError
+from ldpsql.estimate import Array
 from ldpsql.mechanisms.ehio import signed_combinations
-from ldpsql.mechanisms.groups import Combination, GroupTable, evenly_by_frame
+from ldpsql.mechanisms.groups import Combination, Group, GroupTable, evenly_by_frame
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import (
+    ALLOCATIONS,
     DEFAULT_FANOUT,
-    INFERENCES,
-    checked,
+    GRR_OPTIONS,
+    hierarchical,
     one_of,
     restore,
     restored_table,
@@ -119,24 +121,33 @@ class LgrrRepaired:
         options: Mapping[str, Any],
         workload: Workload | None = None,
     ) -> LevelDesign:
-        """Every frame gets as many users, a level combination in proportion to K + e - 1."""
-        chosen = take(options, {"fanout": DEFAULT_FANOUT, "inference": "direct"}, self.name)
-        one_of("inference", chosen["inference"], INFERENCES)
+        """Every frame gets as many users, by default a level combination in proportion to
+        K + e - 1; another allocation makes it HGRR with its root group."""
+        known = {**GRR_OPTIONS, "allocation": "forest"}
+        chosen = take(options, known, self.name)
+        one_of("allocation", chosen["allocation"], ("forest", *ALLOCATIONS))
         trees = trees_for(domain, chosen["fanout"])
         groups = evenly_by_frame(signed_combinations(domain, trees, root=True))
-        table = GroupTable(trees, groups)
-        frames = np.array([group.frame for group in table.groups])
-        odds = np.array(table.sizes) + float(epsilon.odds) - 1.0
-        totals = np.bincount(frames, odds)
-        table = table.reweighted(odds / totals[frames] / len(totals))
-        maker = INFERENCES[chosen["inference"]]
-        return checked(maker(self.name, domain, epsilon, table, "grr"))
+        asked = {**chosen, "oracle": "grr"}
+        if chosen["allocation"] == "forest":
+            shares = _forest_shares(trees, groups, epsilon)
+            groups = GroupTable(trees, groups).reweighted(shares).groups
+            asked["allocation"] = "uniform"
+        return hierarchical(self.name, domain, epsilon, trees, groups, asked, workload)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> LevelDesign:
         """From a survey's JSON."""
         return restore(self.name, domain, epsilon, {**data, "oracle": "grr"})
+
+
+def _forest_shares(trees: tuple[Tree, ...], groups: tuple[Group, ...], epsilon: Epsilon) -> Array:
+    """What randomized response over the whole forest of a frame gives each level combination."""
+    frames = np.array([group.frame for group in groups])
+    odds = np.array(GroupTable(trees, groups).sizes) + float(epsilon.odds) - 1.0
+    totals = np.bincount(frames, odds)
+    return np.asarray(odds / totals[frames] / len(totals))
 
 
 def _has_leaf(combination: Combination, trees: tuple[Tree, ...]) -> bool:

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
@@ -24,52 +25,76 @@ from ldpsql.mechanisms.oue import Oue
 from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
 
+_Key = tuple[str, Decimal]
+
 ORACLES = ("grr", "olh", "oue", "hrr", "auto")
 
 
 @dataclass(frozen=True)
 class OracleTable:
-    """The oracle of every group; sizes[g] is the group's number of nodes."""
+    """The oracle of every group; sizes[g] is the group's number of nodes.
+
+    epsilons: the budget of every group where they differ; empty where each has `epsilon`.
+    """
 
     name: str
     epsilon: Epsilon
     sizes: tuple[int, ...]
+    epsilons: tuple[Epsilon, ...] = ()
 
     def __post_init__(self) -> None:
         if self.name not in ORACLES:
             raise SurveyError(f"oracle must be one of {', '.join(ORACLES)}, not {self.name!r}")
 
+    def budget(self, group: int) -> Epsilon:
+        """The epsilon that a group's answer spends."""
+        return self.epsilons[group] if self.epsilons else self.epsilon
+
     def kind(self, group: int) -> str:
         """The name of a group's oracle."""
         if self.name != "auto":
             return self.name
-        return "grr" if self.sizes[group] <= 3 * self.epsilon.odds + 2 else "olh"
+        return "grr" if self.sizes[group] <= 3 * self.budget(group).odds + 2 else "olh"
+
+    def is_unary(self, group: int) -> bool:
+        """Whether a group's reports are independent bits, which a histogram counts one by one."""
+        return self.kind(group) == "oue"
 
     @cached_property
-    def _kinds(self) -> tuple[str, ...]:
-        return tuple(self.kind(group) for group in range(len(self.sizes)))
+    def _keys(self) -> tuple[_Key, ...]:
+        return tuple((self.kind(group), self.budget(group).value) for group in self._numbers)
 
     @cached_property
     def _slots(self) -> Codes:
-        """Position of each group among those of its kind."""
-        seen: dict[str, int] = {}
+        """Position of each group among those of its kind and budget."""
+        seen: dict[_Key, int] = {}
         slots = []
-        for kind in self._kinds:
-            slots.append(seen.get(kind, 0))
-            seen[kind] = seen.get(kind, 0) + 1
+        for key in self._keys:
+            slots.append(seen.get(key, 0))
+            seen[key] = seen.get(key, 0) + 1
         return np.array(slots, dtype=np.int64)
 
     @cached_property
-    def _members(self) -> dict[str, Oracle]:
-        """One oracle per kind in use, over the groups of that kind."""
-        makers = {"grr": Grr, "olh": Olh, "oue": Oue, "hrr": Hrr}
+    def _members(self) -> dict[_Key, Oracle]:
+        """One oracle per kind and budget in use, over the groups that have both."""
         return {
-            kind: makers[kind](
-                self.epsilon,
-                tuple(s for s, k in zip(self.sizes, self._kinds, strict=True) if k == kind),
+            key: self._make(
+                *key, tuple(s for s, own in zip(self.sizes, self._keys, strict=True) if own == key)
             )
-            for kind in sorted(set(self._kinds))
+            for key in sorted(set(self._keys))
         }
+
+    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> Oracle:
+        """The oracle of the groups of one kind and budget, over their sizes."""
+        makers: dict[str, Callable[[Epsilon, tuple[int, ...]], Oracle]]
+        makers = {"grr": Grr, "olh": Olh, "oue": Oue, "hrr": Hrr}
+        return makers[kind](Epsilon(budget), sizes)
+
+    @cached_property
+    def _places(self) -> Codes:
+        """Position of each group's oracle among `_members`."""
+        order = list(self._members)
+        return np.array([order.index(key) for key in self._keys], dtype=np.int64)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -86,7 +111,7 @@ class OracleTable:
         return range(len(self.sizes))
 
     def _of(self, group: int) -> Oracle:
-        return self._members[self._kinds[group]]
+        return self._members[self._keys[group]]
 
     def _slot(self, group: int) -> int:
         return int(self._slots[group])
@@ -100,9 +125,9 @@ class OracleTable:
             (oracle,) = self._members.values()
             return oracle.respond(self._slots[groups], nodes, entropy)
         result = [np.zeros(len(groups), dtype=np.int64) for _ in self.columns]
-        kinds = np.array(self._kinds)[groups]
-        for kind, oracle in self._members.items():
-            chosen = np.flatnonzero(kinds == kind)
+        places = self._places[groups]
+        for place, oracle in enumerate(self._members.values()):
+            chosen = np.flatnonzero(places == place)
             answers = oracle.respond(self._slots[groups[chosen]], nodes[chosen], entropy)
             for column, answer in zip(result[-len(answers) :], answers, strict=True):
                 column[chosen] = answer
@@ -118,10 +143,11 @@ class OracleTable:
         return self._of(group).odds(self._slot(group))
 
     def worst_odds(self) -> Fraction | None:
-        """Largest odds over all groups; None if unbounded. Groups of one size have the same."""
+        """Largest odds over all groups; None if unbounded. Groups of one size and budget have the
+        same."""
         worst = Fraction(1)
-        by_size = dict(zip(self.sizes, self._numbers, strict=True))
-        for group in by_size.values():
+        alike = {(self.sizes[group], self._keys[group]): group for group in self._numbers}
+        for group in alike.values():
             odds = self.odds(group)
             if odds is None:
                 return None

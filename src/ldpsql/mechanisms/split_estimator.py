@@ -9,9 +9,10 @@ first term is identically zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -120,41 +121,79 @@ class SplitEstimator:
     def _shared(
         self, pieces: dict[int, Entries], asked: Sequence[int], queries: Sequence[CellQuery]
     ) -> Array:
-        """What the covariance of a frame has beyond that of its levels alone."""
-        source, row_of = self.frequencies, {number: row for row, number in enumerate(asked)}
+        """What the covariance of a frame has beyond that of its levels alone.
+
+        Only records that several levels count, for whatever query, have a say in it; so nothing
+        finer than the levels is decoded for the disjoint nodes of one box.
+        """
         kinds = [queries[number].weight for number in asked]
+        parts = {group: self._dense(group, pieces[group], asked) for group in pieces}
         finest = self._finest(self.table.groups[next(iter(pieces))].frame)
-        total = np.zeros((len(asked), len(self._records)))
+        shared = np.zeros((len(asked), len(asked)))
         mean = np.zeros(len(asked))
-        alone, alone_means = [], np.zeros((len(asked), len(asked)))
-        for group, entries in pieces.items():
-            weights = np.zeros((len(asked), self.table.sizes[group]))
-            for number, nodes, part in entries:
-                np.add.at(weights[row_of[number]], nodes, part)
-            rooted = np.sqrt([source.mean(group, (kind, kind)) for kind in kinds])
-            limit = np.abs(weights).max(axis=1) * rooted
-            level = np.array(
-                [
-                    row @ source.at(group, np.arange(len(row)), (kind, None))
-                    for row, kind in zip(weights, kinds, strict=True)
-                ]
-            )
-            level = np.clip(level, -limit, limit)
-            amounts = weights[:, self._node_of(group)]
-            total, mean = total + amounts, mean + level
-            alone.append(amounts)
-            alone_means += np.outer(level, level)
-        shared = alone_means - np.outer(mean, mean)
-        cells = self._node_of(finest)
-        for left in set(kinds):
-            for right in set(kinds):
-                rows = [i for i, kind in enumerate(kinds) if kind == left]
-                columns = [i for i, kind in enumerate(kinds) if kind == right]
-                share = source.at(finest, cells, (left, right))
-                joint = (total[rows] * share) @ total[columns].T
-                joint -= sum((part[rows] * share) @ part[columns].T for part in alone)
-                shared[np.ix_(rows, columns)] += joint
+        for group, weights in parts.items():
+            level = self._level(group, weights, kinds)
+            shared += np.outer(level, level)
+            mean += level
+        shared -= np.outer(mean, mean)
+        touched = np.zeros(len(self._records), dtype=np.int64)
+        for group, weights in parts.items():
+            touched += np.any(weights != 0.0, axis=0)[self._node_of(group)]
+        crowded = np.flatnonzero(touched > 1)
+        if crowded.size:
+            shared += self._joint(parts, kinds, finest, crowded)
+        source = self.frequencies
         return np.asarray(shared * source.people**2 / source.size(finest))
+
+    def _dense(self, group: int, entries: Entries, asked: Sequence[int]) -> Array:
+        """The weights of all nodes of a group per query, shape (k, nodes)."""
+        row_of = {number: row for row, number in enumerate(asked)}
+        weights = np.zeros((len(asked), self.table.sizes[group]))
+        for number, nodes, part in entries:
+            np.add.at(weights[row_of[number]], nodes, part)
+        return weights
+
+    def _level(self, group: int, weights: Array, kinds: Sequence[Weight | None]) -> Array:
+        """Mean amounts that a level counts, kept within what people could give, shape (k,)."""
+        source = self.frequencies
+        limit = np.abs(weights).max(axis=1) * np.sqrt(
+            [source.mean(group, (kind, kind)) for kind in kinds]
+        )
+        level = np.zeros(len(kinds))
+        for row, kind in enumerate(kinds):
+            nodes = np.flatnonzero(weights[row])
+            level[row] = weights[row, nodes] @ source.at(group, nodes, (kind, None))
+        return np.clip(level, -limit, limit)
+
+    def _joint(
+        self,
+        parts: Mapping[int, Array],
+        kinds: Sequence[Weight | None],
+        finest: int,
+        records: Codes,
+    ) -> Array:
+        """sum over pairs of different levels of E[m_g m_h], from the frequencies of records."""
+        cells = self._node_of(finest)[records]
+        rows = {kind: [i for i, own in enumerate(kinds) if own == kind] for kind in set(kinds)}
+        shares = {
+            (left, right): self.frequencies.at(finest, cells, (left, right))
+            for left in rows
+            for right in rows
+        }
+        joint = np.zeros((len(kinds), len(kinds)))
+        total = np.zeros((len(kinds), len(records)))
+
+        def add(amounts: Array, sign: float) -> None:
+            for (left, right), share in shares.items():
+                part = (amounts[rows[left]] * share) @ amounts[rows[right]].T
+                joint[np.ix_(rows[left], rows[right])] += sign * part
+
+        for group, weights in parts.items():
+            amounts = weights[:, self._node_of(group)[records]]
+            total += amounts
+            add(amounts, -1.0)
+        add(total, 1.0)
+        return joint
 
     def _finest(self, frame: int) -> int:
         """The group of a frame whose nodes are single records."""
@@ -163,13 +202,13 @@ class SplitEstimator:
 
     @cached_property
     def _records(self) -> Codes:
-        """Every code with every sign, all measures of the same sign, shape (2 m, 1 + k)."""
+        """Every combination of codes with every sign, all measures of the same sign, shape
+        (records, d + k)."""
         signs = len(self.domain.bounds)
-        (size,) = self.domain.sizes
-        rows = [
-            (code, *([bit] * signs)) for bit in range(2 if signs else 1) for code in range(size)
-        ]
-        return np.array(rows, dtype=np.int64)
+        every = list(product(*(range(size) for size in self.domain.sizes)))
+        codes = np.array(every, dtype=np.int64).reshape(len(every), -1)
+        bits = [np.full((len(codes), signs), bit) for bit in range(2 if signs else 1)]
+        return np.concatenate([np.hstack([codes, bit]) for bit in bits])
 
     def _node_of(self, group: int) -> Codes:
         """The node of each record in a group."""

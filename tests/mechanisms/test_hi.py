@@ -1,0 +1,199 @@
+"""HI over several dimensions: privacy, statistics, the split of epsilon, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from histograms import histogram_of
+from mechanisms.test_contract import is_private
+from statistics_tools import coverage_fits, is_unbiased, variance_fits
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.errors import SurveyError
+from ldpsql.estimate import quantile
+from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.hi import HiDesign
+from ldpsql.mechanisms.levels_estimator import LevelEstimator
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import DeclaredQuery, Workload
+
+TINY = RecordDomain(("x", "y"), (2, 2), ("y",), ((0.0, 1.0),), (1,))
+PLANE = RecordDomain(("x", "y"), (5, 3), ("y", "pay"), ((0.0, 2.0), (2.0, 10.0)), (1, None))
+SQUARE = RecordDomain(("x", "y"), (2, 2), (), (), ())
+PEOPLE, RUNS = 1_000, 120
+CASES: list[dict[str, Any]] = [
+    {"fanout": 3, "oracle": "hrr"},
+    {"fanout": 5, "allocation": "optimal"},
+    {"fanout": 3, "oracle": "hrr", "inference": "consistent"},
+    {"fanout": 5, "inference": "consistent", "allocation": "optimal"},
+]
+QUERIES = [
+    LinearQuery.count(Box((((1, 4),), ((0, 2),)))),
+    LinearQuery.count(Box((((0, 3),), None))),
+    LinearQuery.sum(0, Box((((1, 4),), ((0, 2),)))),
+    LinearQuery.sum(1, Box((None, ((1, 3),)))),
+]
+
+
+def made(domain: RecordDomain, epsilon: str, options: dict[str, Any]) -> HiDesign:
+    design = mechanism("hi").design(domain, Epsilon.parse(epsilon), options)
+    assert isinstance(design, HiDesign)
+    return design
+
+
+@pytest.mark.parametrize("allocation", ["uniform", "optimal"])
+@pytest.mark.parametrize("inference", ["direct", "consistent"])
+def test_two_dimensions_with_a_measure_are_exactly_private(allocation: str, inference: str) -> None:
+    """The whole channel, and the odds that are stated for larger ones."""
+    options = {"oracle": "grr", "allocation": allocation, "inference": inference}
+    design = made(TINY, "1", options)
+    law = design.law()
+    assert is_private(law, design.epsilon)
+    assert law.worst_odds() == design.selector_odds()
+    assert float(law.worst_odds() or 0) == pytest.approx(np.e, rel=1e-9)
+
+
+def test_a_part_too_large_is_not_private() -> None:
+    """The negative control of the test above: one part a twentieth larger."""
+    design = made(TINY, "1", {"oracle": "grr"})
+    larger = Epsilon(design.budgets[0].value * Decimal("1.05"))
+    loose = replace(design, epsilon=Epsilon.parse("2"), budgets=(larger, *design.budgets[1:]))
+    assert not is_private(loose.law(), design.epsilon)
+
+
+@pytest.mark.parametrize("inference", ["direct", "consistent"])
+def test_parts_add_up_to_epsilon_in_every_frame(inference: str) -> None:
+    """Exactly, and a design whose parts exceed it is refused."""
+    design = made(PLANE, "0.7", {"allocation": "optimal", "inference": inference})
+    for groups in design.members:
+        assert sum(design.budgets[group].value for group in groups) == Decimal("0.7")
+    data = dict(design.to_json())
+    data["budgets"] = [str(Epsilon(b.value * Decimal("1.001"))) for b in design.budgets]
+    with pytest.raises(SurveyError, match="add up to"):
+        mechanism("hi").restore(PLANE, design.epsilon, data)
+
+
+@cache
+def simulated(case: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values (runs, k) and covariances (runs, k, k)."""
+    design = made(PLANE, "4", CASES[case])
+    planned = [design.plan(query) for query in QUERIES]
+    values, covariances = [], []
+    codes, chances = people()
+    for seed in range(RUNS):
+        signs = np.random.default_rng([seed, 1]).random(chances.shape) < chances
+        records = np.hstack([codes, signs.astype(np.int64)])
+        answer = design.estimator(
+            histogram_of(design.randomize(records, SeededEntropy(seed)))
+        ).answer(planned)
+        values.append(answer.values)
+        covariances.append(answer.covariance)
+    return np.array(values), np.array(covariances)
+
+
+def people() -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n, 2) and the chance of an upper sign per measure (n, 2)."""
+    random = np.random.default_rng(5)
+    x = np.minimum(random.geometric(0.3, PEOPLE) - 1, 4)
+    y = np.minimum(x // 2 + random.integers(0, 2, PEOPLE), 2)
+    pay = (x + random.random(PEOPLE)) / 5
+    return np.stack([x, y], axis=1), np.stack([y / 2, pay], axis=1)
+
+
+def truth() -> np.ndarray:
+    codes, chances = people()
+    x, y = codes.T
+    box, pay = (x >= 1) & (x < 4) & (y < 2), 2.0 + 8.0 * chances[:, 1]
+    return np.array([box.sum(), (x < 3).sum(), y[box].sum(), pay[y >= 1].sum()])
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_unbiased_with_honest_errors(case: int) -> None:
+    """Mean, spread and coverage; and the variance of what two overlapping queries add up to."""
+    values, covariances = simulated(case)
+    for column, exact in enumerate(truth()):
+        variances = covariances[:, column, column]
+        assert is_unbiased(values[:, column], exact)
+        assert variance_fits(values[:, column], variances.mean())
+        inside = np.abs(values[:, column] - exact) <= quantile(0.5) * np.sqrt(variances)
+        assert coverage_fits(int(inside.sum()), RUNS, 0.5)
+    for left, right, factor in ((0, 1, 1.0), (0, 2, -0.5), (1, 3, -0.1)):
+        joint = values[:, left] + factor * values[:, right]
+        spread = covariances[:, left, left] + factor**2 * covariances[:, right, right]
+        spread = spread + 2 * factor * covariances[:, left, right]
+        assert variance_fits(joint, spread.mean())
+
+
+@pytest.mark.parametrize("inference", ["direct", "consistent"])
+def test_levels_taken_for_independent_are_caught(inference: str) -> None:
+    """The negative control: at a large epsilon, where what levels share is most of the error.
+
+    The query counts people once for their x and once for their y, which go together.
+    """
+    design = made(SQUARE, "16", {"fanout": 2, "inference": inference})
+    sides = Box((((0, 1),), None)), Box((None, ((0, 1),)))
+    query = design.plan(LinearQuery(((1.0, sides[0]), (1.0, sides[1]))))
+    values, told, apart = [], [], []
+    for seed in range(RUNS):
+        random = np.random.default_rng([seed, 2])
+        codes = np.repeat(random.integers(0, 2, (PEOPLE, 1)), 2, axis=1)
+        estimator: Any = design.estimator(
+            histogram_of(design.randomize(codes, SeededEntropy(seed)))
+        )
+        answer = estimator.answer([query])
+        values.append(answer.values[0])
+        told.append(answer.covariance[0, 0])
+        split = estimator if inference == "direct" else estimator.direct
+        levels: Any = LevelEstimator(design.oracles, split.frequencies)
+        levels = levels if inference == "direct" else replace(estimator, direct=levels)
+        apart.append(levels.answer([query]).covariance[0, 0])
+    assert variance_fits(np.array(values), float(np.mean(told)))
+    assert not variance_fits(np.array(values), float(np.mean(apart)))
+
+
+@pytest.mark.parametrize("inference", ["direct", "consistent"])
+def test_the_optimal_split_is_best_among_its_neighbours(inference: str) -> None:
+    """Better than an even one for what was declared, and moving it gains next to nothing."""
+    domain = RecordDomain(("x", "y"), (8, 4), (), (), ())
+    random = np.random.default_rng(3)
+    boxes = [
+        (((a, b),), ((c, d),))
+        for a, b in ((0, 2), (1, 4), (3, 6), (2, 3), (0, 7))
+        for c, d in ((0, 1), (1, 3), (0, 3))
+    ]
+    share = 1.0 / len(boxes)
+    asked = Workload(domain, (), tuple(DeclaredQuery(share, ((1.0, box),)) for box in boxes))
+    options = {"fanout": 2, "oracle": "hrr", "inference": inference}
+    hi, one = mechanism("hi"), Epsilon.parse("1")
+    even = hi.design(domain, one, options, asked)
+    best = hi.design(domain, one, {**options, "allocation": "optimal"}, asked)
+    assert isinstance(best, HiDesign)
+
+    def mean_variance(design: Design) -> float:
+        planned = [design.plan(LinearQuery.count(Box(box))) for box in boxes]
+        return float(design.variance(planned, 1_000).mean())
+
+    least = mean_variance(best)
+    assert least < 0.8 * mean_variance(even)
+    parts = np.array([float(budget) for budget in best.budgets])
+    for _ in range(20):
+        moved = np.maximum(parts * np.exp(random.normal(0.0, 0.1, len(parts))), 0.0015)
+        decimals = [f"{part:.9f}" for part in 0.999999 * moved / moved.sum()]
+        other = replace(best, budgets=tuple(map(Epsilon.parse, decimals)))
+        assert mean_variance(other) > 0.99 * least
+
+
+def test_too_many_level_combinations_or_records_are_refused() -> None:
+    """A report with hundreds of answers, and a table of every record."""
+    with pytest.raises(SurveyError, match="more than 64"):
+        made(RecordDomain(("x", "y"), (256, 256), (), (), ()), "1", {"fanout": 2})
+    with pytest.raises(SurveyError, match="combinations of codes"):
+        made(RecordDomain(("x", "y"), (300, 300), (), (), ()), "1", {"fanout": 17})
