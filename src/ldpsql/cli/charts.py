@@ -29,6 +29,7 @@ _COLOURS = (
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _BESIDE = 0.5  # of the distance of two kinds, over which their points are spread
 _STYLES: dict[Role, str] = {"measured": "-", "predicted": "--", "unsound": ":"}
+_FEW_PLACES = 8
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
 
@@ -167,7 +168,7 @@ def _dress(axes: Axes, panel: Panel) -> None:
         base = 10 if panel.log_x is True else panel.log_x
         axes.set_xscale("log", base=base)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        _ticks_at_values(axes, panel)
+    _ticks_at_values(axes, panel)
     if panel.log_y:
         axes.set_yscale("log")
         _readable_decades(axes)
@@ -187,11 +188,13 @@ def _is_kinds(curve: Curve) -> bool:
 
 
 def _ticks_at_values(axes: Axes, panel: Panel) -> None:
-    """A logarithmic axis of few measured places has its ticks there."""
-    places = sorted({float(x) for curve in panel.curves for x in curve.x})
-    if 0 < len(places) <= 8:
-        axes.set_xticks(places)
-        axes.minorticks_off()
+    """Few measured places have ticks of their own, none between them."""
+    from matplotlib.ticker import NullLocator  # noqa: PLC0415
+
+    places = {x for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
+    if 0 < len(places) <= _FEW_PLACES:
+        axes.set_xticks(sorted(float(place) for place in places))
+        axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _readable_decades(axes: Axes) -> None:
