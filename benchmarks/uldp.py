@@ -1,4 +1,4 @@
-"""Sensitive values on nursery (parents x class): errors through SQL, and how often intervals cover."""
+"""Sensitive values on nursery (parents x class): errors through SQL, and coverage of intervals."""
 
 from __future__ import annotations
 
