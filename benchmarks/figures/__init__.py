@@ -21,7 +21,8 @@ To add a figure, add one module to this folder; it is found by itself. It ends w
   Work that takes long goes through `cases.rows(key, work)`: finished cases are kept, and a run
   that was stopped goes on where it was. The key holds every parameter of the case.
   `Skipped("why")` may be raised.
-* `draw(measured)` gives a matplotlib figure, nearly always
+* `draw(measured)` gives a matplotlib figure (or several: {"-counts": ..., "-sums": ...}, by what
+  is put after the name of their files), nearly always
   `charts.drawn(title, panels, note=measured.data)` of `Panel`s of `Curve`s
   (ldpsql.cli.charts: look, legend outside the data, bands, log axes).
 * `judge(measured)` gives a `Verdict` for each claim of the paper: the claim in a sentence, whether

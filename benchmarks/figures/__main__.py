@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import pkgutil
 import sys
 import time
@@ -31,6 +32,13 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.figures", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="which; all by default")
     parser.add_argument("--full", action="store_true", help="with all of the papers' parameters")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=JSON",
+        help="another value of a parameter",
+    )
     parser.add_argument("-o", dest="folder", type=Path, default=Path("out/figures"))
     parser.add_argument("--list", action="store_true", help="say which figures there are")
     asked = parser.parse_args(arguments)
@@ -41,10 +49,12 @@ def main(arguments: list[str]) -> None:
     unknown = set(asked.names) - set(figures)
     if unknown:
         sys.exit(f"no such figure: {min(unknown)}; there are {', '.join(figures)}")
+    pairs = [text.partition("=") for text in asked.set]
+    changed = {key: json.loads(value) for key, _, value in pairs}
     for name in asked.names or figures:
         started = time.perf_counter()
         try:
-            verdicts = figures[name].run(asked.folder, full=asked.full)
+            verdicts = figures[name].run(asked.folder, full=asked.full, **changed)
         except Skipped as reason:
             print(f"{name}: skipped, {reason}", flush=True)
             continue

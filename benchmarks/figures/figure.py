@@ -64,14 +64,17 @@ class Figure:
     name: str
     source: str
     measure: Callable[..., Measured]
-    draw: Callable[[Measured], Drawing]
+    draw: Callable[[Measured], Drawing | Mapping[str, Drawing]]
     judge: Callable[[Measured], Sequence[Verdict]]
     quick: Mapping[str, Any]
     full: Mapping[str, Any]
 
-    def run(self, folder: Path, *, full: bool = False) -> Sequence[Verdict]:
-        """Measure, draw and judge; leaves `name`.csv, .png, .svg and .json in the folder."""
-        parameters = self.full if full else self.quick
+    def run(self, folder: Path, *, full: bool = False, **changed: Any) -> Sequence[Verdict]:
+        """Measure, draw and judge; leaves `name`.csv, .png, .svg and .json in the folder.
+
+        changed: parameters that shall have other values than `full` or `quick` say.
+        """
+        parameters = {**(self.full if full else self.quick), **changed}
         started = time.perf_counter()
         folder.mkdir(parents=True, exist_ok=True)
         measured = self.measure(Cases(folder / "cases", self.name), **parameters)
@@ -79,7 +82,10 @@ class Figure:
             writer = csv.DictWriter(file, list(measured.rows[0]))
             writer.writeheader()
             writer.writerows(measured.rows)
-        charts.save(self.draw(measured), folder, self.name)
+        drawn = self.draw(measured)
+        pictures = drawn if isinstance(drawn, Mapping) else {"": drawn}
+        for suffix, picture in pictures.items():
+            charts.save(picture, folder, self.name + suffix)
         verdicts = tuple(self.judge(measured))
         summary = {
             "name": self.name,
@@ -87,6 +93,7 @@ class Figure:
             "full": full,
             "parameters": parameters,
             "data": measured.data,
+            "pictures": [self.name + suffix for suffix in pictures],
             "seconds": round(time.perf_counter() - started, 1),
             "verdicts": [asdict(verdict) for verdict in verdicts],
         }

@@ -30,7 +30,7 @@ from ldpsql.privacy import Epsilon
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 
 BOUND_BELOW = 3.0
-"""From this epsilon on the bounds are loose, and a distance from them says nothing (fourier, 1.4)."""
+"""From this epsilon on the bounds are loose, and a distance from them says nothing."""
 EXACT_CELLS = 2000
 LARGEST_AXIS = 2000
 LARGEST_SPECTRUM = 1 << 20

@@ -13,7 +13,8 @@ from ldpsql.survey import Survey
 
 PEOPLE = 20_000
 MARGINALS = ("srr-ss", "psrr-ss", "arr-ss", "srr-ms", "sue-ms", "oue-ms", "solh")
-COUNTS_ONLY, IN_ROUNDS = ("hio", "ahead", "truthful", *MARGINALS), ("ahead",)
+IN_ROUNDS, TWO_DIMENSIONS = ("ahead",), ("cprr", "jurr", "jurr-g", "tdrr", "jd-grr")
+COUNTS_ONLY = ("hio", "ahead", "truthful", "urr", "urap", *TWO_DIMENSIONS, *MARGINALS)
 
 
 def survey(name: str) -> Survey:
@@ -21,6 +22,8 @@ def survey(name: str) -> Survey:
     text = f'[survey]\ntable = "app"\nepsilon = "4"\nmechanism = "{name}"\n'
     text += "accept_no_guarantee = true\n" if name in ("lgrr", "lgrr-fd") else ""
     text += '[dimension.age]\ntype = "int"\ndomain = [0, 8]\n'
+    text += "sensitive = [3, 4]\n" if name in ("urr", "urap", *TWO_DIMENSIONS) else ""
+    text += '[dimension.member]\ntype = "bool"\n' if name in TWO_DIMENSIONS else ""
     text += "" if name in COUNTS_ONLY else "[measure.pay]\nbounds = [0, 10]\n"
     text += "" if name in IN_ROUNDS else '[public.amount]\ntype = "float"\n'
     return design(text)
@@ -32,7 +35,8 @@ def test_from_records_to_answers(name: str) -> None:
     random = np.random.default_rng(3)
     age = np.repeat(np.arange(9), PEOPLE // 9 + 1)[:PEOPLE]
     pay, amount = np.minimum(10.0, age + random.random(PEOPLE)), random.integers(1, 5, PEOPLE) / 2
-    table = pa.table({"age": age, "pay": pay, "amount": amount})
+    member = random.random(PEOPLE) < 0.3
+    table = pa.table({"age": age, "pay": pay, "amount": amount, "member": member})
     inside = (age >= 2) & (age <= 5)
     truths = {"COUNT(*)": float(inside.sum())}
     if name not in COUNTS_ONLY:

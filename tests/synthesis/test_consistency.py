@@ -9,6 +9,7 @@ from statistics_tools import normal_bound
 from ldpsql.synthesis.consistency import (
     Noisy,
     averaged,
+    calmed,
     contrasts,
     dependence,
     information,
@@ -53,6 +54,25 @@ def test_averages_weigh_by_precision() -> None:
     assert both.variances == pytest.approx([0.75, 0.75])
     exact = even(np.array([0.4, 0.6]), 0.0)
     assert averaged([first, exact, second]) is exact
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.02, 0.1])
+def test_calmed_shares_are_nearer_to_the_truth(spread: float) -> None:
+    """On average over the noise, however far the truth is from even; much nearer where it is."""
+    random = np.random.default_rng(7)
+    truth = 0.1 + spread * np.linspace(-1, 1, 10)
+    draws = truth + random.normal(0.0, 0.03, (2000, 10))
+    raw = ((draws - truth) ** 2).sum(axis=1)
+    calm = np.array([calmed(even(draw, 0.03**2)).shares for draw in draws])
+    gain = raw - ((calm - truth) ** 2).sum(axis=1)
+    assert gain.mean() > normal_bound() * gain.std() / np.sqrt(len(gain))
+    if spread == 0.0:
+        assert gain.mean() > 0.7 * raw.mean()
+
+
+def test_exact_shares_are_not_calmed() -> None:
+    exact = even(np.array([0.1, 0.2, 0.7, 0.0]), 0.0)
+    assert calmed(exact) is exact
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 16])

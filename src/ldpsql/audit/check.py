@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ldpsql.audit.channel import Channel, enumerate_channel
+from ldpsql.audit.exposure import Exposure, exposures
 from ldpsql.audit.result import Audit, Empirical, Enumerated, Method
 from ldpsql.audit.sampling import sample
 from ldpsql.client.entropy import OsEntropy
@@ -50,14 +51,22 @@ def audit_design(
         found,
         empirical,
         tuple(problems),
+        _exposures(design, channel),
     )
+
+
+def _exposures(design: Design, channel: Channel | None) -> tuple[Exposure, ...]:
+    """Who is protected against whom, where that differs from person to person."""
+    if channel is None or design.guarantee.kind in ("local", "none"):
+        return ()
+    return exposures(channel.law, channel.design.domain)
 
 
 def _method(design: Design, channel: Channel | None) -> Method:
     if channel is not None and channel.design is design:
         return "enumeration"
     if isinstance(design, StatesOdds):
-        return "selectors"
+        return "selectors" if design.guarantee.kind in ("local", "none") else "tables"
     if isinstance(design, StagedDesign) and design.round > 1:
         return "none"  # a smaller design of its kind asks the first round's question, not this one
     return "reduced" if channel else "none"
@@ -67,7 +76,7 @@ def _established(
     method: Method, stated: Fraction | None, channel: Channel | None
 ) -> Fraction | None:
     """The odds that the method gives; None where they are unbounded or it gives none."""
-    if method == "selectors":
+    if method in ("selectors", "tables"):
         return stated
     return None if method == "none" or channel is None else channel.found.worst.odds
 
@@ -110,12 +119,14 @@ def _channel_problems(design: Design, method: Method, channel: Channel | None) -
     promises_odds = not design.guarantee.delta
     if (
         promises_odds
-        and method == "selectors"
+        and method in ("selectors", "tables")
         and (found.worst.odds is None or found.worst.odds > design.epsilon.odds)
     ):
         yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
-    if method != "enumeration" and not found.independent:
+    if method in ("selectors", "reduced") and not found.independent:
         yield "the selector of a report depends on the record"
+    if channel.definition.strays(channel.law):
+        yield "a report names a value that is not sensitive and comes from a record without it"
     if isinstance(channel.design, StatesOdds):
         stated = channel.design.selector_odds()
         if stated != found.worst.odds:

@@ -7,15 +7,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
+from ldpsql.audit.exposure import Exposure
 from ldpsql.mechanisms.base import Outcome, Worst
 from ldpsql.privacy import Epsilon, Guarantee, epsilon_of
 from ldpsql.schema import RecordDomain
 
-Method = Literal["enumeration", "selectors", "reduced", "none"]
+Method = Literal["enumeration", "selectors", "tables", "reduced", "none"]
 
 METHODS: dict[Method, str] = {
     "enumeration": "enumeration of the whole channel, in exact fractions",
     "selectors": "exact odds of every selector, from the thresholds of this very design",
+    "tables": "exact odds of every report that the definition limits, from the integers of this "
+    "very design",
     "reduced": "enumeration of the same mechanism, options and epsilon on a reduced domain, and "
     "the factorisation: a report depends on the record only through the node or phase that its "
     "selector asks for, and the selector is drawn independently of the record",
@@ -78,7 +81,8 @@ class Audit:
     None if unbounded or not established.  divergence: where a delta is promised, the exact one at
     the nominal epsilon, over all sets of reports; None if not established.  enumerated: the channel
     that was enumerated, if any.
-    problems: why the promise does not hold; empty if it does.
+    problems: why the promise does not hold; empty if it does.  exposures: who is protected against
+    which alternatives, where values are declared sensitive and a channel was enumerated.
     """
 
     mechanism: str
@@ -92,6 +96,7 @@ class Audit:
     enumerated: Enumerated | None
     empirical: Empirical | None
     problems: tuple[str, ...]
+    exposures: tuple[Exposure, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -145,6 +150,7 @@ class Audit:
             "empirical": None if self.empirical is None else _empirical(self.empirical),
             "holds": self.holds,
             "problems": list(self.problems),
+            "exposures": [row.to_json() for row in self.exposures],
         }
 
 

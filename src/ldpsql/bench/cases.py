@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,11 @@ class Case:
     epsilon: str
     users: int
     repetition: int
+
+    @property
+    def parts(self) -> tuple[str | int, ...]:
+        """What tells it from others: not whether somebody named the mechanism."""
+        return self.contestant.label, self.epsilon, self.users, self.repetition
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ _COLUMNS = pa.schema(
 
 def key_of(case: Case, shared: str) -> str:
     """A name for a case's file; shared: what all cases share, as text (`shared_key`)."""
-    text = json.dumps([asdict(case), shared], sort_keys=True)
+    text = json.dumps([*case.parts, shared])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -116,6 +121,7 @@ def shared_key(setting: Setting) -> str:
         "survey": [setting.file.table, setting.file.schema.to_keys(), setting.file.mechanism],
         "options": dict(setting.file.options),
         "workload": setting.file.workload,
+        "trust": repr(setting.file.shuffled),
         "people": setting.people.fingerprint,
         "questions": [question.sql for question in setting.questions],
         "seed": setting.seed,
@@ -221,5 +227,5 @@ def _facts(survey: Survey) -> dict[str, Any]:
 
 def _seed(case: Case, seed: int) -> int:
     """Another for every case, the same whenever it is run."""
-    text = json.dumps([asdict(case), seed], sort_keys=True)
+    text = json.dumps([*case.parts, seed])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

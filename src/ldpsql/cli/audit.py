@@ -28,6 +28,11 @@ _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
 @click.option("--mechanism", "name", metavar="NAME", help="Audit a mechanism instead of a survey.")
 @click.option("--epsilon", help="Its epsilon.")
 @click.option("--domain", metavar="4x4", help="Its codes per dimension.")
+@click.option(
+    "--sensitive",
+    metavar="2x1",
+    help="How many codes of each dimension, the first ones, are sensitive; all unless it is given.",
+)
 @click.option("--measures", type=click.IntRange(0, 8), default=0, help="Its private measures.")
 @click.option(
     "--option", "settings", multiple=True, metavar="KEY=VALUE", help="Its options; repeatable."
@@ -64,6 +69,7 @@ def audit(
     name: str | None,
     epsilon: str | None,
     domain: str | None,
+    sensitive: str | None,
     measures: int,
     settings: tuple[str, ...],
     users: int | None,
@@ -84,13 +90,15 @@ def audit(
     chosen = options.read_settings(settings)
     central = None
     if source is not None:
-        if name or epsilon or domain or measures or chosen:
+        if name or epsilon or domain or sensitive or measures or chosen:
             raise click.UsageError("name either a survey or a mechanism, not both")
         if users is not None and database is not None:
             raise click.UsageError("--users and --db both say how many reports there are")
         design, chosen, central = _of_survey(source, users, database)
     elif name and epsilon and domain:
-        design = _of_mechanism(name, epsilon, domain, measures, chosen)
+        from ldpsql.audit.domains import made_up  # noqa: PLC0415
+
+        design = _of_mechanism(name, epsilon, made_up(domain, measures, sensitive), chosen)
     else:
         raise click.UsageError("name a survey, or --mechanism with --epsilon and --domain")
     if central is None and (users is not None or database is not None):
@@ -129,14 +137,11 @@ def _smallest_batch(survey: Survey, database: Path) -> int:
     return found
 
 
-def _of_mechanism(
-    name: str, epsilon: str, domain: str, measures: int, chosen: dict[str, Any]
-) -> Design:
-    from ldpsql.audit.domains import made_up  # noqa: PLC0415
+def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[str, Any]) -> Design:
     from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
     from ldpsql.privacy import Epsilon  # noqa: PLC0415
 
-    return mechanism(name).design(made_up(domain, measures), Epsilon.parse(epsilon), chosen)
+    return mechanism(name).design(domain, Epsilon.parse(epsilon), chosen)
 
 
 def _json(found: Audit, central: CentralAudit | None) -> str:
@@ -160,6 +165,7 @@ def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
     yield f"protects     {found.guarantee.protects}"
     for item in found.guarantee.not_protected:
         yield f"not covered  {item}"
+    yield from _exposures(found)
     yield f"report       {found.report_bits:.1f} bits"
     if found.empirical is not None:
         yield from _empirical(found.empirical)
@@ -212,12 +218,32 @@ def _exact(found: Audit) -> str:
 
 
 def _enumerated(found: Enumerated) -> str:
-    selector = "independent of" if found.independent else "DEPENDENT ON"
     epsilon = "unbounded" if found.epsilon is None else f"{found.epsilon:f}"
-    return (
-        f"{_domain(found.domain)}: {found.reports} reports, epsilon {epsilon}, "
-        f"selector {selector} the record"
-    )
+    text = f"{_domain(found.domain)}: {found.reports} reports, epsilon {epsilon}"
+    if not found.domain.is_all_sensitive:
+        return text
+    selector = "independent of" if found.independent else "DEPENDENT ON"
+    return f"{text}, selector {selector} the record"
+
+
+def _exposures(found: Audit) -> Iterator[str]:
+    """Who is protected against which alternatives; the specification's table, for this channel."""
+    if not found.exposures:
+        return
+    rows = [
+        ("the owner's record", "against records that differ in", "odds", "promised by"),
+        *((row.owner, row.differs, row.text, row.promised) for row in found.exposures),
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        head = "" if number else "who is safe"
+        cells = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        yield f"{head:<13}{cells}"
+    if found.method != "enumeration":
+        yield (
+            "             on the reduced domain: the same odds are bounded as on this one, but "
+            "values are given away with other probabilities"
+        )
 
 
 def _empirical(found: Empirical) -> Iterator[str]:
@@ -239,7 +265,9 @@ def _domain(domain: RecordDomain) -> str:
     sizes = "x".join(map(str, domain.sizes)) or "no dimension"
     measures = len(domain.bounds)
     signs = f" and {measures} measure{'s' if measures > 1 else ''}" if measures else ""
-    return f"{sizes}{' codes' if domain.sizes else ''}{signs}"
+    held = "x".join(str(len(domain.sensitive_codes(j))) for j in range(len(domain.sizes)))
+    sensitive = "" if domain.is_all_sensitive else f", {held} of them sensitive"
+    return f"{sizes}{' codes' if domain.sizes else ''}{sensitive}{signs}"
 
 
 def _record(record: Outcome, domain: RecordDomain) -> str:

@@ -26,8 +26,10 @@ def comparison(choice: Choice, people: int) -> list[str]:
     rows = [_row(candidate, choice, len(kinds)) for candidate in choice.ranked]
     lines = [f"expected standard errors with {people} people, by mechanism:"]
     lines += _table(head, rows)
+    reasons: dict[str, list[str]] = {}
     for name, reason in choice.left_out.items():
-        lines.append(f"  left out: {name}: {reason}")
+        reasons.setdefault(reason, []).append(name)
+    lines += [f"  left out: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
     return lines
 
 

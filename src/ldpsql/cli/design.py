@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from ldpsql.cli import options
 if TYPE_CHECKING:
     from ldpsql.designer import Designed
     from ldpsql.survey import Survey
+
+_MOST_VALUES = 12
 
 
 @click.command(short_help="Design a survey and publish it as JSON.")
@@ -67,8 +70,12 @@ def design(
     The JSON goes to -o and the explanation to stdout; without -o the JSON goes to stdout and
     the explanation to stderr.
     """
+    from ldpsql.cli.progress import Progress  # noqa: PLC0415
     from ldpsql.designer import designed  # noqa: PLC0415
 
+    for written in (target, picture):
+        if written is not None:
+            options.check_writable(written)
     if (source is None) == (finished is None):
         raise click.UsageError("name a survey file, or a finished round with --next")
     if source is None:
@@ -82,18 +89,22 @@ def design(
             from ldpsql.cli import drawing  # noqa: PLC0415
 
             drawing.check_installed()
-        found = designed(
-            source,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            users=users,
-            accept_no_guarantee=accept_no_guarantee,
-        )
-        survey = found.survey
-        lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
-        if picture is not None:
-            drawing.write(found, picture)
-            lines.append(f"plot         {picture}")
+        with Progress("designing", sys.stderr) as progress:
+            found = designed(
+                source,
+                epsilon=epsilon,
+                mechanism=mechanism,
+                users=users,
+                accept_no_guarantee=accept_no_guarantee,
+                tell=progress.now,
+            )
+            survey = found.survey
+            progress.now("what to expect")
+            lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
+            if picture is not None:
+                progress.now("drawing")
+                drawing.write(found, picture)
+                lines.append(f"plot         {picture}")
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:
@@ -167,7 +178,37 @@ def _promise(survey: Survey) -> list[str]:
     ]
     if guarantee.witness:
         lines.append(f"witness      {guarantee.witness}")
+    lines += _sensitive(survey)
     return lines + [f"not covered  {item}" for item in guarantee.not_protected]
+
+
+def _sensitive(survey: Survey) -> list[str]:
+    """Which values are sensitive, and what that means for the owners of others."""
+    dimensions = survey.schema.dimensions
+    if survey.schema.record_domain.is_all_sensitive:
+        return []
+    lines = []
+    for dimension in dimensions:
+        labels = dimension.labels()
+        held = [_value(labels[code]) for code in dimension.sensitive]
+        spared = [_value(v) for c, v in enumerate(labels) if c not in dimension.sensitive]
+        if not held:
+            lines.append(f"sensitive    {dimension.name}: every value")
+        else:
+            lines.append(f"sensitive    {dimension.name}: {_some(held)}; not: {_some(spared)}")
+    if survey.design.guarantee.kind in ("local", "none"):
+        return [*lines, f"note         {survey.design.name} treats every value as sensitive"]
+    return [*lines, "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below"]
+
+
+def _value(label: object) -> str:
+    return "NULL" if label is None else str(label)
+
+
+def _some(values: list[str]) -> str:
+    """The first few of many values."""
+    more = f", ... ({len(values) - _MOST_VALUES} more)" if len(values) > _MOST_VALUES else ""
+    return ", ".join(values[:_MOST_VALUES]) + more
 
 
 def _trust(survey: Survey) -> list[str]:

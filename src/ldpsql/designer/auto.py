@@ -1,13 +1,15 @@
 """Public. Sees parameters. `auto`: the mechanism with the least expected error on a workload.
 
 Every mechanism of the registry is tried with the options that may suit it. A small sample of the
-workload finds the best options of each; a larger one, the same for all, ranks what is left.
+workload finds the best options of each; a larger one, the same for all, ranks what is left. Those
+that protect only what a survey declares sensitive take part where it does, unless they protect even
+that less than others do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,15 +69,19 @@ class Choice:
         return self.ranked[0]
 
 
-def choose(wishes: Wishes, promise: Promise, people: int) -> Choice:
+def choose(
+    wishes: Wishes, promise: Promise, people: int, tell: Callable[[str], None] = lambda _: None
+) -> Choice:
     """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
 
     Deterministic; SurveyError, with the reasons, if none fits.
+    tell: is told the name of the mechanism that is being tried.
     """
     race, final = probes_of(wishes, RACE), probes_of(wishes, FINAL)
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
     for maker in MECHANISMS.values():
+        tell(f"trying {maker.name}")
         try:
             best = _best_options(maker, wishes, promise, people, race)
             ranked.append(
@@ -110,7 +116,10 @@ def _best_options(
         raise SurveyError(reason)
     found: list[Candidate] = []
     refusals: dict[str, Error] = {}
-    for alternatives in option_sets(domain, people):
+    together = min(wishes.workload.max_predicates, len(domain.sizes))
+    # Made for shuffled reports, mechanisms over marginals collect attributes together if asked to.
+    joint = [({"ways": together},)] if together > 1 and not isinstance(promise, Epsilon) else []
+    for alternatives in (*option_sets(domain, people), *joint):
         for options in alternatives:
             try:
                 found.append(_candidate(maker, options, wishes, promise, probes))
@@ -130,7 +139,7 @@ def _candidate(
 
 
 def _sound(design: Design) -> Design:
-    if design.guarantee.kind != "local":
+    if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
     if isinstance(design, StagedDesign):
         raise SurveyError("it asks in rounds, and its error is not known before the first")

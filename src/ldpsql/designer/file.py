@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from ldpsql.bounds import Bound
 from ldpsql.designer.auto import FINAL, Choice, bound_of, choose
+from ldpsql.designer.estimators import check_estimator
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast
 from ldpsql.designer.planning import least_epsilon
 from ldpsql.designer.probes import probes_of
@@ -167,18 +168,24 @@ def designed(
     mechanism: str | None = None,
     users: int | None = None,
     accept_no_guarantee: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Designed:
-    """As `design`, with the workload and what `auto` compared."""
+    """As `design`, with the workload and what `auto` compared.
+
+    tell: is told which mechanism is being tried.
+    """
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
+    check_estimator(file.estimator, file.mechanism, file.epsilon, file.options)
     people = users or file.users or DEFAULT_USERS
     choice = None
     if file.mechanism == AUTO:
-        choice = choose(file.wishes, file.promise, people)
+        choice = choose(file.wishes, file.promise, people, tell)
         best = choice.best
         made = best.forecast.design
         trust = file.shuffled
         survey = Survey(file.table, file.schema, made, best.options, chosen=AUTO, shuffled=trust)
     else:
+        tell(file.mechanism)
         survey = Survey.of(
             file.table,
             file.schema,

@@ -27,6 +27,7 @@ from ldpsql.workload import Workload
 Codes = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Outcome = tuple[int, ...]
+Compared = Callable[[Sequence[Fraction]], Sequence[int]]
 
 
 class Entropy(Protocol):
@@ -58,10 +59,10 @@ class Worst:
         return self.likely / self.unlikely
 
 
-def _tells_more(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> bool:
-    """Whether the odds high : low of `one` are above those of `other`, or equal and likelier."""
-    left, right = one[0] * other[1], other[0] * one[1]
-    return left > right or (left == right and one[0] > other[0])
+def _tells_more(one: Worst, other: Worst) -> bool:
+    """Whether the odds of `one` are above those of `other`, or equal and likelier."""
+    left, right = one.likely * other.unlikely, other.likely * one.unlikely
+    return left > right or (left == right and one.likely > other.likely)
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,20 @@ class Law:
         )
         return Fraction(worst, scale * odds.denominator)
 
-    def worst(self) -> Worst:
-        """The report that tells two records apart best; the likeliest one where several do."""
+    def worst(self, compared: Compared | None = None) -> Worst:
+        """The report that tells two records apart best; the likeliest one where several do.
+
+        compared: the records, by number, among which a report is limited, from its probability
+        under each; all of them where None.
+        """
         found: Worst | None = None
+        everybody = range(len(self.inputs))
         for report, column in zip(self.outputs, zip(*self.probabilities, strict=True), strict=True):
-            high, low = max(column), min(column)
-            if found is None or _tells_more((high, low), (found.likely, found.unlikely)):
-                pair = self.inputs[column.index(high)], self.inputs[column.index(low)]
-                found = Worst(report, *pair, high, low)
+            members = compared(column) if compared else everybody
+            high, low = (pick(members, key=column.__getitem__) for pick in (max, min))
+            one = Worst(report, self.inputs[high], self.inputs[low], column[high], column[low])
+            if found is None or _tells_more(one, found):
+                found = one
         if found is None:
             raise ValueError("a channel without reports")
         return found
@@ -215,7 +222,8 @@ class StatesOdds(Protocol):
         """Largest odds of a report within one selector, over all selectors; None if unbounded.
 
         From the very integers that the sampler compares with. Where the selector is drawn without
-        looking at the record this is `Law.worst_odds` of the whole domain.
+        looking at the record this is `Law.worst_odds` of the whole domain. A design with sensitive
+        values gives the largest odds that the definition of its guarantee limits, over all reports.
         """
         ...
 

@@ -104,7 +104,7 @@ def achieved(design: Design, trust: Shuffled, reports: int) -> Decimal | None:
 
 
 def _require_local(design: Design) -> None:
-    if design.guarantee.kind != "local":
+    if design.guarantee.kind != "local" or design.guarantee.delta:
         raise SurveyError(
             f'trust = "shuffle" needs a mechanism that is locally private for every record; '
             f"{design.name} is {design.guarantee}"

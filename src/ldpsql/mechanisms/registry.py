@@ -21,6 +21,8 @@ from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
 from ldpsql.mechanisms.shuffled import Marginals
 from ldpsql.mechanisms.staircase.mechanism import Staircase
 from ldpsql.mechanisms.truthful.mechanism import Truthful
+from ldpsql.mechanisms.uldp.mechanisms import Cprr, Jurr, JurrG, Tdrr
+from ldpsql.mechanisms.uldp.urap import Urap
 from ldpsql.mechanisms.walsh import Ft
 
 MECHANISMS: Mapping[str, Mechanism] = {
@@ -42,6 +44,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Flat("grr"),
         Flat("olh"),
         Flat("oue"),
+        Cprr("urr", most=1),
+        Urap(),
+        Cprr("cprr"),
+        Jurr(),
+        JurrG(),
+        Tdrr(),
+        Cprr("jd-grr", "local"),
         Truthful(),
         Marginals("srr-ss", "grr"),
         Marginals("psrr-ss", "padded"),

@@ -11,7 +11,7 @@ from ldpsql.privacy.epsilon import Epsilon
 KINDS = {
     "local": "LDP",
     "uldp": "ULDP",
-    "uldp-joint": "ULDP",
+    "uldp-joint": "ULDP per attribute",
     "none": "",
 }
 """Kind of guarantee -> the name of the property."""

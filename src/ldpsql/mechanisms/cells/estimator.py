@@ -43,7 +43,8 @@ class Decoder:
     @cached_property
     def inverse(self) -> Array:
         """X^-1; where X tells nothing, 0."""
-        return np.linalg.pinv(self.information, rcond=1e-13, hermitian=True)
+        inverse = np.linalg.pinv(self.information, rcond=1e-13, hermitian=True)
+        return np.asarray(inverse, dtype=np.float64)
 
     @cached_property
     def contributions(self) -> Array:

@@ -9,7 +9,7 @@ every report stays within [z, a]. Specification: rr-optimum, section 2.2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -48,18 +48,23 @@ def staircase_words(
     if min(left) < 0:
         raise SurveyError("the weights of the design take more words than there are")
     room = high - low
-    order = np.argsort(-room.astype(np.float64), kind="stable")
+    order = np.argsort(-room.astype(np.float64), kind="stable").tolist()
     for cell, rest in enumerate(left):
-        for report in order.tolist() if rest else ():
-            if not patterns[report, cell]:
-                more = min(rest, int(room[report]))
-                table[report, cell] += np.uint64(more)
-                rest -= more
-            if not rest:
-                break
-        if rest:
-            raise SurveyError("the weights of the design leave words without a report")
+        for report, more in _raises(rest, (o for o in order if not patterns[o, cell]), room):
+            table[report, cell] += np.uint64(more)
     return table
+
+
+def _raises(rest: int, reports: Iterable[int], room: Table) -> Iterator[tuple[int, int]]:
+    """By how much to raise which reports, so that `rest` words are used up."""
+    for report in reports if rest else ():
+        more = min(rest, int(room[report]))
+        yield report, more
+        rest -= more
+        if not rest:
+            break
+    if rest:
+        raise SurveyError("the weights of the design leave words without a report")
 
 
 def _column_sums(table: Table) -> list[int]:

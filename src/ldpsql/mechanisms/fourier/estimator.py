@@ -64,6 +64,10 @@ class FourierEstimator:
                 found.append(self._centred(row, estimated[group.start : group.stop], moment))
         return found
 
+    def values(self, queries: Sequence[BoxQuery]) -> Array:
+        """The values (k,) alone, from the tables: their covariance takes most of the time."""
+        return np.array([self._known(query) + self._estimated(query) for query in queries])
+
     def _decoded(
         self, queries: Sequence[BoxQuery], groups: Sequence[range]
     ) -> tuple[Array, list[Array]]:

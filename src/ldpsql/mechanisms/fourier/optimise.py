@@ -48,8 +48,13 @@ class Problem:
         needed = self.demand > 0.0
         if (information[needed] <= 0.0).any():
             return float("inf")
-        terms = self.folding.multiplicity[needed] * self.demand[needed] / information[needed]
+        terms = self._sizes[needed] * self.demand[needed] / information[needed]
         return float(terms.sum())
+
+    @cached_property
+    def _sizes(self) -> Reals:
+        """Frequencies of every class, those of all faces like its own."""
+        return self.folding.multiplicity * self.folding.alike
 
     def start(self) -> list[Reals]:
         """Weights that sum to 1."""

@@ -71,8 +71,8 @@ class Staircase:
 
 def _seconds(cells: int) -> int:
     """How long a design takes, to one digit: measured 1.5 s for 64 cells, 55 s for 256."""
-    seconds = 1.5 * (cells / 64) ** 2.6
-    return max(1, round(seconds, -math.floor(math.log10(seconds))))
+    seconds = 1.5 * math.pow(cells / 64, 2.6)
+    return max(1, int(round(seconds, -math.floor(math.log10(seconds)))))
 
 
 def _made(

@@ -11,7 +11,7 @@ from ldpsql.mechanisms.staircase.program import Program
 MOST_PATTERNS = 4096
 _SEED = 1
 _FIRST_STEPS, _STEPS, _LAST_STEPS = 20, 12, 20
-_ROUNDS, _WORTH = 40, 5e-4
+_ROUNDS, _WORTH = 60, 1e-4
 _NEW_SHARE = 0.05
 _FAINT, _LIGHT = 1e-7, 0.05
 

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Which staircase patterns to weigh: a first set, and those that are missing.
+"""Public. Sees parameters. Which staircase patterns to weigh: first ones, and missing ones.
 
 The first ones are level sets of mixtures of neighbouring eigenvectors of the workload, of about
 n / (E + 1) cells. A missing one is a pattern that would lower the variance; it is found by

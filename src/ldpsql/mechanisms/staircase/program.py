@@ -1,8 +1,8 @@
 """Public. Sees parameters. Weights of staircase patterns that minimise a workload's variance.
 
 A staircase channel draws the report S from a cell u with probability theta_S x_S[u], where x_S is
-E inside the pattern S and 1 outside. With X = sum of theta_S x_S x_S' / (1'x_S) its mean variance is
-tr(X^-1 G) up to constants, which is convex in theta; the cells' probabilities sum to 1 where
+E inside the pattern S and 1 outside. With X = sum of theta_S x_S x_S' / (1'x_S) its mean variance
+is tr(X^-1 G) up to constants, which is convex in theta; the cells' probabilities sum to 1 where
 sum of theta_S x_S = 1. With w_S = x_S' X^-1 G X^-1 x_S / (1'x_S) weights are optimal where w_S <=
 lambda'x_S for all S, with equality where theta_S > 0. The multiplicative step
 
@@ -44,7 +44,7 @@ class Program:
     @cached_property
     def levels(self) -> Array:
         """x_S by rows, shape (reports, cells)."""
-        return 1.0 + (self.odds - 1.0) * self.patterns
+        return np.asarray(1.0 + (self.odds - 1.0) * self.patterns)
 
     @cached_property
     def totals(self) -> Array:
@@ -55,7 +55,7 @@ class Program:
     def inverse(self) -> Array:
         """X^-1."""
         scaled = self.levels * (self.weights / self.totals)[:, None]
-        return np.linalg.inv(scaled.T @ self.levels)
+        return np.asarray(np.linalg.inv(scaled.T @ self.levels), dtype=np.float64)
 
     @cached_property
     def objective(self) -> float:

@@ -63,13 +63,13 @@ def truthful_optimum(
 def normal_shares(pi: Sequence[Share]) -> tuple[Fraction, ...]:
     """The shares as exact decimals, summing to exactly 1; SurveyError where they are none."""
     shares = tuple(map(exact, pi))
-    total = sum(shares)
+    total = sum(shares, Fraction(0))
     if not shares or min(shares) < 0 or abs(total - 1) > _NEAR:
         raise SurveyError("a prior is a list of shares, none below 0, that sum to 1")
     return tuple(share / total for share in shares)
 
 
-def exact(number: Share | str) -> Fraction:
+def exact(number: object) -> Fraction:
     """A number by its shortest decimal form, so that 0.1 means 1/10; SurveyError for others."""
     try:
         return number if isinstance(number, Fraction) else Fraction(str(number))
