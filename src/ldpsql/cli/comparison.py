@@ -30,8 +30,8 @@ def comparison(choice: Choice, people: int) -> list[str]:
     coarse = [candidate.name for candidate in choice.ranked if _is_coarse(candidate)]
     if coarse:
         lines.append(
-            f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as spread "
-            "evenly in it; where a range ends inside one, it can be off by some of them"
+            f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as "
+            "spread evenly in it; where a range ends inside one, it can be off by some of them"
         )
     for name, reason in choice.left_out.items():
         lines.append(f"  left out: {name}: {reason}")
