@@ -1,4 +1,4 @@
-"""Sensitive values on nursery (parents x class): errors through SQL, and how often intervals cover."""
+"""Sensitive values on nursery (parents x class): errors through SQL, coverage of intervals."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ldpsql.report import Histogram, Rows
 NURSERY = Setting("nursery", ("parents", "class"))
 SQL = "SELECT parents, class, COUNT(*) FROM nursery GROUP BY parents, class"
 MECHANISMS, EPSILONS = ("jurr", "jurr-g", "cprr", "tdrr", "jd-grr"), ("1.5", "2", "4")
-RUNS, COVERAGE_RUNS = 40, 4000
+RUNS, COVERAGE_RUNS = 30, 3000
 
 
 def run() -> None:
     """Print errors against the formula, and the coverage of 95 % intervals."""
     _, source = NURSERY.records()
     print_table(
-        f"Errors through SQL: {source}, parents x class, 2 of 3 and 2 of 5 values sensitive; root of "
-        f"the mean squared error of the 15 shares, {RUNS} surveys each",
+        f"Errors through SQL: {source}, parents x class, 2 of 3 and 2 of 5 values sensitive; root "
+        f"of the mean squared error of the 15 shares, {RUNS} surveys each",
         ("epsilon", "mechanism", "exact", "unbiased", "smooth", "em"),
         _errors(),
     )
@@ -38,8 +38,8 @@ def run() -> None:
     )
     print()
     print_table(
-        f"95 % intervals of single cells, {COVERAGE_RUNS:,} surveys each: percent that cover, least "
-        "and most of the 12 cells with more than 100 people",
+        f"95 % intervals of single cells, {COVERAGE_RUNS:,} surveys each: percent that cover, "
+        "least and most of the 12 cells with more than 100 people",
         (
             "epsilon",
             "mechanism",
@@ -59,7 +59,9 @@ def _errors() -> Iterator[tuple[object, ...]]:
             assert isinstance(made.design, CellDesign)
             shown = [f"{exact_error(made.design, truth):.4f}"]
             for estimator in ("unbiased", "smooth", "em"):
-                errors = [_through_sql(name, epsilon, estimator, run) - truth for run in range(RUNS)]
+                errors = [
+                    _through_sql(name, epsilon, estimator, run) - truth for run in range(RUNS)
+                ]
                 shown.append(f"{np.sqrt(np.mean(np.square(errors))) / truth.sum():.4f}")
             yield epsilon, f"`{name}`", *shown
 

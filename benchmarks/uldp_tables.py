@@ -84,9 +84,7 @@ def exact_error(made: CellDesign, counts: Floats) -> float:
 def _scores() -> tuple[pa.Table, str]:
     """Race, and in which third of all the sum of a pupil's three marks lies."""
     marks = ("math_score", "reading_score", "writing_score")
-    table, source = people(
-        "students_performance", ("race_ethnicity", *marks), _students_stand_in
-    )
+    table, source = people("students_performance", ("race_ethnicity", *marks), _students_stand_in)
     total = sum(np.asarray(table[mark], dtype=np.int64) for mark in marks)
     third = np.digitize(total, np.quantile(total, [1 / 3, 2 / 3]))
     grades = pa.array([GRADES[i] for i in third])
@@ -96,7 +94,11 @@ def _scores() -> tuple[pa.Table, str]:
 def _nursery_stand_in() -> pa.Table:
     """Shares much like those of UCI Nursery."""
     random, size = np.random.default_rng(5), 12_960
-    shares = {"parents": [1 / 3] * 3, "form": [0.25] * 4, "class": [0.333, 0.001, 0.025, 0.329, 0.312]}
+    shares = {
+        "parents": [1 / 3] * 3,
+        "form": [0.25] * 4,
+        "class": [0.333, 0.001, 0.025, 0.329, 0.312],
+    }
     return pa.table({name: random.choice(NURSERY[name], size, p=p) for name, p in shares.items()})
 
 
