@@ -11,6 +11,7 @@ from benchmarks import (
     fourier_coverage,
     fourier_speed,
     h4mda,
+    harness,
     real_data,
     response,
     shuffler,
@@ -19,6 +20,7 @@ from benchmarks import (
     speed,
     statistics,
     uldp,
+    variances,
 )
 from benchmarks.tables import machine
 
@@ -35,8 +37,10 @@ PARTS = {
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
     "uldp": uldp.run,
+    "harness": harness.run,
     "response": response.run,
     "shuffler": shuffler.run,
+    "variances": variances.run,
 }
 
 

@@ -21,8 +21,8 @@ def notes(
     """Sentences: what was drawn from, what is kept and how well, and what is not."""
     design = survey.design
     said = [
-        f"{survey.table}: made-up people from {people} reports; {design.guarantee} ({design.name}, "
-        f"epsilon {survey.epsilon})",
+        f"{survey.table}: made-up people from {people} reports; {survey.guarantee} ({design.name}, "
+        f"epsilon {survey.epsilon} per report)",
         *_biased(survey),
         *_alone(learned),
         *_together(learned),
