@@ -10,16 +10,19 @@ from ldpsql.schema import RecordDomain
 
 _CAPS = (8, 6, 5, 4, 3, 2)
 LARGEST_RECORDS = 4096
+LARGEST_DIMENSION, _DIGITS = 1 << 31, 10
 
 
 def made_up(text: str, measures: int) -> RecordDomain:
     """A domain from its sizes, "4x4", with measures between 0 and 1.
 
-    SurveyError if the text is no product of whole numbers from 1.
+    SurveyError if the text is no product of whole numbers from 1, or one is above 2^31.
     """
     parts = text.lower().split("x")
-    if not all(part.isascii() and part.isdigit() and int(part) >= 1 for part in parts):
+    if not all(part.isascii() and part.isdigit() and part.strip("0") for part in parts):
         raise SurveyError(f"a domain is codes per dimension, like 4x4, not {text!r}")
+    if any(len(part.lstrip("0")) > _DIGITS or int(part) > LARGEST_DIMENSION for part in parts):
+        raise SurveyError(f"a dimension has at most {LARGEST_DIMENSION} codes")
     return RecordDomain(
         tuple(f"x{number}" for number in range(len(parts))),
         tuple(map(int, parts)),

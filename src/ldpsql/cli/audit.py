@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ldpsql.schema import RecordDomain
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
+_LONG = 20_000
 
 
 @click.command(short_help="Check what a survey promises to each person.")
@@ -97,7 +98,11 @@ def _of_mechanism(
     from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
     from ldpsql.privacy import Epsilon  # noqa: PLC0415
 
-    return mechanism(name).design(made_up(domain, measures), Epsilon.parse(epsilon), chosen)
+    maker, asked, budget = mechanism(name), made_up(domain, measures), Epsilon.parse(epsilon)
+    codes = sum(asked.sizes)
+    if codes > _LONG:
+        click.echo(f"designing {name} for {codes:,} codes; this may take minutes", err=True)
+    return maker.design(asked, budget, chosen)
 
 
 def _lines(found: Audit) -> Iterator[str]:
