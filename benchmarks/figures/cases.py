@@ -13,7 +13,7 @@ import ldpsql
 from ldpsql.client.atomic import replacing
 
 Row = dict[str, Any]
-FIGURES = Path(__file__).parent
+HERE = Path(__file__).parent
 
 
 class Cases:
@@ -23,7 +23,7 @@ class Cases:
     a folder of modules (this one by default): other parameters or another version are another case.
     """
 
-    def __init__(self, folder: Path, figure: str, measured_by: Path = FIGURES) -> None:
+    def __init__(self, folder: Path, figure: str, measured_by: Path = HERE) -> None:
         self._folder, self._figure, self._source = folder, figure, _source(measured_by)
 
     def rows(self, key: Mapping[str, Any], work: Callable[[], list[Row]]) -> list[Row]:
@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
 def _source(measured_by: Path) -> str:
     """Hash of every line that could change a result."""
     found = hashlib.sha256()
-    for root in (Path(ldpsql.__file__).parent, FIGURES, measured_by):
+    for root in (Path(ldpsql.__file__).parent, HERE, measured_by):
         for path in sorted(root.rglob("*.py")):
             found.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return found.hexdigest()
