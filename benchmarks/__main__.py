@@ -19,6 +19,8 @@ from benchmarks import (
     smoothing,
     speed,
     statistics,
+    uldp,
+    variances,
 )
 from benchmarks.tables import machine
 
@@ -34,9 +36,11 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "uldp": uldp.run,
     "harness": harness.run,
     "response": response.run,
     "shuffler": shuffler.run,
+    "variances": variances.run,
 }
 
 

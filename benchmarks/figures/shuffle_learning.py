@@ -2,11 +2,13 @@
 
 One survey asks for all columns; `ldpsql.synthesis` draws a table of up to 100,000 made-up people; a
 model is trained on it and judged on people who were not asked. Beside it stand the
-same model trained on the true table, and a constant, which is what a useless table comes to.
+same model trained on the true table, as it is and with values redrawn within the survey's bins, and
+a constant, which is what a useless table comes to.
 """
 
 from __future__ import annotations
 
+import tomllib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +23,8 @@ from ldpsql.cli import charts
 from ldpsql.cli.charts import Curve, Panel
 from ldpsql.designer import design
 from ldpsql.errors import Error
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.schema import Dimension, Schema
+from ldpsql.synthesis.values import values_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -57,27 +60,33 @@ MODELS = {
     "logistic regression of income > 50k": "people told wrongly (share)",
     "linear SVM of income > 50k": "people told wrongly (share)",
 }
-TRUE, CONSTANT = "true table", "constant"
+TRUE, BINNED, CONSTANT = "true table", "true table in bins", "constant"
+WITHOUT_NOISE = (TRUE, BINNED, CONSTANT)
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A mechanism in the comparison: its label, and lines of [survey] that choose it."""
+    """A mechanism in the comparison: its label, and lines of [survey] that choose it.
+
+    Where it is shuffled, epsilon is that of the shuffled batch, and delta is half of 1 / people.
+    """
 
     label: str
     lines: str
 
-    @property
-    def name(self) -> str:
-        """The mechanism's name in the registry."""
-        return self.lines.split('"')[1]
 
-
+SHUFFLED = 'trust = "shuffle"\ndelta = "{delta}"\nusers = {users}'
+PAIRS = "[survey.options]\nways = 2"
 CONTENDERS = (
     Contender("Fourier response", 'mechanism = "fourier"'),
     Contender("GRR on whole records", 'mechanism = "grr"'),
     Contender("HGRR", 'mechanism = "hgrr"'),
+    Contender("pairs by RR", f'mechanism = "srr-ms"\n{PAIRS}'),
+    Contender("pairs by SRR-SS, shuffled", f'mechanism = "srr-ss"\n{SHUFFLED}\n{PAIRS}'),
+    Contender("pairs by SRR-MS, shuffled", f'mechanism = "srr-ms"\n{SHUFFLED}\n{PAIRS}'),
+    Contender("pairs by SOLH, shuffled", f'mechanism = "solh"\n{SHUFFLED}\n{PAIRS}'),
 )
+QUICK = ("Fourier response", "pairs by SRR-SS, shuffled")
 
 
 def stand_in() -> pa.Table:
@@ -144,6 +153,21 @@ def errors(train: pa.Table, test: pa.Table, seed: int) -> dict[str, float]:
     return found
 
 
+def codes_of(dimension: Dimension, column: pa.ChunkedArray) -> np.ndarray:
+    """The code of every value, each distinct one encoded once."""
+    values, place = np.unique(column.to_numpy(zero_copy_only=False), return_inverse=True)
+    return np.array([dimension.code(value) for value in values.tolist()])[place]
+
+
+def in_bins(table: pa.Table) -> pa.Table:
+    """The same people with values redrawn evenly within the survey's bins: what bins alone cost."""
+    random = np.random.default_rng(0)
+    schema = Schema.from_keys(tomllib.loads(SCHEMA))
+    return pa.table(
+        {d.name: values_of(d, codes_of(d, table.column(d.name)), random) for d in schema.dimensions}
+    )
+
+
 def constants(train: pa.Table, test: pa.Table) -> dict[str, float]:
     """The mean and the majority of the true table, for everybody."""
     known, asked = features(train), features(test)
@@ -156,7 +180,8 @@ def trained(
     contender: Contender, epsilon: float, train: pa.Table, test: pa.Table, run: int
 ) -> dict[str, float]:
     """Ask all people of the training table, draw some made-up ones, train, judge."""
-    head = f'[survey]\ntable = "workers"\nepsilon = "{epsilon}"\n{contender.lines}\n'
+    lines = contender.lines.format(users=len(train), delta=f"{0.5 / len(train):.2g}")
+    head = f'[survey]\ntable = "workers"\nepsilon = "{epsilon}"\n{lines}\n'
     survey = design(head + SCHEMA)
     with simulate(survey, train, seed=run) as connection:
         made = connection.synthesize(min(DRAWN, len(train)), seed=run)
@@ -164,7 +189,7 @@ def trained(
 
 
 def measure(
-    cases: Cases, people: int, epsilons: Sequence[float], runs: int, mechanisms: Sequence[str]
+    cases: Cases, people: int, epsilons: Sequence[float], runs: int, labels: Sequence[str]
 ) -> Measured:
     """Errors of every model, mechanism and epsilon, run by run."""
     table, source = data.people("acs_income_2018", COLUMNS, stand_in, rows=people + HELD_OUT)
@@ -175,11 +200,17 @@ def measure(
         key: Row = {"table": label, "epsilon": epsilon, "run": run}
         return [{**key, "model": model, "error": error} for model, error in found.items()]
 
-    best, worst = errors(train.slice(0, DRAWN), test, 0), constants(train, test)
+    first = train.slice(0, DRAWN)
+    without_noise = {
+        TRUE: errors(first, test, 0),
+        BINNED: errors(in_bins(first), test, 0),
+        CONSTANT: constants(train, test),
+    }
     for epsilon in epsilons:
-        rows += entries(TRUE, epsilon, 0, best) + entries(CONSTANT, epsilon, 0, worst)
+        for label, found in without_noise.items():
+            rows += entries(label, epsilon, 0, found)
     for contender in CONTENDERS:
-        if contender.name not in MECHANISMS or contender.name not in mechanisms:
+        if contender.label not in labels:
             continue
         for epsilon in epsilons:
             for run in range(runs):
@@ -215,7 +246,7 @@ def draw(measured: Measured) -> Drawing:
                     label,
                     epsilons,
                     [mean(measured, model=model, table=label, epsilon=e) for e in epsilons],
-                    role="predicted" if label in (TRUE, CONSTANT) else "measured",
+                    role="predicted" if label in WITHOUT_NOISE else "measured",
                 )
                 for label in measured.values("table")
             ),
@@ -230,7 +261,7 @@ def judge(measured: Measured) -> list[Verdict]:
     """Claims on the best mechanism of every model at the largest epsilon."""
     largest = max(measured.values("epsilon"))
     smallest = min(measured.values("epsilon"))
-    contenders = [t for t in measured.values("table") if t not in (TRUE, CONSTANT)]
+    contenders = [t for t in measured.values("table") if t not in WITHOUT_NOISE]
     verdicts = []
     for model in MODELS:
         at = {t: mean(measured, model=model, table=t, epsilon=largest) for t in contenders}
@@ -271,7 +302,7 @@ FIGURES = (
             "people": 1_400_000,
             "epsilons": (0.5, 1.0, 2.0, 4.0),
             "runs": 3,
-            "mechanisms": [contender.name for contender in CONTENDERS],
+            "labels": [contender.label for contender in CONTENDERS],
         },
     ),
 )

@@ -57,3 +57,12 @@ def test_the_strongest_pairs_are_taken_while_there_is_room() -> None:
     for largest in (150, 999, 1000):
         tree = JunctionTree.of(sizes, chosen(sizes, strengths, largest))
         assert sum(prod(sizes[a] for a in clique) for clique in tree.cliques) <= largest
+
+
+def test_every_axis_is_joined_before_any_loop_is_closed() -> None:
+    """Ten strong pairs among five axes do not use up the room for the weak link of a sixth."""
+    sizes = [4] * 6
+    strengths = [(1.0, pair) for pair in combinations(range(5), 2)] + [(0.1, (0, 5))]
+    edges = chosen(sizes, strengths, 5 * 16)
+    assert (0, 5) in edges
+    assert len(edges) == 5

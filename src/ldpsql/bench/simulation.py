@@ -16,6 +16,7 @@ from ldpsql.dbapi import Connection
 from ldpsql.engine.backends.base import Selection
 from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.base import StagedDesign
+from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
 
 
@@ -48,9 +49,10 @@ def simulate(
 
     confidence, estimator: as in `ldpsql.dbapi.connect`. A mechanism that asks in rounds gets them
     all: the people are split among the rounds at random, and the connection is to the last one.
-    The same seed gives the same reports. A survey that promises nothing is answered as well, for
-    nothing leaves this process. spent: where to add the seconds of "design" (of later rounds),
-    "randomize" and "ingest". RecordError if a record does not fit the survey.
+    The same seed gives the same reports; those of a survey that trusts a shuffler are shuffled. A
+    survey that promises nothing is answered as well, for nothing leaves this process. spent: where
+    to add the seconds of "design" (of later rounds), "randomize" and "ingest". RecordError if a
+    record does not fit the survey, ReportError for too few people to shuffle.
     """
     _, store = collect(survey, table, seed=seed, spent=spent)
     return Connection(store, confidence=confidence, estimator=estimator)
@@ -73,6 +75,8 @@ def collect(
             store = DuckDBStore.open(None, read_only=False)
         with spent.on("randomize"):
             reports, _ = randomize_batch(survey, people, entropy, accept_no_guarantee=True)
+        if survey.shuffled is not None:
+            reports = shuffle_table(survey, reports)
         with spent.on("ingest"):
             store.ingest_table(reports, survey)
     return survey, store

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ldpsql.audit.central import CentralAudit
     from ldpsql.audit.result import Audit, Empirical, Enumerated
     from ldpsql.mechanisms.base import Design, Outcome, Worst
+    from ldpsql.privacy import Guarantee
     from ldpsql.schema import RecordDomain
     from ldpsql.survey import Survey
 
@@ -159,7 +160,7 @@ def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
     if found.enumerated is None:
         yield "enumerated   nothing: even on two codes there are too many different reports"
     else:
-        yield f"enumerated   {_enumerated(found.enumerated)}"
+        yield f"enumerated   {_enumerated(found.enumerated, found.guarantee)}"
     if found.enumerated is not None and found.witness is not None:
         yield from _witness(found.witness, found.enumerated.domain)
     yield f"protects     {found.guarantee.protects}"
@@ -217,11 +218,11 @@ def _exact(found: Audit) -> str:
     return f"{unknown}, delta 0"
 
 
-def _enumerated(found: Enumerated) -> str:
+def _enumerated(found: Enumerated, guarantee: Guarantee) -> str:
     epsilon = "unbounded" if found.epsilon is None else f"{found.epsilon:f}"
     text = f"{_domain(found.domain)}: {found.reports} reports, epsilon {epsilon}"
-    if not found.domain.is_all_sensitive:
-        return text
+    if guarantee.kind not in ("local", "none"):
+        return text  # its definition does not speak of selectors
     selector = "independent of" if found.independent else "DEPENDENT ON"
     return f"{text}, selector {selector} the record"
 

@@ -239,6 +239,16 @@ class StatesBlankets(Protocol):
 
 
 @runtime_checkable
+class Coarsens(Protocol):
+    """What a design may offer besides: whether it collects several codes as one bin."""
+
+    @property
+    def is_coarse(self) -> bool:
+        """True where answers may be interpolated inside bins, which no predicted error holds."""
+        ...
+
+
+@runtime_checkable
 class Remarks(Protocol):
     """What a design may offer besides: what whoever designs a survey should know of it."""
 

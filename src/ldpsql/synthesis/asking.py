@@ -71,24 +71,26 @@ class Reported:
         The two cells of a measure are the lower and the upper bound: how many people at each
         would have the same sum.
         """
+        try:
+            found = self._told(axes)
+        except UnsupportedSQL:
+            return None
+        told = np.isfinite(found.shares).all() and np.isfinite(found.variances).all()
+        return found if told else None
+
+    def _told(self, axes: Sequence[Axis]) -> Noisy:
         dimensions = [axis for axis in axes if axis.kind == "dimension"]
         measures = [axis.index for axis in axes if axis.kind == "measure"]
         sides = [tuple((axis.index, side) for side in axis.sides) for axis in dimensions]
-        try:
-            rows = [self._planned(cell, measures) for cell in product(*sides)]
-        except UnsupportedSQL:
-            return None
-        shape = tuple(axis.size for axis in (*dimensions, *axes[len(dimensions) :]))
-        if any(axis.kind == "public" for axis in axes):
-            parts = [self._cells(group, rows, measures) for group in self.groups]
-            shares = np.stack([part.shares for part in parts], axis=-1)
-            variances = np.stack([part.variances for part in parts], axis=-1)
-        else:
-            found = self._cells(self.everybody, rows, measures)
-            shares, variances = found.shares, found.variances
-        if not (np.isfinite(shares).all() and np.isfinite(variances).all()):
-            return None
-        return Noisy(shares.reshape(shape), variances.reshape(shape))
+        rows = [self._planned(cell, measures) for cell in product(*sides)]
+        is_split = any(axis.kind == "public" for axis in axes)
+        groups = self.groups if is_split else (self.everybody,)
+        parts = [self._cells(group, rows, measures) for group in groups]
+        shape = tuple(axis.size for axis in axes)
+        return Noisy(
+            np.stack([part.shares for part in parts], axis=-1).reshape(shape),
+            np.stack([part.variances for part in parts], axis=-1).reshape(shape),
+        )
 
     def _planned(self, cell: Sequence[Side], measures: Sequence[int]) -> list[Any]:
         """The count of a cell, and the sum of the measure in it if there is one."""

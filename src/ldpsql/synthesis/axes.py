@@ -134,14 +134,15 @@ def _even(low: int, high: int, most: int) -> Integers:
     return np.append(np.arange(low, high, width), high).astype(np.int64)
 
 
-def grouped(bins: Bins, dimension: Dimension, noise: float) -> Bins:
+def grouped(bins: Bins, dimension: Dimension, noise: float, largest: int = LARGEST_GROUPS) -> Bins:
     """The bins with groups of about equally many people.
 
-    noise: standard error of one bin's share; the more noise, the fewer groups. Neighbours go
-    together where codes have neighbours; others by their shares, so that large ones stay alone.
+    noise: standard error of one bin's share; the more noise, the fewer groups.  largest: number of
+    groups, one more for NULL not counted. Neighbours go together where codes have neighbours;
+    others by their shares, so that large ones stay alone.
     """
-    most = LARGEST_GROUPS if noise <= 0 else int(1.0 / np.sqrt(noise))
-    most = int(np.clip(most, LEAST_GROUPS, LARGEST_GROUPS))
+    most = largest if noise <= 0 else int(1.0 / np.sqrt(noise))
+    most = max(min(most, largest), LEAST_GROUPS)
     if bins.size <= most:
         return replace(bins, group=np.arange(bins.size))
     alone = bins.edges[:-1] >= dimension.size - dimension.alone

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
+_TRIED = 256
+
 Pair = tuple[int, int]
 Axes = tuple[int, ...]
 
@@ -45,15 +47,31 @@ def chosen(
 ) -> tuple[Pair, ...]:
     """The strongest pairs whose graph has tables of at most `largest` cells together.
 
-    strengths: (strength, pair). Stronger pairs come first; one that would make the tables too
-    large is left out, and weaker ones are still tried.
+    strengths: (strength, pair). First those of the strongest spanning forest (Chow and Liu, 1968),
+    then the others, stronger ones first; one that would make the tables too large is left out, and
+    weaker ones are still tried, but not all where there are very many.
     """
+    ordered = [pair for _, pair in sorted(strengths, key=lambda entry: (-entry[0], entry[1]))]
+    forest = _forest(len(sizes), ordered)
+    others = [pair for pair in ordered if pair not in forest]
     edges: list[Pair] = []
-    for _, pair in sorted(strengths, key=lambda entry: (-entry[0], entry[1])):
+    for pair in [*forest, *others[:_TRIED]]:
         cells = sum(prod(sizes[a] for a in c) for c in _cliques(sizes, [*edges, pair]))
         if cells <= largest:
             edges.append(pair)
     return tuple(edges)
+
+
+def _forest(axes: int, ordered: Sequence[Pair]) -> list[Pair]:
+    """The pairs, taken in this order, that join parts not yet joined (Kruskal)."""
+    part = list(range(axes))
+    found: list[Pair] = []
+    for left, right in ordered:
+        one, other = part[left], part[right]
+        if one != other:
+            found.append((left, right))
+            part = [one if place == other else place for place in part]
+    return found
 
 
 def _cliques(sizes: Sequence[int], edges: Iterable[Pair]) -> list[Axes]:
@@ -62,18 +80,22 @@ def _cliques(sizes: Sequence[int], edges: Iterable[Pair]) -> list[Axes]:
     for left, right in edges:
         near[left].add(right)
         near[right].add(left)
+
+    def cost(axis: int) -> tuple[int, int, int]:
+        fill = sum(b not in near[a] for a, b in combinations(sorted(near[axis]), 2))
+        return fill, prod(sizes[a] for a in near[axis]) * sizes[axis], axis
+
+    costs = {axis: cost(axis) for axis in near}
     found: list[Axes] = []
     while near:
-
-        def cost(axis: int) -> tuple[int, int, int]:
-            fill = sum(b not in near[a] for a, b in combinations(sorted(near[axis]), 2))
-            return fill, prod(sizes[a] for a in near[axis]) * sizes[axis], axis
-
-        axis = min(near, key=cost)
+        axis = min(costs, key=lambda axis: costs[axis])
         around = near.pop(axis)
+        del costs[axis]
         for other in around:
             near[other] |= around - {other}
             near[other].discard(axis)
+        for other in around.union(*(near[other] for other in around)):
+            costs[other] = cost(other)
         clique = tuple(sorted({axis, *around}))
         if not any(set(clique) <= set(other) for other in found):
             found.append(clique)

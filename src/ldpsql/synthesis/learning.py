@@ -16,7 +16,7 @@ import numpy as np
 
 from ldpsql.estimate import Array
 from ldpsql.synthesis.asking import Reported
-from ldpsql.synthesis.axes import Axis, Bins, bins_of, grouped
+from ldpsql.synthesis.axes import LARGEST_GROUPS, Axis, Bins, bins_of, grouped
 from ldpsql.synthesis.consistency import (
     Noisy,
     averaged,
@@ -32,7 +32,7 @@ from ldpsql.synthesis.model import Model, fitted
 from ldpsql.synthesis.public import PublicPeople
 
 LARGEST_MODEL = 1 << 18
-MOST_CELLS = 1 << 17
+MOST_CELLS = 1 << 15
 MOST_TRIPLES, LARGEST_TRIPLE = 16, 512
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 
@@ -62,7 +62,8 @@ class Learned:
 
 def learned(reported: Reported, public: PublicPeople | None) -> Learned:
     """Learn the model of greatest entropy with what the reports tell."""
-    found = [_bins(reported, index) for index in range(len(reported.survey.schema.dimensions))]
+    count = len(reported.survey.schema.dimensions)
+    found = [_bins(reported, index, _groups(count)) for index in range(count)]
     axes = (*(bins.axis for bins, _ in found), *_other_axes(reported, public))
     alone = [_alone(reported, axis, public) for axis in axes]
     pairs, unknown = _pairs(reported, axes)
@@ -91,7 +92,13 @@ def learned(reported: Reported, public: PublicPeople | None) -> Learned:
     )
 
 
-def _bins(reported: Reported, index: int) -> tuple[Bins, float]:
+def _groups(dimensions: int) -> int:
+    """How many groups a dimension may have, so that all pairs can be asked."""
+    pairs = max(dimensions * (dimensions - 1) // 2, 1)
+    return min(LARGEST_GROUPS, math.isqrt(MOST_CELLS // pairs))
+
+
+def _bins(reported: Reported, index: int, groups: int) -> tuple[Bins, float]:
     """A dimension in bins and groups, and the error of the share of one bin (NaN: unknown)."""
     dimension = reported.survey.schema.dimensions[index]
     bins = bins_of(index, dimension)
@@ -100,9 +107,9 @@ def _bins(reported: Reported, index: int) -> tuple[Bins, float]:
         bins = bins_of(index, dimension, table.noise)
         table = _asked(reported, bins)
     if table is None:
-        return grouped(bins, dimension, 1.0), math.nan
+        return grouped(bins, dimension, 1.0, groups), math.nan
     bins = replace(bins, shares=simplex(calmed(table)))
-    return grouped(bins, dimension, table.noise), table.noise
+    return grouped(bins, dimension, table.noise, groups), table.noise
 
 
 def _asked(reported: Reported, bins: Bins) -> Noisy | None:
@@ -118,7 +125,8 @@ def _other_axes(reported: Reported, public: PublicPeople | None) -> list[Axis]:
         if domain.measured[index] is None
     ]
     if public is not None and public.keys:
-        axes.append(Axis("public", 0, ", ".join(public.keys), len(public.shares)))
+        name = public.keys[0] if len(public.keys) == 1 else f"({', '.join(public.keys)})"
+        axes.append(Axis("public", 0, name, len(public.shares)))
     return axes
 
 

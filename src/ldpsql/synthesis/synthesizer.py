@@ -90,7 +90,7 @@ class Synthesizer:
         The metadata hold what people were promised, and the notes.
         """
         survey = self.survey
-        promise = f"{survey.table}: {survey.design.guarantee} ({survey.design.name})"
+        promise = f"{survey.table}: {survey.guarantee} ({survey.design.name})"
         said = {GUARANTEE_KEY: promise, NOTES_KEY: "\n".join(self.notes)}
         return self._batch(1, np.random.default_rng(0)).schema.with_metadata(said)
 

@@ -93,6 +93,11 @@ class FourierDesign:
         return local_guarantee(self.epsilon)
 
     @property
+    def is_coarse(self) -> bool:
+        """Whether some dimension is collected in bins of several codes."""
+        return any(self.group.width(axis) > 1 for axis in range(self.group.dimensions))
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Coarse and widened dimensions, and how many a query may constrain."""
         group = self.group
@@ -118,8 +123,7 @@ class FourierDesign:
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
         """Device. See `Design.randomize`. Works in blocks, so memory is that of the reports."""
-        families = np.empty(len(codes), dtype=np.int64)
-        phases = np.empty(len(codes), dtype=np.int64)
+        families, phases = Reports.empty(self.report_format, len(codes))
         for start in range(0, len(codes), _BLOCK):
             part = slice(start, start + _BLOCK)
             block = self._binned(codes[part])
