@@ -228,7 +228,7 @@ def measure(
 
 
 def draw(found: Measured) -> Drawing:
-    """A panel per table: measured as lines, predicted dashed."""
+    """A panel per table, with the measured errors."""
     panels = []
     for name in found.values("data"):
         curves = []
