@@ -11,6 +11,7 @@ from benchmarks import (
     fourier_coverage,
     fourier_speed,
     h4mda,
+    harness,
     real_data,
     response,
     shuffler,
@@ -18,6 +19,8 @@ from benchmarks import (
     smoothing,
     speed,
     statistics,
+    uldp,
+    variances,
 )
 from benchmarks.tables import machine
 
@@ -33,8 +36,11 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "uldp": uldp.run,
+    "harness": harness.run,
     "response": response.run,
     "shuffler": shuffler.run,
+    "variances": variances.run,
 }
 
 

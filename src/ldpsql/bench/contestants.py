@@ -10,6 +10,8 @@ from typing import Any
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import ByName
+from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon
 from ldpsql.survey import AUTO, Survey
@@ -58,26 +60,42 @@ class Contestant:
         """The survey of `file` with this mechanism at this epsilon.
 
         The file's options are taken where it names this mechanism and nobody gave others.
-        SurveyError where the mechanism does not fit.
+        SurveyError where the mechanism does not fit, or is left to be named and nobody did.
         """
+        file = _at(file, epsilon)
+        trust = file.shuffled
         if self.mechanism == AUTO:
-            best = choose(file.wishes, epsilon, users).best
-            design = best.forecast.design
-            return Survey(file.table, file.schema, design, best.options, chosen=AUTO)
+            best = choose(file.wishes, file.promise, users).best
+            made = best.forecast.design
+            return Survey(file.table, file.schema, made, best.options, chosen=AUTO, shuffled=trust)
         options = json.loads(self.options)
         if not options and file.mechanism == self.mechanism:
             options = dict(file.options)
         domain, maker = file.schema.record_domain, mechanism(self.mechanism)
-        design = maker.design(domain, epsilon, options, file.wishes.workload)
+        reason = maker.by_name(domain) if isinstance(maker, ByName) else None
+        if reason is not None and not self.is_named:
+            raise SurveyError(reason)
+        design = design_for(maker, domain, file.promise, options, file.wishes.workload)
         known = design.estimators
         if self.estimator is not None and self.estimator not in known:
             raise SurveyError(
                 f"{self.mechanism} has no estimator {self.estimator!r}; it has {', '.join(known)}"
             )
-        nothing = design.guarantee.kind == "none"
         return Survey(
-            file.table, file.schema, design, options, self.estimator, accept_no_guarantee=nothing
+            file.table,
+            file.schema,
+            design,
+            options,
+            self.estimator,
+            accept_no_guarantee=design.guarantee.kind == "none",
+            shuffled=trust,
         )
+
+
+def _at(file: SurveyFile, epsilon: Epsilon) -> SurveyFile:
+    """The same survey at another epsilon, of a report or of the shuffled batch."""
+    trust = None if file.shuffled is None else replace(file.shuffled, epsilon=epsilon)
+    return replace(file, epsilon=epsilon, shuffled=trust)
 
 
 def contestants(names: Sequence[str]) -> tuple[Contestant, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -47,9 +47,10 @@ _TABLE = "people"
 
 @dataclass(frozen=True)
 class Answers:
-    """The true answers to one question: values per key, and what they are for nobody.
+    """The true answers to one question: values per key, and for a key that nobody has.
 
-    Each is an array with one number per aggregate, NaN where SQL says NULL.
+    Each is an array with one number per aggregate, NaN where SQL says NULL. Without GROUP BY there
+    is one row, whose key is ().
     """
 
     rows: Mapping[Key, Array]
@@ -91,12 +92,13 @@ class Truth:
         where = "" if query.predicate is None else f" WHERE {text.predicate(query.predicate)}"
         grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
         sql = f"SELECT {', '.join([*keys, *values])} FROM {_TABLE}{where}{grouped}"
-        nobody = f"SELECT {', '.join(values)} FROM {_TABLE} WHERE FALSE"
         found = self._database.execute(sql, text.parameters).fetchall()
-        (empty,) = self._database.execute(nobody).fetchall()
-        return Answers(
-            {tuple(row[: len(keys)]): _numbers(row[len(keys) :]) for row in found}, _numbers(empty)
-        )
+        rows = {tuple(row[: len(keys)]): _numbers(row[len(keys) :]) for row in found}
+        return Answers(rows, self._of_nobody(values) if keys else np.full(len(values), math.nan))
+
+    def _of_nobody(self, values: Sequence[str]) -> Array:
+        sql = f"SELECT {', '.join(values)} FROM {_TABLE} WHERE FALSE"
+        return _numbers(self._database.execute(sql).fetchall()[0])
 
     def scales(self, question: Question) -> Array:
         """What errors are divided by, one number per aggregate: n for a COUNT, the sum of all

@@ -315,7 +315,9 @@ def _compare(
     if pictures is not None:
         from ldpsql.cli.bench_page import write_page  # noqa: PLC0415
 
-        click.echo(f"figures: {write_page(results, pictures, name)}", err=True)
+        click.echo(
+            f"figures: {write_page(results, pictures, name, comparison.confidence)}", err=True
+        )
 
 
 def _write(results: Any, target: Path) -> None:

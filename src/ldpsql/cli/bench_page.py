@@ -17,6 +17,7 @@ from ldpsql.cli.bench_tables import (
 )
 from ldpsql.cli.charts import Curve, Panel, Role, drawn, save
 
+_MOST_NULL = 0.5
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem }
 img { max-width: 100% }
@@ -27,13 +28,16 @@ th:first-child, td:first-child { text-align: left }
 """
 
 
-def write_page(lines: Sequence[Line], folder: Path, name: str) -> Path:
-    """Write figures (PNG and SVG) and index.html into a folder; the path of the page."""
+def write_page(lines: Sequence[Line], folder: Path, name: str, confidence: float) -> Path:
+    """Write figures (PNG and SVG) and index.html into a folder; the path of the page.
+
+    name: of the table.  confidence: what the intervals claim.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     repetitions = lines[0].repetitions
     note = f"{name}, {repetitions} repetition{'s' if repetitions > 1 else ''}"
     shown = []
-    for file, title, panels in _figures(lines):
+    for file, title, panels in _figures(lines, confidence):
         save(drawn(title, panels, note=note), folder, file)
         shown.append((file, title))
     page = folder / "index.html"
@@ -41,7 +45,7 @@ def write_page(lines: Sequence[Line], folder: Path, name: str) -> Path:
     return page
 
 
-def _figures(lines: Sequence[Line]) -> Iterator[tuple[str, str, list[Panel]]]:
+def _figures(lines: Sequence[Line], confidence: float) -> Iterator[tuple[str, str, list[Panel]]]:
     """(file, title, panels) of every figure that these results have something to show in."""
     epsilons = {line.epsilon for line in lines}
     users = {line.users for line in lines}
@@ -54,12 +58,16 @@ def _figures(lines: Sequence[Line]) -> Iterator[tuple[str, str, list[Panel]]]:
         yield "users", title, _panels(last, "people", lambda line: line.users)
     if len(epsilons) == len(users) == 1:
         yield "errors", f"Error at epsilon {max(epsilons):g}", _points(lines)
-    yield "coverage", "Share of the 95 % intervals that hold the truth", _coverage(most)
+    yield (
+        "coverage",
+        "Share of the intervals that hold the truth (dashed: what they claim)",
+        _coverage(most, confidence),
+    )
     yield "cost", "Cost of one run", [_cost(most)]
 
 
 def _panels(lines: Sequence[Line], x_label: str, x_of: Callable[[Line], float]) -> list[Panel]:
-    return [
+    panels = [
         Panel(
             f"{aggregate}, {workload}",
             x_label,
@@ -70,6 +78,11 @@ def _panels(lines: Sequence[Line], x_label: str, x_of: Callable[[Line], float]) 
         )
         for (_, workload, aggregate), members in _across_users(lines).items()
     ]
+    return [panel for panel in panels if _has_points(panel)]
+
+
+def _has_points(panel: Panel) -> bool:
+    return any(math.isfinite(y) for curve in panel.curves for y in curve.y)
 
 
 def _across_users(lines: Sequence[Line]) -> dict[tuple[int, str, str], list[Line]]:
@@ -85,11 +98,16 @@ def _curve(name: str, own: Sequence[Line], x_of: Callable[[Line], float]) -> Cur
     return Curve(
         name,
         [x_of(line) for line in ordered],
-        [error_of(line) for line in ordered],
+        [_shown(line) for line in ordered],
         low,
         high,
         "measured" if own[0].sound else "unsound",
     )
+
+
+def _shown(line: Line) -> float:
+    """The error; nothing where most answers are NULL, for the rest are the easy ones."""
+    return error_of(line) if line.errors.undetermined <= _MOST_NULL else math.nan
 
 
 def _band(line: Line) -> tuple[float, float]:
@@ -115,17 +133,17 @@ def _points(lines: Sequence[Line]) -> list[Panel]:
                 Curve(
                     name,
                     workloads,
-                    [error_of(by_workload[w]) for w in workloads],
+                    [_shown(by_workload[w]) for w in workloads],
                     [low for low, _ in bands],
                     [high for _, high in bands],
                     "measured" if members[0].sound else "unsound",
                 )
             )
         panels.append(Panel(aggregate, "", _axis(own[0]), tuple(curves), log_y=True))
-    return panels
+    return [panel for panel in panels if _has_points(panel)]
 
 
-def _coverage(lines: Sequence[Line]) -> list[Panel]:
+def _coverage(lines: Sequence[Line], confidence: float) -> list[Panel]:
     """Over epsilon, a panel per aggregate; all workloads together."""
     panels = []
     for aggregate in dict.fromkeys(line.aggregate for line in lines):
@@ -135,6 +153,7 @@ def _coverage(lines: Sequence[Line]) -> list[Panel]:
             shares = [_covered([line for line in own if line.epsilon == e]) for e in epsilons]
             role: Role = "measured" if own[0].sound else "unsound"
             curves.append(Curve(name, epsilons, shares, role=role))
+        lowest = [y - 1 for curve in curves for y in curve.y if math.isfinite(y)]
         panels.append(
             Panel(
                 aggregate,
@@ -142,7 +161,8 @@ def _coverage(lines: Sequence[Line]) -> list[Panel]:
                 "% of the intervals",
                 tuple(curves),
                 log_x=2 if len({line.epsilon for line in lines}) > 1 else False,
-                level=95.0,
+                level=100.0 * confidence,
+                limits=(min([80.0, *lowest]), 101.0),
             )
         )
     return panels
@@ -176,9 +196,10 @@ def _by_mechanism(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
 
 
 def _axis(line: Line) -> str:
-    if line.aggregate.startswith("COUNT"):
-        return "RMSE (% of the people)"
-    return measure_of(line).replace("root mean square error, %", "RMSE, %").replace(", %", " (%)")
+    measure, _, unit = measure_of(line).partition(", ")
+    if measure.startswith("root"):
+        return f"RMSE ({unit})"
+    return f"{measure} ({unit}) of what is not NULL"
 
 
 def _page(lines: Sequence[Line], figures: Sequence[tuple[str, str]], note: str) -> str:

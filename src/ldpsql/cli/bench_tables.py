@@ -28,8 +28,10 @@ def measure_of(line: Line) -> str:
 
 
 def label_of(line: Line) -> str:
-    """The mechanism, marked where it promises nothing."""
-    return line.mechanism if line.sound else line.mechanism + UNSOUND
+    """The mechanism, marked where it promises nothing, or less than others."""
+    if not line.sound:
+        return line.mechanism + UNSOUND
+    return f"{line.mechanism} (ULDP)" if "ULDP" in line.guarantee else line.mechanism
 
 
 def grouped(lines: Sequence[Line]) -> dict[_Group, list[Line]]:

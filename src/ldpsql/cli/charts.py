@@ -29,6 +29,7 @@ _COLOURS = (
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _BESIDE = 0.5  # of the distance of two kinds, over which their points are spread
 _STYLES: dict[Role, str] = {"measured": "-", "predicted": "--", "unsound": ":"}
+_FEW_PLACES = 8
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
 
@@ -75,6 +76,7 @@ class Panel:
     log_y: bool = False
     zero: bool = False  # whether the y axis starts at zero; not with log_y
     level: float | None = None  # a line across: a nominal value, a ratio of one
+    limits: tuple[float, float] | None = None  # of the y axis
 
 
 def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = "") -> Figure:
@@ -166,12 +168,14 @@ def _dress(axes: Axes, panel: Panel) -> None:
         base = 10 if panel.log_x is True else panel.log_x
         axes.set_xscale("log", base=base)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        _ticks_at_values(axes, panel)
+    _ticks_at_values(axes, panel)
     if panel.log_y:
         axes.set_yscale("log")
-        _at_least_a_decade(axes)
+        _readable_decades(axes)
     elif panel.zero:
         axes.set_ylim(bottom=0)
+    if panel.limits is not None:
+        axes.set_ylim(*panel.limits)
     if panel.level is not None:
         axes.axhline(panel.level, color="#888888", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
     axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
@@ -184,16 +188,25 @@ def _is_kinds(curve: Curve) -> bool:
 
 
 def _ticks_at_values(axes: Axes, panel: Panel) -> None:
-    """A logarithmic axis of few measured places has its ticks there."""
-    places = sorted({float(x) for curve in panel.curves for x in curve.x})
-    if 0 < len(places) <= 8:
-        axes.set_xticks(places)
-        axes.minorticks_off()
+    """Few measured places have ticks of their own, none between them."""
+    from matplotlib.ticker import NullLocator  # noqa: PLC0415
+
+    places = {x for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
+    if 0 < len(places) <= _FEW_PLACES:
+        axes.set_xticks(sorted(float(place) for place in places))
+        axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _at_least_a_decade(axes: Axes) -> None:
-    """Without two powers of ten in sight nobody can read the scale."""
+def _readable_decades(axes: Axes) -> None:
+    """At least a decade; over few of them there are ticks at 2 and 5 as well, in plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
+
     low, high = axes.get_ylim()
     if high < _DECADE * low:
         middle = math.sqrt(low * high)
-        axes.set_ylim(middle / math.sqrt(_DECADE), middle * math.sqrt(_DECADE))
+        low, high = middle / math.sqrt(_DECADE), middle * math.sqrt(_DECADE)
+        axes.set_ylim(low, high)
+    if high < _DECADE**2 * low:
+        axes.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

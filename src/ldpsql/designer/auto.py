@@ -116,7 +116,10 @@ def _best_options(
         raise SurveyError(reason)
     found: list[Candidate] = []
     refusals: dict[str, Error] = {}
-    for alternatives in option_sets(domain, people):
+    together = min(wishes.workload.max_predicates, len(domain.sizes))
+    # Made for shuffled reports, mechanisms over marginals collect attributes together if asked to.
+    joint = [({"ways": together},)] if together > 1 and not isinstance(promise, Epsilon) else []
+    for alternatives in (*option_sets(domain, people), *joint):
         for options in alternatives:
             try:
                 found.append(_candidate(maker, options, wishes, promise, probes))

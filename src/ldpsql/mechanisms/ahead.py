@@ -5,8 +5,8 @@ holds them. After a round the leaves that hold enough people are split, and the 
 is made from that (`Survey.next_round`); the last round's survey answers best. One grid over one or
 two dimensions; with more, one per pair, and every person draws a pair (LLE). The grid that a person
 sees depends on other people's reports only, so each report is epsilon-LDP. Estimates are biased;
-their errors hold the noise and that people are a sample, not the bias. Source: Du, Zhang, Bai, Liu,
-Ji, Cheng, Chen, "AHEAD: adaptive hierarchical decomposition for range query under local
+their errors hold the noise, that people are a sample, and the expected bias. Source: Du, Zhang,
+Bai, Liu, Ji, Cheng, Chen, "AHEAD: adaptive hierarchical decomposition for range query under local
 differential privacy", CCS 2021; specification h4mda, section 6.
 """
 
@@ -42,7 +42,7 @@ from ldpsql.workload import Workload
 
 _BIAS = (
     "frequencies are made non-negative and leaves that were not split are spread evenly; the "
-    "errors hold noise and sampling only"
+    "errors hold noise, sampling and what the grid lets expect of this bias"
 )
 ORACLES = ("grr", "olh", "oue", "auto")
 

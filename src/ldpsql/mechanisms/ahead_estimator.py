@@ -2,9 +2,10 @@
 
 Frequencies of leaves are made non-negative with sum 1 and a cut leaf counts by the share of its
 codes, so answers are biased; their covariance is that of the noise and of the sampling of people,
-without the bias (`settled`). With more than two dimensions every pair has a grid: a query on one
-dimension is averaged over its pairs, and one on three or more is fitted to the 2 x 2 tables of its
-pairs by iterative proportional fitting. Specification: h4mda, section 6.
+and holds the square of the bias as the grid itself lets expect it (`settled`). With more than two
+dimensions every pair has a grid: a query on one dimension is averaged over its pairs, and one on
+three or more is fitted to the 2 x 2 tables of its pairs by iterative proportional fitting.
+Specification: h4mda, section 6.
 """
 
 from __future__ import annotations
@@ -47,30 +48,35 @@ class GridEstimator:
         return rows_of(self.answer, rows)
 
     def answer(self, queries: Sequence[GridQuery]) -> Estimates:
-        """Values (k,), their covariance (k, k) without the bias; NaN, inf without reports."""
-        known = np.array([query.known for query in queries], dtype=float)
-        values, slopes = known.copy(), np.zeros((len(queries), len(self.frequencies)))
+        """Values (k,), their covariance (k, k) with the expected bias; NaN, inf without reports."""
+        values = np.array([query.known for query in queries], dtype=float)
+        slopes = np.zeros((len(queries), len(self.frequencies)))
+        cuts = np.zeros_like(slopes)
         for number, query in enumerate(queries):
             for share, box in query.terms:
-                value, slope = self._box(box)
+                value, slope, cut = self._box(box)
                 values[number] += share * value
                 slopes[number] += share * slope
-        noise = np.zeros((len(queries), len(queries)))
+                cuts[number] += share * cut
+        noise, drift = np.zeros((len(queries), len(queries))), np.zeros(len(queries))
         for grid, (first, last) in zip(self.grids, pairwise(self._starts), strict=True):
-            noise += grid.covariance(slopes[:, first:last])
+            noise += grid.covariance(slopes[:, first:last]) + grid.within(cuts[:, first:last])
+            drift += grid.drift(slopes[:, first:last])
+        noise += np.outer(drift, drift)
         untold = ~np.isfinite(np.diagonal(noise))
         values[untold] = np.nan
         noise[untold, :] = noise[:, untold] = 0.0
         noise[untold, untold] = np.inf
         return Estimates(self.people * values, self.people**2 * noise)
 
-    def _box(self, box: Box) -> tuple[float, Array]:
-        """The share of people in a box, and its slope in every frequency."""
+    def _box(self, box: Box) -> tuple[float, Array, Array]:
+        """The share of people in a box, its slope in every frequency, and where it cuts leaves."""
         asked = tuple(i for i, side in enumerate(box.sides) if side is not None)
         usable = [grid for grid, axes in enumerate(self.axes) if set(asked) <= set(axes)]
         if usable:
-            row = np.mean([self._row(grid, box, asked) for grid in usable], axis=0)
-            return float(row @ self.frequencies), row
+            rows = np.array([self._row(grid, box, asked) for grid in usable])
+            row = rows.mean(axis=0)
+            return float(row @ self.frequencies), row, _cut(rows).mean(axis=0)
         return self._fitted(box, asked)
 
     @cached_property
@@ -89,7 +95,7 @@ class GridEstimator:
         row[self._starts[grid] : self._starts[grid + 1]] = self.grids[grid].partition.cover(sides)
         return row
 
-    def _fitted(self, box: Box, asked: tuple[int, ...]) -> tuple[float, Array]:
+    def _fitted(self, box: Box, asked: tuple[int, ...]) -> tuple[float, Array, Array]:
         pairs = list(combinations(range(len(asked)), 2))
         rows = []
         for left, right in pairs:
@@ -102,7 +108,13 @@ class GridEstimator:
         def fit(given: Array) -> float:
             return fitted_share(len(asked), pairs, given.reshape(-1, 3))
 
-        return fit(shares), _slopes(fit, shares) @ matrix
+        slopes = _slopes(fit, shares)
+        return fit(shares), slopes @ matrix, slopes @ _cut(matrix)
+
+
+def _cut(rows: Array) -> Array:
+    """Root of u (1 - u) for the part u of a leaf's codes that a box holds; nodes inside have 1."""
+    return np.sqrt(np.maximum(rows * (1.0 - rows), 0.0))
 
 
 def _slopes(function: Callable[[Array], float], at: Array) -> Array:

@@ -193,6 +193,12 @@ class Partition:
         return np.asarray(np.where(under, 0.0, np.where(whole, 1.0, np.where(leaf, share, 0.0))))
 
     @cached_property
+    def codes(self) -> Array:
+        """How many codes each node has, shape (nodes,)."""
+        widths = [end - first for first, end in self._bounds]
+        return np.asarray(np.prod(widths, axis=0, dtype=np.float64))
+
+    @cached_property
     def _parents(self) -> Codes:
         return np.array([node.parent for node in self.nodes], dtype=np.int64)
 

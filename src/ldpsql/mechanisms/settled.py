@@ -4,11 +4,18 @@ A node was asked about in every round in which it was a leaf, by as many people 
 Its own mean over those rounds and the sum of its children are combined by inverse variance of
 their noise, bottom-up; the root is 1. So every settled frequency is linear in what the rounds
 have estimated, and its covariance follows: the noise of the answers, and that the people of a
-round are a sample (multinomial over the leaves of that round). Specification: h4mda, section 6.
+round are a sample (multinomial over the leaves of that round).
+
+Two things make answers biased, and both are estimated from the grid itself. Making a round's
+estimates non-negative lifts empty leaves by the part of their noise that is cut off, and lowers the
+others by one shift (`drift`). A leaf that is cut counts by the share of its codes; how far children
+of split nodes lie from that tells how uneven people are within a node (`unevenness`).
+Specification: h4mda, section 6; the bias is not in the paper.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,6 +55,55 @@ class Settled:
                 found += self._sampling(parts * shares, shares > 0.0) / people
         found[untold, untold] = np.inf
         return np.asarray(found)
+
+    def drift(self, slopes: Array) -> Array:
+        """Expected bias of the answers with these slopes (k, nodes), for the settled frequencies,
+        shape (k,)."""
+        likely = np.maximum(self.frequencies, 0.0)
+        own = self._lifted(np.maximum(likely - self._lifted(likely), 0.0))
+        return np.asarray(self._pulled(slopes) @ own)
+
+    def _lifted(self, likely: Array) -> Array:
+        """Bias of every node's own mean if these were the frequencies, shape (nodes,)."""
+        total = np.zeros(len(likely))
+        rounds = zip(self.partition.people, self.noises, self._shares, strict=True)
+        for people, noise, shares in rounds:
+            asked = shares > 0.0
+            if not people or not asked.any():
+                continue
+            share = likely[asked]
+            spread = np.sqrt((noise + share * (1.0 - np.minimum(share, 1.0))) / people)
+            positive = _below(share / spread)
+            density = np.exp(-0.5 * (share / spread) ** 2) / math.sqrt(2.0 * math.pi)
+            lift = spread * density - share * (1.0 - positive)
+            total[asked] += shares[asked] * (lift - positive * lift.sum() / positive.sum())
+        return total
+
+    @cached_property
+    def unevenness(self) -> float:
+        """Variance of the share of people in a part of a node, over u (1 - u) for the part u of
+        its codes: 0 if people are even within split nodes, 1 if each has all at one code."""
+        codes, frequency = self.partition.codes, self.frequencies
+        excess, scale = 0.0, 0.0
+        for number, below in self.partition.children.items():
+            part = codes[below] / codes[number]
+            contrasts = np.zeros((len(below), len(frequency)))
+            contrasts[np.arange(len(below)), below] = 1.0
+            contrasts[:, number] -= part
+            noise = np.diagonal(self.covariance(contrasts))
+            if np.isfinite(noise).all():
+                excess += float(np.sum((contrasts @ frequency) ** 2 - noise))
+                scale += float(frequency[number] ** 2 * np.sum(part * (1.0 - part)))
+        return min(max(excess / scale, 0.0), 1.0) if scale > 0.0 else 1.0
+
+    def within(self, cuts: Array) -> Array:
+        """Covariance from leaves that are cut, shape (k, k).
+
+        cuts: coefficient times root of u (1 - u) where a query holds the part u of a leaf's codes,
+        shape (k, nodes).
+        """
+        spread = self.unevenness * np.maximum(self.frequencies, 0.0) ** 2
+        return np.asarray((cuts * spread) @ cuts.T)
 
     def _sampling(self, weights: Array, asked: Array) -> Array:
         """Covariance per person of who is at which leaf of a round."""
@@ -114,3 +170,8 @@ class Settled:
             frequency[number] = own[number] * frequency[number] + (1.0 - own[number]) * total
             noise[number] *= own[number]
         return frequency, own
+
+
+def _below(score: Array) -> Array:
+    """The normal distribution function."""
+    return np.array([0.5 * math.erfc(-value / math.sqrt(2.0)) for value in score.tolist()])

@@ -118,8 +118,7 @@ class FourierDesign:
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
         """Device. See `Design.randomize`. Works in blocks, so memory is that of the reports."""
-        families = np.empty(len(codes), dtype=np.int64)
-        phases = np.empty(len(codes), dtype=np.int64)
+        families, phases = Reports.empty(self.report_format, len(codes))
         for start in range(0, len(codes), _BLOCK):
             part = slice(start, start + _BLOCK)
             block = self._binned(codes[part])
