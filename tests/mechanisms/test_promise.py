@@ -80,3 +80,12 @@ def test_more_reports_hide_better_and_dishonest_ones_do_not():
     half = Shuffled.parse("0.5", "1e-6", 40_000, "0.5")
     assert achieved(design, half, 40_000) == figures[2]
     assert achieved(design, half, 2) == design.epsilon.value
+
+
+@pytest.mark.parametrize("name", ["cprr", "jurr", "tdrr"])
+def test_what_is_disclosed_is_not_hidden_by_shuffling(name):
+    """The accountant takes any two records; sensitive values alone are not enough for it."""
+    spared = made_up("3x2", 0, "2x1")
+    with pytest.raises(SurveyError, match=r"locally private for every record; .* is .*-ULDP"):
+        design_for(mechanism(name), spared, TRUST.central, {})
+    assert design_for(mechanism(name), DOMAIN, TRUST.central, {}).guarantee.kind == "local"

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from ldpsql.audit.central import CentralAudit
     from ldpsql.audit.result import Audit, Empirical, Enumerated
     from ldpsql.mechanisms.base import Design, Outcome, Worst
+    from ldpsql.privacy import Guarantee
     from ldpsql.schema import RecordDomain
     from ldpsql.survey import Survey
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
+_LONG = 20_000
 
 
 @click.command(short_help="Check what a survey promises to each person.")
@@ -141,7 +143,10 @@ def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[st
     from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
     from ldpsql.privacy import Epsilon  # noqa: PLC0415
 
-    return mechanism(name).design(domain, Epsilon.parse(epsilon), chosen)
+    maker, budget, codes = mechanism(name), Epsilon.parse(epsilon), sum(domain.sizes)
+    if codes > _LONG:
+        click.echo(f"designing {name} for {codes:,} codes; this may take minutes", err=True)
+    return maker.design(domain, budget, chosen)
 
 
 def _json(found: Audit, central: CentralAudit | None) -> str:
@@ -159,7 +164,7 @@ def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
     if found.enumerated is None:
         yield "enumerated   nothing: even on two codes there are too many different reports"
     else:
-        yield f"enumerated   {_enumerated(found.enumerated)}"
+        yield f"enumerated   {_enumerated(found.enumerated, found.guarantee)}"
     if found.enumerated is not None and found.witness is not None:
         yield from _witness(found.witness, found.enumerated.domain)
     yield f"protects     {found.guarantee.protects}"
@@ -217,11 +222,11 @@ def _exact(found: Audit) -> str:
     return f"{unknown}, delta 0"
 
 
-def _enumerated(found: Enumerated) -> str:
+def _enumerated(found: Enumerated, guarantee: Guarantee) -> str:
     epsilon = "unbounded" if found.epsilon is None else f"{found.epsilon:f}"
     text = f"{_domain(found.domain)}: {found.reports} reports, epsilon {epsilon}"
-    if not found.domain.is_all_sensitive:
-        return text
+    if guarantee.kind not in ("local", "none"):
+        return text  # its definition does not speak of selectors
     selector = "independent of" if found.independent else "DEPENDENT ON"
     return f"{text}, selector {selector} the record"
 

@@ -23,6 +23,8 @@ from ldpsql.mechanisms.uldp.query import TableQuery
 
 REPLICATES = 20
 LEAST_CHANGE, MOST_STEPS = 1e-9, 10_000
+TYPICAL_CHANGE = 1e-5
+"""Where EM stops for a replicate, which starts from the table that it was drawn from."""
 _SEED, _NOBODY, _SMALL, _AT_LEAST = 20, 1e-6, 256, 1e-3
 
 Tables = Callable[[TableEstimator], Array]
@@ -80,7 +82,9 @@ def likeliest(unbiased: TableEstimator) -> Array:
     assert isinstance(source, ReportedTable)
     table = by_em(channel, channel.counts(source, (None, None))[:, None])
     random = np.random.default_rng(_SEED)
-    drawn = by_em(channel, channel.drawn(table[:, 0], random, REPLICATES))
+    simulated = channel.drawn(table[:, 0], random, REPLICATES)
+    start = np.repeat(np.maximum(table, _NOBODY), REPLICATES, axis=1)
+    drawn = by_em(channel, simulated, start=start, least_change=TYPICAL_CHANGE)
     return np.concatenate([table, drawn], axis=1).T
 
 
@@ -95,22 +99,30 @@ def on_simplex(values: Array, total: float) -> Array:
     return np.asarray(np.maximum(values - excess[kept], 0.0))
 
 
-def by_em(channel: CellChannel, counts: Array) -> Array:
+def by_em(
+    channel: CellChannel,
+    counts: Array,
+    *,
+    start: Array | None = None,
+    least_change: float = LEAST_CHANGE,
+) -> Array:
     """Tables of people that make counts of reports likeliest; both (cells, k).
 
-    From an even table, until a step changes no table's shares by 1e-9 together, or for 10,000
-    steps. Two steps at a time are extrapolated where that makes the reports likelier still.
+    From positive tables, even ones unless others are given, until a step changes no table's shares
+    by `least_change` together, or for 10,000 steps. Two steps at a time are extrapolated where that
+    makes the reports likelier still.
     Source: Varadhan, Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3.
     """
     people = counts.sum(axis=0)
-    table = np.full_like(counts, 1.0 / len(counts))
+    table = np.ones_like(counts) if start is None else start
+    table = table / table.sum(axis=0)
     left, climb = np.arange(counts.shape[1]), _Climb(channel, counts / people)
     for _ in range(MOST_STEPS // 3):
-        start = table[:, left]
-        once = climb.step(start, left)
+        here = table[:, left]
+        once = climb.step(here, left)
         twice = climb.step(once, left)
-        table[:, left] = climb.extrapolated(start, once, twice, left)
-        left = left[np.abs(once - start).sum(axis=0) >= LEAST_CHANGE]
+        table[:, left] = climb.extrapolated(here, once, twice, left)
+        left = left[np.abs(once - here).sum(axis=0) >= least_change]
         if not len(left):
             break
     return np.asarray(table * people)
