@@ -15,7 +15,14 @@ from statistics_tools import chi_square, chi_square_bound
 from ldpsql.audit.definitions import Definition
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design, Law, Outcome, StatesBias, StatesOdds
+from ldpsql.mechanisms.base import (
+    Design,
+    Law,
+    Outcome,
+    StatesBias,
+    StatesOdds,
+    StatesSelectors,
+)
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Central, Epsilon
@@ -257,6 +264,19 @@ def test_a_sampler_that_lies_too_little_is_caught(
     )
     assert design.law() == right
     assert misfit(design) is not None
+
+
+@pytest.mark.parametrize(
+    "design", [d for d in DESIGNS if isinstance(d, StatesSelectors)], ids=label
+)
+def test_selectors_are_drawn_as_stated(design: Design) -> None:
+    """One share per selector of the report format; up to floats, they are those of the channel."""
+    shares = design.selector_shares
+    law = design.law()
+    drawn = np.zeros(design.report_format.selectors)
+    for row, chance in zip(law.outputs, law.probabilities[0], strict=True):
+        drawn[row[0]] += float(chance)
+    assert shares.tolist() == pytest.approx(drawn.tolist(), abs=1e-12)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=label)

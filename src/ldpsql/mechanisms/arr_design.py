@@ -113,6 +113,11 @@ class ArrDesign(CollectedMarginals):
         """One group, and the number of a cell."""
         return ReportFormat(("group", "y"), np.array([[self.starts[-1]]], dtype=np.int64))
 
+    @property
+    def selector_shares(self) -> Array:
+        """All reports are of one group: the marginal is not seen."""
+        return np.ones(1)
+
     def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
         drawn = self.table.assign(entropy.words(len(codes)))
         cells = np.array(self.starts)[drawn] + self.table.node(drawn, codes)
