@@ -25,7 +25,7 @@ Answers = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, float]]
 def main(arguments: Sequence[str]) -> None:
     asked = _parser().parse_args(arguments)
     asked.folder.mkdir(parents=True, exist_ok=True)
-    cases = Cases(asked.folder / "cases", "peers")
+    cases = Cases(asked.folder / "cases", "peers", Path(__file__).parent)
     rows: list[Row] = []
     for task in _tasks(asked, asked.people):
         for name in ours.MECHANISMS:
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str]) -> None:
             rows += _rows(cases, task, name, work, asked.runs, asked.queries)
             _keep(rows, asked)
     for task in _tasks(asked, asked.peer_people):
+        work = functools.partial(ours.answers, task, ours.DEFAULT)
+        rows += _rows(cases, task, ours.DEFAULT, work, asked.peer_runs, asked.queries)
         for peer in [*folder.installed(), *map(folder.named, asked.peer)]:
             work = functools.partial(peer.answers, task)
             rows += _rows(cases, task, peer.name, work, asked.peer_runs, asked.queries)

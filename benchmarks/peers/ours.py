@@ -19,6 +19,7 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import Dimension, Schema
 from ldpsql.survey import Survey
+from ldpsql.workload import QueryClass, Workload
 
 DEFAULT = "fourier"
 BEST = {"inference": "consistent", "allocation": "optimal", "oracle": "auto", "fanout": 4}
@@ -51,9 +52,11 @@ def answers(
 
 @lru_cache(maxsize=64)
 def _survey(sizes: tuple[int, ...], epsilon: str, name: str) -> Survey:
-    """The same for all data: a design sees parameters only."""
+    """The same for all data: a design sees parameters only, among them what will be asked."""
     maker, options, _ = MECHANISMS[name]
     dimensions = [Dimension(f"c{i}", int_domain(0, size - 1)) for i, size in enumerate(sizes)]
     schema = Schema(tuple(dimensions))
-    design = mechanism(maker).design(schema.record_domain, Epsilon.parse(epsilon), options)
+    domain, axes = schema.record_domain, range(len(sizes))
+    asked = Workload(domain, (QueryClass(1.0, tuple((i, "range") for i in axes)),), (), len(sizes))
+    design = mechanism(maker).design(domain, Epsilon.parse(epsilon), options, asked)
     return Survey("people", schema, design, options)

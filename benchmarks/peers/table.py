@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from benchmarks.figures.cases import Row
@@ -10,55 +9,41 @@ from benchmarks.peers.ours import DEFAULT, MECHANISMS
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Markdown: a row per shape, data and epsilon; then why peers are missing.
+    """Markdown: a table per number of people, then why some cannot do a task.
 
-    The errors of a peer that was run with fewer people than we were are scaled to as many of
-    them by the root of the ratio.
+    Ratios are of errors with the same number of people: those of biased estimators do not shrink
+    with its root.
     """
-    names = list(dict.fromkeys(row["name"] for row in rows))
-    others = [name for name in names if name != DEFAULT]
-    yield f"| shape | data | epsilon | {DEFAULT}, RMSE | {' | '.join(others)} |"
+    for people in dict.fromkeys(row["people"] for row in rows):
+        yield from _table(people, [row for row in rows if row["people"] == people])
+        yield ""
+    yield from _reasons(rows)
+
+
+def _table(people: int, rows: Sequence[Row]) -> Iterator[str]:
+    others = [name for name in dict.fromkeys(row["name"] for row in rows) if name != DEFAULT]
+    yield (
+        f"{people:,} people. {DEFAULT}: root mean square error in % of the people; the others: "
+        "their error over that one, above 1 means less accurate."
+    )
+    yield ""
+    yield f"| shape | data | epsilon | {DEFAULT} | {' | '.join(others)} |"
     yield f"|---|---|---:|---:|{'---:|' * len(others)}"
     tasks: dict[tuple[str, str, float], dict[str, Row]] = {}
     for row in rows:
         tasks.setdefault((row["shape"], row["data"], row["epsilon"]), {})[row["name"]] = row
-    for (shape, data, epsilon), found in sorted(
-        tasks.items(), key=lambda item: list(tasks).index(item[0])
-    ):
+    for (shape, data, epsilon), found in tasks.items():
         ours = found.get(DEFAULT)
-        if ours is None or ours["why"]:
-            continue
-        cells = [_ratio(found.get(name), ours) for name in others]
-        error = f"{100 * ours['error']:.3f} %"
-        yield f"| {shape} | {data} | {epsilon:g} | {error} | {' | '.join(cells)} |"
-    yield ""
-    yield from _scaled(rows)
-    yield from _reasons(rows)
+        if ours is not None and not ours["why"]:
+            cells = [_ratio(found.get(name), ours) for name in others]
+            error = f"{100 * ours['error']:.3f} %"
+            yield f"| {shape} | {data} | {epsilon:g} | {error} | {' | '.join(cells)} |"
 
 
 def _ratio(row: Row | None, ours: Row) -> str:
     if row is None:
         return ""
-    if row["why"]:
-        return "no"
-    scaled = row["error"] * math.sqrt(row["people"] / ours["people"])
-    return f"{scaled / ours['error']:.2f}"
-
-
-def _scaled(rows: Sequence[Row]) -> Iterator[str]:
-    people = {name: row["people"] for row in rows for name in [row["name"]] if not row["why"]}
-    most = people.get(DEFAULT, 0)
-    fewer = [name for name, count in people.items() if count != most]
-    yield (
-        f"The columns after {DEFAULT} are root mean square errors over its own; "
-        f"above 1 means less accurate. {most:,} people."
-    )
-    if fewer:
-        yield (
-            f"{', '.join(fewer)}: measured with {people[fewer[0]]:,} people, errors scaled by the "
-            "root of the ratio."
-        )
-    yield ""
+    return "no" if row["why"] else f"{row['error'] / ours['error']:.2f}"
 
 
 def _reasons(rows: Sequence[Row]) -> Iterator[str]:

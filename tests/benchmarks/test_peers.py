@@ -70,14 +70,16 @@ def test_ours_on_the_common_work() -> None:
 
 
 def test_the_table_has_ratios_and_reasons() -> None:
-    """Errors of fewer people are scaled; who cannot is said why."""
+    """Errors are compared with ours for as many people; who cannot is said why."""
     common = {"shape": "1-D, 256", "data": "gauss", "epsilon": 1.0, "seconds": 1.0}
     rows = [
         {**common, "name": "fourier", "people": 400, "error": 0.01, "why": ""},
+        {**common, "name": "hio", "people": 400, "error": 0.025, "why": ""},
+        {**common, "name": "fourier", "people": 100, "error": 0.02, "why": ""},
         {**common, "name": "other", "people": 100, "error": 0.03, "why": ""},
         {**common, "name": "third", "people": 100, "error": float("nan"), "why": "not installed"},
     ]
     text = "\n".join(lines(rows))
-    assert "| 1-D, 256 | gauss | 1 | 1.000 % | 1.50 | no |" in text
+    assert "| 1-D, 256 | gauss | 1 | 1.000 % | 2.50 |\n" in text
+    assert "| 1-D, 256 | gauss | 1 | 2.000 % | 1.50 | no |\n" in text
     assert "* no: third (peer), 1-D, 256: not installed" in text
-    assert "other: measured with 100 people" in text

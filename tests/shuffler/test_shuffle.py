@@ -278,5 +278,11 @@ def test_reports_in_memory(survey):
     assert ShuffledBatch.from_json(said, "").reports == USERS
     with pytest.raises(ReportError, match="fewer"):
         shuffle_table(survey, table.slice(1))
+    with pytest.raises(ReportError, match="is missing"):
+        shuffle_table(survey, table.select([0]))
+    with pytest.raises(ReportError, match="was shuffled before"):
+        shuffle_table(survey, first)
+    with pytest.raises(FingerprintError, match="does not say"):
+        shuffle_table(survey, table.replace_schema_metadata(None))
     with pytest.raises(ReportError, match="no reports"):
         shuffle_table(survey, changed(table, 0, pa.array([255] * USERS, type=pa.uint8())))

@@ -5,7 +5,7 @@ import random
 import numpy as np
 from exchange import answer, cannot, imported, range_shares, task
 
-HASHES, MOST_CELLS = 1000, 4096
+HASHES, MOST_CELLS = 400, 4096
 
 told, codes, queries = task()
 hashing = imported("pure_ldp.frequency_oracles.local_hashing")

@@ -90,14 +90,20 @@ def compare(
     missing = [case for case in cases if not paths[case].exists()]
     if missing:
         truths = {users: comparison.truths(users) for users in {case.users for case in missing}}
-        clock = _Clock(missing, len(cases), jobs)
+        clock = _Clock(missing, len(cases))
         for case, outcome in _outcomes(_setting(comparison, truths), missing, jobs):
             if outcome.refused is not None and case.contestant.is_named:
-                raise SurveyError(f"{case.contestant.label}: {outcome.refused}")
+                raise SurveyError(_refusal(case.contestant, outcome.refused))
             outcome.write(paths[case])
             if say is not None:
                 say(clock.after(case))
     return [(case, Outcome.read(paths[case])) for case in cases]
+
+
+def _refusal(contestant: Contestant, reason: str) -> str:
+    """The reason, with the name before it unless it starts with that."""
+    named = reason.startswith(f"{contestant.mechanism} ")
+    return reason if named else f"{contestant.label}: {reason}"
 
 
 def _setting(
@@ -151,12 +157,14 @@ def _run(case: Case) -> Outcome:
 
 
 class _Clock:
-    """Guesses the time left: from runs of the same kind where there were any, else from all."""
+    """Guesses the time left: from runs of the same kind where there were any, else from all.
 
-    def __init__(self, missing: Sequence[Case], total: int, jobs: int) -> None:
+    What counts is the time from one end to the next, whichever process it was in.
+    """
+
+    def __init__(self, missing: Sequence[Case], total: int) -> None:
         self._left = list(missing)
         self._total, self._kept = total, total - len(missing)
-        self._jobs = jobs
         self._last = time.perf_counter()
         self._seconds: dict[Contestant, list[float]] = {}
 

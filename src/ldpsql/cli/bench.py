@@ -2,66 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.bench_options import Listed, ResultFile
+from ldpsql.cli.bench_progress import progress_of_runs
 
 if TYPE_CHECKING:
-    from ldpsql.bench.harness import Comparison, Progress, Say
+    from ldpsql.bench.harness import Comparison
     from ldpsql.bench.questions import Draft, Question
     from ldpsql.designer.file import SurveyFile
-
-_RESULTS = (".csv", ".parquet")
-_EVERY = 5.0  # seconds between lines of progress where stderr is no terminal
-Kind = TypeVar("Kind")
-
-
-class Listed(click.ParamType[tuple[Any, ...]]):
-    """Values with commas between them."""
-
-    name = "list"
-
-    def __init__(self, kind: type, least: float | None = None) -> None:
-        self._kind, self._least = kind, least
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Any, ...]:
-        """The values, at least one."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            found = tuple(
-                self._kind(part.strip()) for part in str(value).split(",") if part.strip()
-            )
-        except ValueError:
-            found = ()
-        if not found or (self._least is not None and min(found) < self._least):
-            self.fail(f"{value!r} is no list of values with commas between them", param, ctx)
-        return found
-
-
-class ResultFile(click.Path):
-    """A file for results; its suffix says how."""
-
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, if it ends in .csv or .parquet."""
-        path = Path(str(super().convert(value, param, ctx)))
-        if path.suffix.lower() not in _RESULTS:
-            self.fail(f"results are {' or '.join(_RESULTS)}, not {path.name!r}", param, ctx)
-        return path
 
 
 @click.command(short_help="Compare mechanisms on a table of your own, against the truth.")
@@ -221,7 +178,7 @@ def bench(
         People.read(file.schema, source, skip_invalid=skip_invalid),
         questions,
         contestants(mechanisms),
-        tuple(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),)),
+        tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
         users or (None,),
         repetitions,
         seed,
@@ -263,7 +220,7 @@ def _statements(path: Path) -> list[tuple[int, str]]:
     """The statements of a file, each with the number of its first line."""
     from ldpsql.cli.shell import split_statements  # noqa: PLC0415
 
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
     found, line = [], 1
     for part in split_statements(text):
         body = part.lstrip()
@@ -301,7 +258,7 @@ def _compare(
     from ldpsql.cli.bench_tables import costs, tables  # noqa: PLC0415
     from ldpsql.errors import SurveyError  # noqa: PLC0415
 
-    with _progress() as say:
+    with progress_of_runs() as say:
         found = compare(comparison, place, jobs=jobs, say=say)
     for label, reason in refusals(found).items():
         click.echo(f"left out: {label}: {reason}", err=True)
@@ -331,40 +288,3 @@ def _write(results: Any, target: Path) -> None:
             pacsv.write_csv(results, temporary)
         else:
             pq.write_table(results, temporary)
-
-
-@contextmanager
-def _progress() -> Iterator[Say]:
-    """What says how far it is: one line that changes on a terminal, else one every few seconds."""
-    terminal = sys.stderr.isatty()
-    last = time.monotonic()
-
-    def say(progress: Progress) -> None:
-        nonlocal last
-        if terminal:
-            click.echo(f"\r\x1b[2K{_line(progress)}", nl=False, err=True)
-        elif time.monotonic() - last >= _EVERY or progress.done == progress.total:
-            last = time.monotonic()
-            click.echo(_line(progress), err=True)
-
-    try:
-        yield say
-    finally:
-        if terminal:
-            click.echo("\r\x1b[2K", nl=False, err=True)
-
-
-def _line(progress: Progress) -> str:
-    case = progress.case
-    kept = f" ({progress.kept} done before)" if progress.kept else ""
-    left = "" if progress.left is None else f", {_duration(progress.left)} left"
-    what = f"{case.contestant.label}, epsilon {case.epsilon}, {case.users} people"
-    return f"{progress.done} of {progress.total} runs{kept}{left}: {what}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

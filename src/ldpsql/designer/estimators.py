@@ -1,6 +1,7 @@
-"""Public. Sees parameters. Whether an estimator is one that a mechanism has, before it is designed.
+"""Public. Sees parameters. Whether an estimator is one that a mechanism has, before the design.
 
-Which estimators a design has does not depend on its domain, so a design over eight codes tells.
+Which estimators a design has depends at most on how many attributes it has, and some mechanisms
+take a certain number, or two codes each: so designs over a few small domains tell.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.survey import AUTO
 
-_SMALL = RecordDomain(("x",), (8,), (), (), ())
+_SMALL = tuple(
+    RecordDomain(tuple("xyz"[: len(sizes)]), sizes, (), (), ())
+    for sizes in ((8,), (4, 4), (2, 2, 2))
+)
 
 
 def check_estimator(
@@ -29,7 +33,7 @@ def check_estimator(
     if mechanism == AUTO:
         known = list(dict.fromkeys(e for each in MECHANISMS for e in _offered(each, epsilon, {})))
     else:
-        known = list(_offered(mechanism, epsilon, options))
+        known = list(dict.fromkeys(_offered(mechanism, epsilon, options)))
     if known and name not in known:
         whose = "some mechanism" if mechanism == AUTO else mechanism
         raise SurveyError(
@@ -39,10 +43,11 @@ def check_estimator(
 
 
 def _offered(mechanism: str, epsilon: Epsilon, options: Mapping[str, Any]) -> Iterator[str]:
-    """Estimators of a mechanism; none where it cannot be designed over eight codes."""
+    """Estimators of a mechanism; none where it can be designed over none of the small domains."""
     if mechanism not in MECHANISMS:
         return
-    try:
-        yield from MECHANISMS[mechanism].design(_SMALL, epsilon, options).estimators
-    except Error:
-        return
+    for domain in _SMALL:
+        try:
+            yield from MECHANISMS[mechanism].design(domain, epsilon, options).estimators
+        except Error:
+            continue

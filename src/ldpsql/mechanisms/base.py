@@ -229,12 +229,32 @@ class StatesOdds(Protocol):
 
 
 @runtime_checkable
+class StatesSelectors(Protocol):
+    """What a design may offer besides: how often devices draw each selector, whoever they are."""
+
+    @property
+    def selector_shares(self) -> Array:
+        """Probability of every selector, shape (selectors,)."""
+        ...
+
+
+@runtime_checkable
 class StatesBlankets(Protocol):
     """What a design may offer besides: how well its reports hide among those of others."""
 
     def blankets(self) -> tuple[Blanket, ...]:
         """From the integers that the sampler compares with; the shuffled batch is as private as
         the worst of them says."""
+        ...
+
+
+@runtime_checkable
+class Coarsens(Protocol):
+    """What a design may offer besides: whether it collects several codes as one bin."""
+
+    @property
+    def is_coarse(self) -> bool:
+        """True where answers may be interpolated inside bins, which no predicted error holds."""
         ...
 
 

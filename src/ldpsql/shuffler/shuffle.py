@@ -23,7 +23,14 @@ from ldpsql.client.table import METADATA_KEY
 from ldpsql.errors import ReportError, SurveyError
 from ldpsql.privacy import Shuffled
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
-from ldpsql.shuffler.spools import Spool, checked, read, row_type, spools
+from ldpsql.shuffler.spools import (
+    Spool,
+    checked,
+    read,
+    require_reports,
+    row_type,
+    spools,
+)
 from ldpsql.survey import Survey
 
 ROW_GROUP = 1 << 17
@@ -43,10 +50,9 @@ def shuffle_reports(
     Returns how many reports there are. The target appears whole or not at all. progress: called
     with the number of reports read and their total. Memory holds a bucket of about
     `permutation.CAPACITY` reports, however many there are; the rest waits in files without a name
-    beside the target. Raises SurveyError for a survey that promises nothing of
-    shuffled reports; ReportError for a row that is no report, for fewer reports than the survey was
-    designed for, and for files that cannot be read or written; FingerprintError for reports of
-    another survey.
+    beside the target. Raises SurveyError for a survey that promises nothing of shuffled reports;
+    ReportError for a row that is no report, for fewer reports than the survey was designed for, and
+    for files that cannot be read or written; FingerprintError for reports of another survey.
     """
     place = Path(target)
     _require_trust(survey)
@@ -65,6 +71,7 @@ def shuffle_reports(
 def shuffle_table(survey: Survey, reports: pa.Table) -> pa.Table:
     """The same for reports in memory; errors as for `shuffle_reports`."""
     _require_trust(survey)
+    require_reports(survey, "the table", reports.schema)
     _require_crowd(survey, reports.num_rows)
     parts = [checked(survey, "the table", batch, 1) for batch in reports.to_batches()]
     rows = in_random_order(np.concatenate(parts), OsEntropy())

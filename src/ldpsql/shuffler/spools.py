@@ -69,20 +69,26 @@ def _files(source: Path) -> list[Path]:
 def _spool(survey: Survey, path: Path) -> Spool:
     try:
         with pq.ParquetFile(path) as file:
-            metadata = file.schema_arrow.metadata or {}
-            rows, names = file.metadata.num_rows, file.schema_arrow.names
+            rows, schema = file.metadata.num_rows, file.schema_arrow
     except (pa.ArrowException, OSError):
         raise _damaged(path) from None
-    if BATCH_KEY.encode() in metadata:
-        raise ReportError(f"{path} was shuffled before; shuffle the reports as they came in")
-    for name in row_type(survey).names or ():
-        if names.count(name) != 1:
-            raise ReportError(f"{path}: column {name!r} is missing or there twice")
-    _require_survey(survey, path, metadata.get(METADATA_KEY))
+    require_reports(survey, path, schema)
     return Spool(path, rows)
 
 
-def _require_survey(survey: Survey, path: Path, text: bytes | None) -> None:
+def require_reports(survey: Survey, path: Path | str, schema: pa.Schema) -> None:
+    """ReportError unless a table has the columns of reports that were not shuffled before,
+    FingerprintError unless they are of this survey; `path` is for messages."""
+    metadata = schema.metadata or {}
+    if BATCH_KEY.encode() in metadata:
+        raise ReportError(f"{path} was shuffled before; shuffle the reports as they came in")
+    for name in row_type(survey).names or ():
+        if schema.names.count(name) != 1:
+            raise ReportError(f"{path}: column {name!r} is missing or there twice")
+    _require_survey(survey, path, metadata.get(METADATA_KEY))
+
+
+def _require_survey(survey: Survey, path: Path | str, text: bytes | None) -> None:
     """FingerprintError unless the file carries this survey."""
     if text is None:
         raise FingerprintError(f"{path} does not say to which survey its reports belong")

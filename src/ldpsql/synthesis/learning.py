@@ -125,7 +125,8 @@ def _other_axes(reported: Reported, public: PublicPeople | None) -> list[Axis]:
         if domain.measured[index] is None
     ]
     if public is not None and public.keys:
-        axes.append(Axis("public", 0, ", ".join(public.keys), len(public.shares)))
+        name = public.keys[0] if len(public.keys) == 1 else f"({', '.join(public.keys)})"
+        axes.append(Axis("public", 0, name, len(public.shares)))
     return axes
 
 

@@ -60,7 +60,7 @@ def _biased(survey: Survey) -> list[str]:
 
 def _alone(learned: Learned) -> list[str]:
     known = [
-        f"{axis.name} (±{_percent(error)})"
+        f"{axis.name} ({_error(error)})"
         for axis, error in zip(learned.axes, learned.alone, strict=True)
         if not math.isnan(error)
     ]
@@ -81,7 +81,7 @@ def _alone(learned: Learned) -> list[str]:
 def _together(learned: Learned) -> list[str]:
     if not learned.kept:
         return ["no columns are kept together: no dependence exceeds the noise"]
-    errors = {axes: f" (±{_percent(error)})" for axes, error in learned.kept.items()}
+    errors = {axes: f" ({_error(error)})" for axes, error in learned.kept.items()}
     return [f"kept together, in groups of values: {_named(learned, learned.kept, errors)}"]
 
 
@@ -119,5 +119,9 @@ def _named(learned: Learned, several: Iterable[Axes], after: dict[Axes, str] | N
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
+def _error(share: float) -> str:
+    return f"±{_percent(share)}" if share else "exact"
+
+
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g}%" if share else "0, exact"
+    return f"{100 * share:.2g}%"

@@ -93,6 +93,11 @@ class FourierDesign:
         return local_guarantee(self.epsilon)
 
     @property
+    def is_coarse(self) -> bool:
+        """Whether some dimension is collected in bins of several codes."""
+        return any(self.group.width(axis) > 1 for axis in range(self.group.dimensions))
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Coarse and widened dimensions, and how many a query may constrain."""
         group = self.group
