@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 WORKERS ?= 2
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check lint types layers docs bench clean
+.PHONY: demo test check lint types layers docs bench figures clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -33,6 +33,10 @@ docs: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# FULL=1 takes all of the papers' parameters, and hours.
+figures: $(STAMP)
+	$(BIN)/python -m benchmarks.figures $(if $(FULL),--full)
 
 $(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12')"

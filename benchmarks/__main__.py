@@ -11,11 +11,15 @@ from benchmarks import (
     fourier_coverage,
     fourier_speed,
     h4mda,
+    harness,
     real_data,
+    response,
+    shuffler,
     smooth_real,
     smoothing,
     speed,
     statistics,
+    uldp,
     variances,
 )
 from benchmarks.tables import machine
@@ -32,6 +36,10 @@ PARTS = {
     "smoothing": smoothing.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
+    "uldp": uldp.run,
+    "harness": harness.run,
+    "response": response.run,
+    "shuffler": shuffler.run,
     "variances": variances.run,
 }
 

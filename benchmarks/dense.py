@@ -39,6 +39,25 @@ def best_classical(sizes: Sequence[int], grams: Matrix, odds: float) -> tuple[st
     return name, found[name]
 
 
+def flat_variances(sizes: Sequence[int], grams: Matrix, odds: float) -> tuple[float, float]:
+    """Variance of GRR and of OUE over all cells."""
+    cells = np.arange(int(np.prod(sizes)))
+    grr, oue = _grr(cells, odds), _oue(cells, odds)
+    return _variance([grr], np.ones(1), grams), _variance([oue], np.ones(1), grams)
+
+
+def uniform_hierarchy(
+    sizes: Sequence[int], grams: Matrix, odds: float, fanout: int
+) -> tuple[float, float]:
+    """Variance of a hierarchy whose people are spread evenly over its levels, all by OUE, and by
+    the better of GRR and OUE on each level."""
+    levels = list(_levels(sizes, fanout))
+    even = np.full(len(levels), 1.0 / len(levels))
+    unary = [_oue(level, odds) for level in levels]
+    best = [max((_grr(p, odds), own), key=np.trace) for p, own in zip(levels, unary, strict=True)]
+    return _variance(unary, even, grams), _variance(best, even, grams)
+
+
 def _levels(sizes: Sequence[int], fanout: int) -> Iterator[NDArray[np.int64]]:
     """Per level combination but that of all roots the node of every record, shape (N,)."""
     axes = []

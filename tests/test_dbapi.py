@@ -155,7 +155,7 @@ def test_answers_come_as_arrow_and_pandas(connection):
 
 
 def test_df_without_pandas_says_what_to_install(connection, monkeypatch):
-    monkeypatch.setattr("ldpsql.dbapi.cursor.find_spec", lambda name: None)
+    monkeypatch.setattr(dbapi, "find_spec", lambda name: None)
     with pytest.raises(dbapi.NotSupportedError, match="pip install pandas"):
         connection.execute(QUESTION).df()
 

@@ -114,20 +114,24 @@ def test_a_level_outside_zero_and_one_is_refused(level: float) -> None:
 # -- Ratio: by hand ------------------------------------------------------------------------------
 
 BY_HAND = Ratio(6.0, 4.0, 1.0, 1.0, 0.5)
-"""At z = 2: a = 16 - 4 = 12, b = 24 - 2 = 22, c = 36 - 4 = 32, root = sqrt(484 - 384) = 10."""
+"""At z = 2: a = 16 - 4 = 12, b = 24 - 2 = 22, c = 36 - 4 = 32, root = sqrt(484 - 384) = 10, which
+is raised by sqrt(1 + 1 / 16^2) because the denominator is known to 1 / 4 only."""
+ROOT = 10.0 * math.sqrt(257.0 / 256.0)
 
 
 def test_a_ratio_worked_out_by_hand() -> None:
-    """Value 6/4; ends (22 -+ 10) / 12; variance (1 - 2 * 1.5 * 0.5 + 1.5^2) / 4^2 = 1.75 / 16."""
+    """Value 6/4; ends (22 -+ root) / 12; variance (1 - 2 * 1.5 * 0.5 + 1.5^2) / 4^2 = 1.75 / 16."""
     assert BY_HAND.value == 1.5
     assert BY_HAND.stderr == pytest.approx(math.sqrt(1.75) / 4.0)
-    assert BY_HAND.interval(TWO_SIGMA) == pytest.approx((1.0, 8.0 / 3.0))
+    ends = (22.0 - ROOT) / 12.0, (22.0 + ROOT) / 12.0
+    assert BY_HAND.interval(TWO_SIGMA) == pytest.approx(ends)
 
 
 def test_signs_of_numerator_and_denominator_mirror_the_interval() -> None:
     """(-x) / y, x / (-y) and (-x) / (-y) say what x / y says."""
     flipped = replace(BY_HAND, denominator=-4.0, covariance=-0.5)
-    assert flipped.interval(TWO_SIGMA) == pytest.approx((-8.0 / 3.0, -1.0))
+    ends = (-22.0 - ROOT) / 12.0, (-22.0 + ROOT) / 12.0
+    assert flipped.interval(TWO_SIGMA) == pytest.approx(ends)
     assert flipped.stderr == pytest.approx(BY_HAND.stderr)
     assert replace(flipped, numerator=-6.0, covariance=0.5).interval(TWO_SIGMA) == pytest.approx(
         BY_HAND.interval(TWO_SIGMA)
@@ -231,6 +235,8 @@ class CovarianceForgotten(Ratio):
 
 # True numerator and denominator, their variances and covariance. The denominators lie 10, 5 and
 # 5 standard errors from zero, so all but one in 800 are told.
+RAISED = 0.01
+"""What may be added at a level of 0.95 where the denominator is five standard errors from zero."""
 LAWS = {
     "strong, positive": (30.0, 20.0, 9.0, 4.0, 4.0),
     "weak, positive": (30.0, 10.0, 9.0, 4.0, 4.0),
@@ -240,8 +246,8 @@ LAWS = {
 
 
 def covers(kind: type[Ratio], law: tuple[float, ...], level: float) -> bool:
-    """Whether the told intervals contain the true ratio as often as they say, neither less nor
-    more; nearly all must be told."""
+    """Whether the told intervals contain the true ratio as often as they say, not less and, for
+    the denominators of LAWS, at most RAISED more; nearly all must be told."""
     top, bottom, *errors = law
     truth, told, inside = top / bottom, 0, 0
     for x, y in draws(top, bottom, *errors):
@@ -250,7 +256,7 @@ def covers(kind: type[Ratio], law: tuple[float, ...], level: float) -> bool:
             told += 1
             inside += low <= truth <= high
     assert told > 0.995 * RUNS
-    return coverage_fits(inside, told, level)
+    return coverage_fits(inside, told, level) or level < inside / told <= level + RAISED
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
@@ -258,6 +264,42 @@ def covers(kind: type[Ratio], law: tuple[float, ...], level: float) -> bool:
 def test_intervals_cover_as_often_as_they_say(law: tuple[float, ...], level: float) -> None:
     """Two-sided: too wide is as wrong as too narrow."""
     assert covers(Ratio, law, level)
+
+
+class Fieller(Ratio):
+    """The interval as published."""
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Without what is added for being told."""
+        low, high = super().interval(level)
+        middle, raised = (low + high) / 2.0, (self.variance_denominator / self.denominator**2) ** 2
+        half = (high - low) / 2.0 / math.sqrt(1.0 + raised)
+        return middle - half, middle + half
+
+
+def told_share(kind: type[Ratio], truth: float) -> tuple[int, int]:
+    """(how many told intervals hold the truth, how many are told) where the denominator is half a
+    standard error from zero, and a quarter of its error is in the numerator less truth x it."""
+    random = np.random.default_rng(12)
+    own, other = random.standard_normal((2, 300_000))
+    bottoms = 0.5 + own
+    tops = truth * bottoms + 0.25 * own + math.sqrt(1.0 - 0.25**2) * other
+    inside = told = 0
+    for top, bottom in zip(tops, bottoms, strict=True):
+        if abs(bottom) > quantile(0.95):
+            ratio = kind(top, bottom, truth**2 + 1.0 + 0.5 * truth, 1.0, truth + 0.25)
+            low, high = ratio.interval(0.95)
+            inside, told = inside + (low <= truth <= high), told + 1
+    return inside, told
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.3])
+def test_intervals_that_are_told_cover_where_few_are(truth: float) -> None:
+    """Fieller's own cover 92.7 %: being told takes an unusual error, of both numbers."""
+    inside, told = told_share(Ratio, truth)
+    assert 20_000 < told < 30_000
+    assert coverage_fits(inside, told)
+    assert not coverage_fits(*told_share(Fieller, truth))
 
 
 @pytest.mark.parametrize("broken", [SignFlipped, CovarianceForgotten])

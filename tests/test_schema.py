@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
+
 import numpy as np
 import pytest
 
@@ -179,3 +183,82 @@ def test_rejection_refuses_what_clamping_moves():
 def test_bounds_that_make_no_range_are_refused(bounds):
     with pytest.raises(SurveyError):
         Measure("x", bounds)
+
+
+SENSITIVE = """
+[dimension.illness]
+type = "category"
+values = ["none", "flu", "HIV"]
+{keys}
+[dimension.age]
+type = "int"
+domain = [0, 9]
+{age}
+"""
+
+
+def sensitive_schema(keys: str, age: str = "") -> Schema:
+    """The schema with some keys of its first dimension."""
+    return Schema.from_keys(tomllib.loads(SENSITIVE.format(keys=keys, age=age)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "codes"),
+    [
+        ('sensitive = ["HIV"]', (2,)),
+        ('sensitive = ["HIV", "none"]', (0, 2)),
+        ('sensitive = ["HIV"]\nnulls = "value"', (2, 3)),
+        ('sensitive = ["HIV"]\nnulls = "value"\nsensitive_nulls = false', (2,)),
+        ('sensitive = ["none", "flu", "HIV"]', ()),
+        ('sensitive = ["none", "flu", "HIV"]\nnulls = "value"', ()),
+        ('sensitive = ["none", "flu", "HIV"]\nnulls = "value"\nsensitive_nulls = false', (0, 1, 2)),
+        ("", ()),
+    ],
+)
+def test_sensitive_values_are_codes_and_come_back_as_they_were(keys: str, codes: tuple) -> None:
+    """NULL is one of them unless the survey says otherwise; none stands for all."""
+    schema = sensitive_schema(keys)
+    domain = schema.record_domain
+    assert schema.dimensions[0].sensitive == codes
+    assert domain.sensitive == ((codes, ()) if codes else ())
+    assert domain.is_all_sensitive == (not codes)
+    assert domain.sensitive_codes(0) == (codes or tuple(range(domain.sizes[0])))
+    assert Schema.from_keys(json.loads(json.dumps(schema.to_keys()))) == schema
+    assert RecordDomain.from_json(json.loads(json.dumps(domain.to_json()))) == domain
+
+
+def test_whole_numbers_and_truth_values_can_be_sensitive() -> None:
+    """Where each has a code of its own."""
+    assert sensitive_schema("", "sensitive = [3, 0]").record_domain.sensitive == ((), (0, 3))
+    flag = Schema.from_keys({"dimension": {"x": {"type": "bool", "sensitive": [True]}}})
+    assert flag.dimensions[0].sensitive == (1,)
+
+
+@pytest.mark.parametrize(
+    ("keys", "age", "message"),
+    [
+        ('sensitive = ["cancer"]', "", "illness: sensitive: 'cancer' is not a declared value"),
+        ('sensitive = ["HIV", "HIV"]', "", "illness: sensitive lists a value twice"),
+        ("sensitive = []", "", "illness: sensitive lists at least one value"),
+        ('sensitive = "HIV"', "", "illness: sensitive must be a list"),
+        ("sensitive = [1]", "", "illness: sensitive: 1 is not a declared value"),
+        ("sensitive = [[1]]", "", "is not a declared value"),
+        ('sensitive = ["HIV"]\nsensitive_nulls = false', "", "sensitive_nulls is for nulls"),
+        ('sensitive = ["HIV"]\nnulls = "value"\nsensitive_nulls = 1', "", "must be true or false"),
+        ("sensitive_nulls = false", "", "unknown key 'sensitive_nulls'"),
+        ("", "sensitive = [10]", "age: sensitive: 10 is not a declared value"),
+        ("", "sensitive = [3.5]", "age: sensitive: 3.5 is not a declared value"),
+        ("", "bin_width = 5\nsensitive = [3]", "3 is not a declared value with a code of its own"),
+    ],
+)
+def test_sensitive_values_that_make_no_sense_are_refused(keys: str, age: str, message: str) -> None:
+    """By name."""
+    with pytest.raises(SurveyError, match=re.escape(message)):
+        sensitive_schema(keys, age)
+
+
+def test_a_float_cannot_be_sensitive() -> None:
+    """It has no values of its own."""
+    keys = {"type": "float", "domain": [0, 1], "bins": 2, "sensitive": [1]}
+    with pytest.raises(SurveyError, match="for category, bool and int, not float"):
+        Schema.from_keys({"dimension": {"x": keys}})

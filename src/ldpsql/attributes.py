@@ -7,7 +7,9 @@ and bounded, and is aggregated; a *public* column travels in clear.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from ldpsql.boxes import CodeSet, complement
 from ldpsql.domains import Domain, Value
 from ldpsql.domains.base import plain
-from ldpsql.errors import RecordError, SurveyError
+from ldpsql.errors import QueryError, RecordError, SurveyError
 
 PUBLIC_TYPES = ("int", "float", "text", "bool", "date", "timestamp")
 RESERVED_PREFIX = "ldpsql_"
@@ -28,17 +30,59 @@ class Dimension:
     """A private attribute for predicates and GROUP BY.
 
     nulls: "reject" (a missing value is refused on the device) or "value" (NULL is one more
-    code, the last, and IS NULL works).
+    code, the last, and IS NULL works).  sensitive: the codes that a utility-optimised mechanism
+    protects, ascending; empty where it protects all.
     """
 
     name: str
     domain: Domain
     nulls: str = "reject"
+    sensitive: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name)
         if self.nulls not in ("reject", "value"):
             raise SurveyError(f'dimension {self.name}: nulls must be "reject" or "value"')
+
+    def with_sensitive(self, values: Sequence[Any], *, with_null: bool = True) -> Dimension:
+        """The same dimension, of which only some values are sensitive.
+
+        with_null: whether NULL is one of them, where it is a value. SurveyError for an empty list,
+        a value twice, and one that is not declared or shares its code with others.
+        """
+        if not values:
+            raise SurveyError("sensitive lists at least one value; leave it out for all of them")
+        codes = sorted(map(self._sensitive_code, values))
+        if len(set(codes)) != len(codes):
+            raise SurveyError("sensitive lists a value twice")
+        if self.nulls == "value" and with_null:
+            codes.append(self.domain.size)
+        return replace(self, sensitive=() if len(codes) == self.size else tuple(codes))
+
+    def _sensitive_code(self, value: Any) -> int:
+        if self.domain.type not in ("category", "bool", "int"):
+            raise SurveyError(f"sensitive is for category, bool and int, not {self.domain.type}")
+        if not isinstance(value, str | int):
+            raise SurveyError(f"sensitive: {value!r} is not a declared value")
+        try:
+            code = self.domain.code(value)
+            alone = self.domain.matching("=", value) == ((code, code + 1),)
+        except (RecordError, QueryError):
+            raise SurveyError(
+                f"sensitive: {value!r} is not a declared value with a code of its own"
+            ) from None
+        if not alone:
+            raise SurveyError(f"sensitive: {value!r} is not a declared value")
+        return code
+
+    def sensitive_keys(self) -> dict[str, Any]:
+        """The keys of a survey file that give the sensitive codes back."""
+        if not self.sensitive:
+            return {}
+        labels = self.labels()
+        listed = [labels[code] for code in self.sensitive if code < self.domain.size]
+        forgiven = self.nulls == "value" and self.domain.size not in self.sensitive
+        return {"sensitive": listed, **({"sensitive_nulls": False} if forgiven else {})}
 
     @property
     def size(self) -> int:

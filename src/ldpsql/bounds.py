@@ -29,6 +29,8 @@ from ldpsql.estimate import Array
 from ldpsql.privacy import Epsilon
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 
+BOUND_BELOW = 3.0
+"""From this epsilon on the bounds are loose, and a distance from them says nothing."""
 EXACT_CELLS = 2000
 LARGEST_AXIS = 2000
 LARGEST_SPECTRUM = 1 << 20
@@ -102,7 +104,12 @@ def _most_information(cells: int, epsilon: Epsilon) -> float:
 # -- eigenvalues: (sum of roots, mean, trace), without the factor of the signs ---------------------
 
 
-def _exact(workload: Workload) -> tuple[float, float, float]:
+def pattern_gram(workload: Workload) -> Array:
+    """Mean of q q' over a workload's queries, shape (patterns, cells, patterns, cells).
+
+    Pattern 0 is what a query counts whatever the signs, pattern 1 + m what it adds for a positive
+    sign of measure m and takes off for a negative one.
+    """
     cells = math.prod(workload.domain.sizes)
     patterns = 1 + len(workload.domain.bounds)
     blocks = np.zeros((patterns, cells, patterns, cells))
@@ -113,6 +120,12 @@ def _exact(workload: Workload) -> tuple[float, float, float]:
         rows = np.array([_row(query, workload) for query in workload.queries])
         joint = rows.reshape(len(rows), patterns * cells)
         blocks += (joint.T @ joint).reshape(blocks.shape)
+    return blocks
+
+
+def _exact(workload: Workload) -> tuple[float, float, float]:
+    blocks = pattern_gram(workload)
+    cells = blocks.shape[1]
     mean = float(blocks[0, :, 0].sum()) / cells**2
     trace = float(np.einsum("pipi->", blocks)) / cells
     blocks[0] -= blocks[0].mean(axis=0)

@@ -98,6 +98,11 @@ class Ratio:
     The value is the plug-in ratio and its standard error comes from the delta method. The
     interval is Fieller's (1954): all r for which numerator - r * denominator is compatible
     with 0. It stays honest when the denominator is noisy, where the delta method does not.
+
+    It is told only where the denominator differs from 0, which in a weak survey takes an unusual
+    error of it, and with it of the numerator: of the told intervals fewer than promised would hold
+    the truth. So the squared half-width is raised by the square of the denominator's relative
+    variance: by 7 % where it is just told at 95 %, by a ten-thousandth where it is known to 10 %.
     """
 
     numerator: float
@@ -135,7 +140,8 @@ class Ratio:
             return (math.nan, math.nan)
         b = self.numerator * self.denominator - z2 * self.covariance
         c = self.numerator**2 - z2 * self.variance_numerator
-        root = math.sqrt(max(b * b - a * c, 0.0))
+        raised = 1.0 + (self.variance_denominator / self.denominator**2) ** 2
+        root = math.sqrt(max(b * b - a * c, 0.0) * raised)
         return ((b - root) / a, (b + root) / a)
 
 

@@ -100,13 +100,18 @@ class Reports:
     def __len__(self) -> int:
         return len(self.columns[self.format.columns[0]])
 
+    @staticmethod
+    def empty(format: ReportFormat, count: int) -> list[NDArray[np.generic]]:
+        """Room for the columns of so many reports, in the types that they are packed in."""
+        return [np.empty(count, dtype=f"u{width // 8}") for width in format.widths]
+
     @classmethod
     def pack(cls, format: ReportFormat, columns: Sequence[NDArray[np.generic]]) -> Reports:
         """Reports from integer arrays in the order of the format's columns."""
         return cls(
             format,
             {
-                name: np.asarray(column).astype(f"u{width // 8}")
+                name: np.asarray(column).astype(f"u{width // 8}", copy=False)
                 for name, column, width in zip(format.columns, columns, format.widths, strict=True)
             },
         )

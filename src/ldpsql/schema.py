@@ -52,6 +52,8 @@ class RecordDomain:
     measured: for each measure the index of the dimension on the same attribute, or None.
     alone: for each dimension how many codes, the last ones, have no neighbours: that of NULL, and
     all of a category; none where it is empty.
+    sensitive: for each dimension its sensitive codes in ascending order, empty where all are; no
+    entries at all where no dimension declares any.
     """
 
     names: tuple[str, ...]
@@ -60,6 +62,17 @@ class RecordDomain:
     bounds: tuple[tuple[float, float], ...]
     measured: tuple[int | None, ...]
     alone: tuple[int, ...] = ()
+    sensitive: tuple[tuple[int, ...], ...] = ()
+
+    def sensitive_codes(self, dimension: int) -> tuple[int, ...]:
+        """The sensitive codes of a dimension: all of them unless some were declared."""
+        declared = self.sensitive[dimension] if self.sensitive else ()
+        return declared or tuple(range(self.sizes[dimension]))
+
+    @property
+    def is_all_sensitive(self) -> bool:
+        """Whether no value of any dimension was left out of the sensitive ones."""
+        return not any(self.sensitive)
 
     def without_neighbours(self, dimension: int) -> int:
         """How many of the last codes of a dimension stand for themselves."""
@@ -74,6 +87,7 @@ class RecordDomain:
             "bounds": [list(pair) for pair in self.bounds],
             "measured": list(self.measured),
             "alone": list(self.alone),
+            **({"sensitive": list(map(list, self.sensitive))} if self.sensitive else {}),
         }
 
     @classmethod
@@ -86,6 +100,7 @@ class RecordDomain:
             tuple((float(low), float(high)) for low, high in data["bounds"]),
             tuple(data["measured"]),
             tuple(data.get("alone", ())),
+            tuple(map(tuple, data.get("sensitive", ()))),
         )
 
 
@@ -124,6 +139,7 @@ class Schema:
     def record_domain(self) -> RecordDomain:
         """The sizes and bounds that a mechanism is designed for."""
         position = {dimension.name.lower(): i for i, dimension in enumerate(self.dimensions)}
+        declared = tuple(dimension.sensitive for dimension in self.dimensions)
         return RecordDomain(
             tuple(dimension.name for dimension in self.dimensions),
             tuple(dimension.size for dimension in self.dimensions),
@@ -131,6 +147,7 @@ class Schema:
             tuple(measure.bounds for measure in self.measures),
             tuple(position.get(measure.name.lower()) for measure in self.measures),
             tuple(dimension.alone for dimension in self.dimensions),
+            declared if any(declared) else (),
         )
 
     @property
@@ -159,7 +176,11 @@ class Schema:
         """The tables [dimension], [measure] and [public] of a survey file."""
         return {
             "dimension": {
-                d.name: {**d.domain.spec(), **_unless("nulls", d.nulls, "reject")}
+                d.name: {
+                    **d.domain.spec(),
+                    **_unless("nulls", d.nulls, "reject"),
+                    **d.sensitive_keys(),
+                }
                 for d in self.dimensions
             },
             "measure": {
@@ -221,7 +242,15 @@ def _dimension(name: str, keys: dict[str, Any]) -> Dimension:
     }
     if not isinstance(kind, str) or kind not in readers:
         raise SurveyError(f"type must be one of {', '.join(readers)}, not {kind!r}")
-    return Dimension(name, readers[kind](keys), keys.pop("nulls", "reject"))
+    domain, nulls = readers[kind](keys), keys.pop("nulls", "reject")
+    if "sensitive" not in keys:
+        return Dimension(name, domain, nulls)
+    listed, with_null = _list(keys, "sensitive"), keys.pop("sensitive_nulls", True)
+    if not isinstance(with_null, bool):
+        raise SurveyError("sensitive_nulls must be true or false")
+    if not with_null and nulls != "value":
+        raise SurveyError('sensitive_nulls is for nulls = "value"')
+    return Dimension(name, domain, nulls).with_sensitive(listed, with_null=with_null)
 
 
 def _int_domain(keys: dict[str, Any]) -> Domain:

@@ -18,8 +18,10 @@ from typing import Any
 
 from ldpsql.errors import FingerprintError, SurveyError
 from ldpsql.mechanisms.base import Design, StagedDesign
+from ldpsql.mechanisms.promise import Promise, check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
+from ldpsql.privacy import Epsilon, Guarantee, Shuffled
+from ldpsql.privacy.trust import SHUFFLE_NOT_PROTECTED
 from ldpsql.report import Histogram
 from ldpsql.schema import Schema
 from ldpsql.workload import Workload
@@ -41,8 +43,9 @@ class Survey:
     nothing; without it such a survey is refused.  previous, first: fingerprints of the round before
     and of the first one, for a survey of a later round.  chosen: "auto" where the mechanism was
     chosen by its expected error, else None.  workload: the survey file's table [workload], or None.
-    users: how many people were expected, or None. The last three say why the design is what it is;
-    nothing is derived from them.
+    users: how many people were expected, or None.  chosen, workload and users say why the design is
+    what it is; nothing is derived from them.  shuffled: what is promised besides once reports are
+    shuffled, or None where no shuffler is trusted; checked with the accountant at birth.
     """
 
     table: str
@@ -56,9 +59,11 @@ class Survey:
     chosen: str | None = None
     workload: Mapping[str, Any] | None = None
     users: int | None = None
+    shuffled: Shuffled | None = None
 
     def __post_init__(self) -> None:
         self._check_rounds()
+        self._check_trust()
         promises = self.design.guarantee.kind != "none"
         if not promises and not self.accept_no_guarantee:
             raise SurveyError(
@@ -107,6 +112,42 @@ class Survey:
         if (self.design.round == 2) != (self.previous is not None and self.previous == self.first):
             raise SurveyError("the first round is the one before the second, and no other")
 
+    def _check_trust(self) -> None:
+        """SurveyError unless what is promised besides the local promise holds."""
+        stated = self.design.guarantee.central
+        if self.shuffled is None:
+            if stated is not None:
+                raise SurveyError(
+                    f'{self.design.name} was made for shuffled reports: say trust = "shuffle"'
+                )
+            return
+        if self.users is not None:
+            raise SurveyError(
+                "a survey of shuffled reports says in its trust how many users it has"
+            )
+        if self.schema.public:
+            raise SurveyError(
+                'trust = "shuffle" allows no [public] columns: they travel in clear, and a report '
+                "would hide only among those with the same values"
+            )
+        if stated not in (None, self.shuffled.central):
+            raise SurveyError(f"{self.design.name} was made for another promise: {stated}")
+        check_promise(self.design, self.shuffled)
+
+    @property
+    def trust(self) -> str:
+        """Whom people need to trust: "local" for nobody, "shuffle" for a shuffler."""
+        return "local" if self.shuffled is None else "shuffle"
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Everything a person is promised: by the report alone, and once it is shuffled."""
+        own = self.design.guarantee
+        if self.shuffled is None:
+            return own
+        beyond = (*own.not_protected, *SHUFFLE_NOT_PROTECTED)
+        return replace(own, central=self.shuffled.central, not_protected=beyond)
+
     @property
     def chain(self) -> str:
         """Fingerprint of the first of the rounds that this survey is one of; its own for that one,
@@ -115,7 +156,11 @@ class Survey:
 
     @property
     def epsilon(self) -> Epsilon:
-        """Total budget of one person's report."""
+        """Total budget of one person's report against whoever sees that report: the local one.
+
+        It is what a person's ledger spends, for a shuffled survey too: whether the shuffler kept
+        apart from the collector, and who else took part, no device can know.
+        """
         return self.design.epsilon
 
     @cached_property
@@ -150,6 +195,7 @@ class Survey:
             "chosen": self.chosen,
             "workload": None if self.workload is None else dict(self.workload),
             "users": self.users,
+            "trust": None if self.shuffled is None else self.shuffled.to_json(),
         }
 
     def to_json(self) -> str:
@@ -206,12 +252,14 @@ class Survey:
         kept = ("estimator", "previous", "first", "chosen", "workload", "users")
         optional = {key: data.get(key) for key in kept}
         accepted = data.get("accept_no_guarantee", False) is True
+        trust = data.get("trust")
         return cls(
             data["table"],
             schema,
             design,
             data["options"],
             accept_no_guarantee=accepted,
+            shuffled=None if trust is None else Shuffled.from_json(trust),
             **optional,
         )
 
@@ -232,7 +280,7 @@ class Survey:
         cls,
         table: str,
         schema: Schema,
-        epsilon: str | Epsilon,
+        epsilon: str | Epsilon | Shuffled,
         name: str,
         options: Mapping[str, Any] | None = None,
         workload: Workload | None = None,
@@ -241,13 +289,26 @@ class Survey:
     ) -> Survey:
         """Design a survey from a schema, with a mechanism of the registry.
 
-        workload: what it should answer best; None for `Workload.everyday`. accept_no_guarantee:
-        needed for a mechanism that promises nothing, refused for others.
+        epsilon: of every report; or, as `Shuffled`, what is promised once reports are shuffled,
+        from which the local epsilon follows. workload: what it should answer best; None for
+        `Workload.everyday`. accept_no_guarantee: needed for a mechanism that promises nothing,
+        refused for others.
         """
-        budget = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
+        shuffled = epsilon if isinstance(epsilon, Shuffled) else None
+        if isinstance(epsilon, Shuffled):
+            promise: Promise = epsilon.central
+        else:
+            promise = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
-        design = mechanism(name).design(schema.record_domain, budget, chosen, workload)
-        return cls(table, schema, design, chosen, accept_no_guarantee=accept_no_guarantee)
+        design = design_for(mechanism(name), schema.record_domain, promise, chosen, workload)
+        return cls(
+            table,
+            schema,
+            design,
+            chosen,
+            accept_no_guarantee=accept_no_guarantee,
+            shuffled=shuffled,
+        )
 
 
 def check_users(users: Any) -> None:

@@ -45,3 +45,18 @@ def test_many_dimensions_are_left_out_in_time():
     found = list(smaller(domain))
     assert found
     assert all(records(small) <= LARGEST_RECORDS for small in found)
+
+
+def test_the_first_codes_are_sensitive():
+    assert made_up("3x5", 0, "2x5").sensitive == ((0, 1), ())
+    assert made_up("3x5", 0, "3x5") == made_up("3x5", 0)
+
+
+def test_smaller_domains_keep_values_of_both_kinds():
+    """As far as there were any."""
+    domain = RecordDomain(("a", "b"), (90, 4), (), (), (), (), (tuple(range(5, 75)), ()))
+    for small in smaller(domain):
+        if small.sizes:
+            assert 1 <= len(small.sensitive_codes(0)) < small.sizes[0]
+        if len(small.sizes) == 2:
+            assert len(small.sensitive_codes(1)) == small.sizes[1]

@@ -9,7 +9,7 @@ import pytest
 
 from ldpsql.bench import simulate
 from ldpsql.designer import design
-from ldpsql.errors import RecordError
+from ldpsql.errors import RecordError, ReportError
 
 SURVEY = design("""
 [survey]
@@ -72,3 +72,15 @@ def test_a_record_that_does_not_fit_stops_it() -> None:
     """Nobody is left out silently."""
     with pytest.raises(RecordError):
         simulate(SURVEY, pa.table({"age": [3, None], "pay": [1.0, 2.0]}))
+
+
+def test_reports_for_a_shuffler_are_shuffled() -> None:
+    """And fewer than were promised are not."""
+    text = '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "srr-ss"\ntrust = "shuffle"\n'
+    text += 'delta = "1e-4"\nusers = {}\n[dimension.age]\ntype = "int"\ndomain = [0, 9]\n'
+    ages = TABLE.select(["age"])
+    with simulate(design(text.format(3_000)), ages, seed=1) as connection:
+        (row,) = connection.execute("SELECT COUNT(*), STDERR(COUNT(*)) FROM app WHERE age < 4")
+    assert abs(row[0] - 1200) < 6 * row[1]
+    with pytest.raises(ReportError, match="fewer than"):
+        simulate(design(text.format(4_000)), ages, seed=1)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from cli.running import refusal, run
 from client.surveys import TOML
 from leaky import TrueAncestor
+from shuffled_survey import USERS, raw_reports, shuffled_survey
 
+from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.designer import design
+from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Shuffled
+from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
 
 MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
@@ -119,6 +126,23 @@ def test_a_registered_mechanism_without_a_promise_fails_with_its_witness(name):
         assert words in shown.stdout
 
 
+def test_a_delta_is_established_over_sets_of_reports():
+    arguments = ("audit", "--mechanism", "truthful", "--epsilon", "1", "--domain", "3")
+    options = ("--option", "prior=0.6,0.3,0.1", "--option", "delta=0.05")
+    shown = run(*arguments, *options)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in (
+        "guarantee    1-LDP, delta 0.05",
+        "exact        delta 0.05 of 0.05 at epsilon 1, over all sets of reports",
+        "not covered  with probability 0.05 a report is the person's own value, in clear",
+        "verdict      the promise holds",
+    ):
+        assert words in shown.stdout
+    data = json.loads(run(*arguments, *options, "--format", "json").stdout)
+    assert (data["holds"], data["delta"], data["witness"]) == (True, "1/20", None)
+    assert 0.0499 < float(Fraction(data["divergence"])) <= 0.05
+
+
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     right = Grr.__dict__["thresholds"].func
     monkeypatch.setattr(Grr, "thresholds", property(lambda self: tuple(t + 1 for t in right(self))))
@@ -151,3 +175,95 @@ def test_a_survey_and_a_mechanism_together_are_refused(published):
 def test_a_changed_survey_is_refused(published):
     published.write_text(published.read_text().replace('"epsilon": "2"', '"epsilon": "1"'))
     assert "changed after it was published" in refusal(run("audit", published), 1)
+
+
+JURR = ("audit", "--mechanism", "jurr", "--epsilon", "2", "--domain", "3x5")
+
+
+def test_sensitive_codes_are_audited_by_their_own_definition():
+    """With the table of who is protected against whom."""
+    shown = run(*JURR, "--sensitive", "2x2")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for words in (
+        "mechanism    jurr, 3x5 codes, 2x2 of them sensitive",
+        "guarantee    2-ULDP per attribute",
+        "exact        epsilon 2.000000000000 of 2",
+        "gives it away with a probability of x0 up to 0.615, x1 up to 0.615",
+        "x0 sensitive, x1 not        x1                              unbounded, with probability "
+        "0.615   ULDP",
+        "verdict      the promise holds",
+    ):
+        assert words in shown.stdout
+    data = json.loads(run(*JURR, "--sensitive", "2x2", "--format", "json").stdout)
+    assert (data["guarantee"], len(data["exposures"])) == ("uldp-joint", 12)
+    assert "who is safe" not in run(*JURR).stdout
+    large = run(
+        "audit", "--mechanism", "cprr", "--epsilon", "1", "--domain", "90x90", "--sensitive", "2x2"
+    )
+    assert "exact odds of every report that the definition limits" in large.stdout
+    assert "on the reduced domain" in large.stdout
+
+
+@pytest.mark.parametrize("sensitive", ["2", "2x2x2", "4x2", "0x2", "some"])
+def test_sensitive_codes_that_do_not_fit_are_refused(sensitive):
+    shown = run(*JURR, "--sensitive", sensitive)
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert "sensitive codes" in shown.stderr
+
+
+@pytest.fixture
+def shuffled(tmp_path):
+    path = tmp_path / "shuffled.json"
+    trust = Shuffled.parse("0.5", "1e-6", 20_000, "0.9")
+    schema = replace(design(TOML).schema, public=(), measures=())
+    path.write_text(Survey.of("app", schema, trust, "hio").to_json())
+    return path
+
+
+def test_both_promises_of_a_survey_of_shuffled_reports_are_audited(shuffled):
+    shown = run("audit", shuffled)
+    assert shown.exit_code == 0, shown.stderr
+    for words in (
+        "0.5 at delta 0.000001, rounded up, in a batch of 20,000 reports (18,000 honest people)",
+        "by clones: the local epsilon alone",
+        "verdict      the promise of one report holds",
+        "             the promise of the shuffled batch holds",
+    ):
+        assert words in shown.stdout
+
+
+def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
+    shown = run("audit", shuffled, "--users", "2000")
+    assert shown.exit_code == 1
+    assert "verdict      the promise of one report holds" in shown.stdout
+    assert "the promise of the shuffled batch DOES NOT HOLD" in shown.stdout
+    found = json.loads(run("audit", shuffled, "--users", "2000", "--format", "json").stdout)
+    assert found["holds"] is True
+    assert found["central"]["holds"] is False
+    assert float(found["central"]["achieved_epsilon"]) > 0.5
+
+
+def test_users_are_for_surveys_of_shuffled_reports(published):
+    assert "--users" in refusal(run("audit", published, "--users", "10"), 2)
+
+
+def test_the_batches_of_a_database_are_audited(tmp_path):
+    survey = shuffled_survey()
+    published, store = tmp_path / "app.json", tmp_path / "s.duckdb"
+    published.write_text(survey.to_json())
+    whole = shuffle_table(survey, raw_reports(survey, USERS))
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.register(survey)
+    assert "holds no reports" in refusal(run("audit", published, "--db", store), 1)
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.ingest_table(whole)
+    shown = run("audit", published, "--db", store)
+    assert (shown.exit_code, "in a batch of 1,000 reports" in shown.stdout) == (0, True)
+    said = ShuffledBatch(survey.fingerprint, 300).to_json().encode()
+    part = whole.slice(0, 300)
+    metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
+    with DuckDBStore.open(store, read_only=False) as opened:
+        opened.ingest_table(part.replace_schema_metadata(metadata), accept_smaller_batch=True)
+    shown = run("audit", published, "--db", store)
+    assert (shown.exit_code, "in a batch of 300 reports" in shown.stdout) == (1, True)
+    assert "--users and --db" in refusal(run("audit", published, "--db", store, "--users", 5), 2)

@@ -144,3 +144,57 @@ def test_a_survey_without_a_guarantee_needs_its_flag(home):
     assert "--accept-no-guarantee" in refusal(run(*asked), 1)
     assert not (home / "r.parquet").exists()
     assert "500 reports" in run(*asked, "--accept-no-guarantee").stderr
+
+
+SHUFFLED = """
+[survey]
+table = "app"
+epsilon = "1"
+mechanism = "hio"
+trust = "shuffle"
+delta = "1e-6"
+users = 1000
+[dimension.age]
+type = "int"
+domain = [18, 41]
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    """A published survey of shuffled reports, and the reports of 1,200 devices in two spools."""
+    (tmp_path / "app.toml").write_text(SHUFFLED)
+    survey = tmp_path / "app.json"
+    assert run("design", tmp_path / "app.toml", "-o", survey).exit_code == 0
+    (tmp_path / "spools").mkdir()
+    for name, count in (("one", 500), ("two", 700)):
+        ages = pa.table({"age": [18 + i % 24 for i in range(count)]})
+        pq.write_table(ages, tmp_path / "people.parquet")
+        spool = tmp_path / "spools" / f"{name}.parquet"
+        done = run("randomize", tmp_path / "people.parquet", "--survey", survey, "-o", spool)
+        assert done.exit_code == 0, done.stderr
+    return tmp_path
+
+
+def test_from_devices_through_a_shuffler_to_an_answer(fleet):
+    survey, batch, store = (fleet / name for name in ("app.json", "batch.parquet", "s.duckdb"))
+    refused = run("ingest", fleet / "spools", "--db", store)
+    assert "was not shuffled" in refusal(refused, 1)
+    done = run("shuffle", fleet / "spools", "--survey", survey, "-o", batch)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == f"{batch}: 1200 reports, shuffled\n"
+    assert run("ingest", batch, "--db", store).exit_code == 0
+    shown = run("SELECT COUNT(*) FROM app WHERE age < 30", "--db", store, "--format", "json")
+    found = json.loads(shown.stdout)
+    assert found["guarantee"].endswith(
+        "-LDP; (1, 1e-06)-DP once shuffled among at least 1,000 honest people"
+    )
+    assert not any("smaller" in note for note in found["notes"])
+
+
+def test_too_few_reports_are_not_shuffled(fleet):
+    target = fleet / "batch.parquet"
+    one = fleet / "spools" / "one.parquet"
+    done = run("shuffle", one, "--survey", fleet / "app.json", "-o", target)
+    assert "500 reports are fewer than the 1,000" in refusal(done, 1)
+    assert not target.exists()

@@ -68,6 +68,63 @@ def test_without_users_a_named_mechanism_is_not_predicted(source):
     assert "expected standard error with 300 people" in run("design", source).stderr
 
 
+@pytest.mark.parametrize("mechanism", ["hgrr", "grr", "fourier"])
+def test_a_named_mechanism_is_held_against_the_bound(source, mechanism):
+    """Without being asked; the same figure as with --users."""
+    text = run("design", source, "--mechanism", mechanism).stderr
+    line = next(line for line in text.splitlines() if "can do better than" in line)
+    assert "on the whole workload with 100000 people; this one is at " in line
+    found = designed(TOML, mechanism=mechanism)
+    assert line.endswith(f"at {found.forecast.ratio(found.bound):.2f} of it")
+    assert line in run("design", source, "--mechanism", mechanism, "--users", 100_000).stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--epsilon", "3"), ("--mechanism", "lgrr-fd", "--accept-no-guarantee")],
+    ids=["a loose bound", "no guarantee"],
+)
+def test_where_the_bound_says_nothing_there_is_none(source, arguments):
+    assert "can do better than" not in run("design", source, *arguments).stderr
+
+
+ONE_LINE = """
+[survey]
+table = "app"
+epsilon = "1"
+mechanism = "staircase"
+[dimension.age]
+type = "int"
+domain = [0, 11]
+[workload.kinds]
+age = "prefix"
+"""
+
+
+def test_a_staircase_comes_with_its_certificate(source):
+    source.write_text(ONE_LINE)
+    text = run("design", source).stderr
+    over = designed(ONE_LINE).survey.design.over_bound
+    assert f"note         its mean variance over the workload is {over:.3f} of the least" in text
+    assert 1.0 <= over < 1.06
+
+
+def test_a_truthful_survey_warns_of_what_it_cannot_estimate(source):
+    """And is no epsilon-LDP survey to be compared with the best one if it promises a delta."""
+    skewed = "prior = [0.5, 0.3, 0.1, 0.02, 0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.0]"
+    options = f"[survey.options]\n{skewed}\n[dimension.age]"
+    truthful = ONE_LINE.replace("[dimension.age]", options).replace("staircase", "truthful")
+    source.write_text(truthful)
+    text = run("design", source).stderr
+    assert "note         it makes reports agree with values" in text
+    assert "note         it cannot estimate how many people have the codes (age=1)," in text
+    assert "can do better than" not in text
+    source.write_text(truthful.replace("\n[dimension", '\ndelta = "0.05"\n[dimension'))
+    text = run("design", source).stderr
+    assert "guarantee    1-LDP, delta 0.05" in text
+    assert "can do better than" not in text
+
+
 def test_the_lines_are_the_forecasts():
     found = designed(TOML, users=10_000)
     lines = forecast(found)
@@ -161,3 +218,72 @@ def test_a_bad_survey_file_is_one_line_and_exit_code_1(source, change, message):
 
 def test_users_must_be_people(source):
     refusal(run("design", source, "--users", "0"), 2)
+
+
+CLINIC = """
+[survey]
+table = "clinic"
+epsilon = "1"
+mechanism = "cprr"
+[dimension.illness]
+type = "category"
+values = ["none", "flu", "HIV", "cancer"]
+sensitive = ["HIV", "cancer"]
+nulls = "value"
+[dimension.member]
+type = "bool"
+"""
+
+
+def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
+    """And that a mechanism which does not spare the others protects them all."""
+    path = tmp_path / "clinic.toml"
+    path.write_text(CLINIC)
+    shown = run("design", path, "-o", tmp_path / "clinic.json").stdout
+    assert "guarantee    1-ULDP\n" in shown
+    assert "sensitive    illness: HIV, cancer, NULL; not: none, flu\n" in shown
+    assert "sensitive    member: every value\n" in shown
+    assert "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED" in shown
+    plain = run("design", path, "--mechanism", "grr", "-o", tmp_path / "plain.json").stdout
+    assert "note         grr treats every value as sensitive\n" in plain
+    assert "DISCLOSED" not in plain
+
+
+def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
+    path = tmp_path / "app.toml"
+    path.write_text(
+        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
+        'delta = "1e-6"\nusers = 20000\nhonest = 0.9\n[dimension.member]\ntype = "bool"\n'
+    )
+    shown = run("design", path, "-o", tmp_path / "app.json")
+    assert shown.exit_code == 0, shown.stderr
+    local = Survey.from_json(tmp_path / "app.json").epsilon
+    for words in (
+        "trust        shuffle",
+        "the shuffled batch: epsilon 0.5 at delta 0.000001, for batches of at least 20,000 "
+        "reports, of which 18,000 count as honest",
+        f"a single report: epsilon {local}",
+        f"guarantee    {local}-LDP; (0.5, 1e-06)-DP once shuffled",
+        "expected standard error with 20000 people",
+    ):
+        assert words in shown.stdout
+
+
+def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path, monkeypatch):
+    from ldpsql import designer  # noqa: PLC0415
+
+    def never(*_, **__):
+        raise AssertionError("designed first")
+
+    monkeypatch.setattr(designer, "designed", never)
+    missing = tmp_path / "missing"
+    for option, name in (("-o", "app.json"), ("--plot", "app.png")):
+        words = refusal(run("design", source, option, missing / name), 1)
+        assert words == f"{missing}: there is no such folder"
+
+
+def test_the_mechanisms_that_are_tried_are_told(source):
+    told = []
+    designed(TOML.replace("hgrr", "auto"), tell=told.append)
+    assert told[0] == "trying fourier"
+    assert {"trying hio", "trying grr"} < set(told)

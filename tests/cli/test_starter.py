@@ -117,3 +117,13 @@ def test_any_column_name_is_written_as_toml(name):
     survey = tomllib.loads(text)
     assert set(survey["dimension"]) == {name}
     assert survey["survey"]["table"] == "𝒜pp"
+
+
+def test_what_it_says_of_shuffling_is_a_survey(data):
+    """With the comment signs of those lines taken away."""
+    text = run("schema", data).stdout
+    for line in ('trust = "shuffle"', 'delta = "1e-6"', "users = 100000"):
+        assert f"# {line}" in text
+        text = text.replace(f"# {line}", line)
+    head = tomllib.loads(text)["survey"]
+    assert (head["trust"], head["delta"], head["users"]) == ("shuffle", "1e-6", 100_000)

@@ -160,3 +160,19 @@ def test_a_device_that_answered_the_first_round_answers_no_other(path):
     respond(first, RECORD, ledger=Ledger(path))
     with pytest.raises(OperationalError, match="answered another round"):
         respond(next_survey(next_survey(first)), RECORD, ledger=Ledger(path))
+
+
+def test_a_survey_of_shuffled_reports_spends_its_local_epsilon(path):
+    """No device can know whether the shuffler kept apart from the collector."""
+    asked = design(
+        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
+        'delta = "1e-6"\nusers = 20000\n[dimension.member]\ntype = "bool"\n'
+    )
+    local = asked.design.epsilon
+    assert local.value > Decimal("0.5")
+    short = Ledger(path, budget=Epsilon(local.value - Decimal("0.001")))
+    with pytest.raises(OperationalError, match=f"asks for epsilon {local}"):
+        respond(asked, {"member": True}, ledger=short)
+    ledger = Ledger(path, budget=local)
+    respond(asked, {"member": True}, ledger=ledger)
+    assert ledger.spent() == local.value

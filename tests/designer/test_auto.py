@@ -53,6 +53,17 @@ def test_the_chosen_one_is_the_best_of_all(wishes):
     assert errors == sorted(errors)
 
 
+def test_what_wants_to_be_asked_for_by_name_is_left_out_with_its_reason():
+    """A prior is nobody's workload; a slow design is not made to be thrown away."""
+    domains = (everyday(size).workload.domain for size in (12, 100))
+    small, large = (
+        choose(Wishes(Workload.everyday(domain, {0: "prefix"})), ONE, 1000) for domain in domains
+    )
+    assert "by name" in small.left_out["truthful"]
+    assert small.best.name == "staircase"
+    assert "takes about 5 s for 100 combinations" in large.left_out["staircase"]
+
+
 def test_it_is_the_same_every_time():
     first, second = (choose(everyday(12, 3), ONE, 1000) for _ in range(2))
     assert [c.name for c in first.ranked] == [c.name for c in second.ranked]
@@ -64,6 +75,21 @@ def test_what_is_left_out_says_why():
     assert "takes no private measure" in choice.left_out["hio"]
     assert "no option" not in "".join(choice.left_out.values())
     assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)
+
+
+def test_sensitive_values_bring_in_what_spares_the_others():
+    """The stronger definition only; the weaker one is left to whoever names it."""
+    domain = RecordDomain(("x", "y"), (8, 8), (), (), (), (8, 8), ((0,), (0,)))
+    choice = choose(Wishes(Workload.everyday(domain)), Epsilon.parse("2"), 1000)
+    kinds = {c.name: c.forecast.design.guarantee.kind for c in choice.ranked}
+    assert (choice.best.name, kinds["cprr"]) == ("cprr", "uldp")
+    assert set(kinds.values()) == {"local", "uldp"}
+    for name in ("jurr", "jurr-g", "tdrr"):
+        assert "name it to have it" in choice.left_out[name]
+    assert choice.left_out["jd-grr"] == "it is grr under another name"
+    line = RecordDomain(("x",), (9,), (), (), (), (), ((0, 1),))
+    names = {c.name for c in choose(Wishes(Workload.everyday(line)), ONE, 1000).ranked}
+    assert {"urr", "urap", "cprr", "grr"} <= names
 
 
 def test_nothing_unsound_is_chosen(monkeypatch):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from ldpsql.audit.definitions import Definition
 from ldpsql.audit.domains import records, smaller
 from ldpsql.audit.result import Enumerated
 from ldpsql.errors import Error
@@ -27,11 +28,15 @@ class Channel:
     law: Law
 
     @cached_property
+    def definition(self) -> Definition:
+        """What the guarantee of the design limits."""
+        return Definition(self.design.guarantee.kind, self.design.domain)
+
+    @cached_property
     def found(self) -> Enumerated:
         """The worst that it allows, and whether its selector depends on the record."""
-        return Enumerated(
-            self.design.domain, len(self.law.outputs), self.law.worst(), self._is_independent()
-        )
+        worst = self.definition.worst(self.law)
+        return Enumerated(self.design.domain, len(self.law.outputs), worst, self._is_independent())
 
     def _is_independent(self) -> bool:
         """Whether every record gives each selector the same probability, together 1."""
@@ -57,15 +62,26 @@ class Channel:
 
     @cached_property
     def telling_reports(self) -> tuple[Outcome, ...]:
-        """The reports whose odds under the first two records are the worst, up to a thousandth."""
-        rows = (self.law.probabilities[self.law.inputs.index(one)] for one in self.records[:2])
+        """The reports whose odds under the first two records, if they are limited at all, are the
+        worst, up to a thousandth."""
+        one, other = (self.law.inputs.index(record) for record in self.records[:2])
         worst = self.found.worst.odds
+        columns = zip(*self.law.probabilities, strict=True)
         return tuple(
             report
-            for report, likely, unlikely in zip(self.law.outputs, *rows, strict=True)
-            if likely > 0
-            and (unlikely == 0 if worst is None else likely * 1000 > worst * unlikely * 999)
+            for report, column in zip(self.law.outputs, columns, strict=True)
+            if self._tells(column, one, other, worst)
         )
+
+    def _tells(
+        self, column: Sequence[Fraction], one: int, other: int, worst: Fraction | None
+    ) -> bool:
+        likely, unlikely = column[one], column[other]
+        if likely == 0 or not (
+            unlikely == 0 if worst is None else likely * 1000 > worst * unlikely * 999
+        ):
+            return False
+        return {one, other} <= set(self.definition.compared(self.law.inputs, column))
 
     def chance_of_equal(self, record: Outcome) -> float:
         """Probability that two independent reports of one record are equal."""

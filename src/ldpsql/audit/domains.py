@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ldpsql.errors import SurveyError
 from ldpsql.schema import RecordDomain
@@ -13,22 +13,46 @@ LARGEST_RECORDS = 4096
 LARGEST_DIMENSION, _DIGITS = 1 << 31, 10
 
 
-def made_up(text: str, measures: int) -> RecordDomain:
+def made_up(text: str, measures: int, sensitive: str | None = None) -> RecordDomain:
     """A domain from its sizes, "4x4", with measures between 0 and 1.
 
-    SurveyError if the text is no product of whole numbers from 1, or one is above 2^31.
+    sensitive: how many codes of each dimension, the first ones, are sensitive, "2x1"; all where
+    None. SurveyError if a text is no product of whole numbers from 1, one is above 2^31, or they
+    do not fit.
     """
-    parts = text.lower().split("x")
-    if not all(part.isascii() and part.isdigit() and part.strip("0") for part in parts):
-        raise SurveyError(f"a domain is codes per dimension, like 4x4, not {text!r}")
-    if any(len(part.lstrip("0")) > _DIGITS or int(part) > LARGEST_DIMENSION for part in parts):
-        raise SurveyError(f"a dimension has at most {LARGEST_DIMENSION} codes")
+    sizes = _product(text, "a domain is codes per dimension, like 4x4")
+    held = sizes
+    if sensitive is not None:
+        held = _product(sensitive, "sensitive codes are a number per dimension, like 2x1")
+    if len(held) != len(sizes) or any(a > b for a, b in zip(held, sizes, strict=True)):
+        raise SurveyError(f"{sensitive} sensitive codes do not fit a domain of {text}")
     return RecordDomain(
-        tuple(f"x{number}" for number in range(len(parts))),
-        tuple(map(int, parts)),
+        tuple(f"x{number}" for number in range(len(sizes))),
+        sizes,
         tuple(f"m{number}" for number in range(measures)),
         ((0.0, 1.0),) * measures,
         (None,) * measures,
+        (),
+        _first(held, sizes),
+    )
+
+
+def _product(text: str, meaning: str) -> tuple[int, ...]:
+    parts = text.lower().split("x")
+    if not all(part.isascii() and part.isdigit() and part.strip("0") for part in parts):
+        raise SurveyError(f"{meaning}, not {text!r}")
+    if any(len(part.lstrip("0")) > _DIGITS or int(part) > LARGEST_DIMENSION for part in parts):
+        raise SurveyError(f"a dimension has at most {LARGEST_DIMENSION} codes")
+    return tuple(map(int, parts))
+
+
+def _first(held: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The sensitive codes of each dimension where they are the first ones."""
+    if tuple(held) == tuple(sizes):
+        return ()
+    return tuple(
+        () if count == size else tuple(range(count))
+        for count, size in zip(held, sizes, strict=True)
     )
 
 
@@ -41,7 +65,7 @@ def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
     """Smaller domains, those that keep all dimensions and measures first.
 
     Each size is cut to a common cap; then dimensions, and then measures, are left out from the
-    last on.
+    last on. A dimension with values that are not sensitive keeps one at least.
     """
     seen = {domain}
     for measures in range(len(domain.bounds), -1, -1):
@@ -54,13 +78,20 @@ def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
 
 
 def _cut(domain: RecordDomain, dimensions: int, measures: int, cap: int) -> RecordDomain:
+    sizes = tuple(min(size, cap) for size in domain.sizes[:dimensions])
+    held = [
+        min(len(domain.sensitive_codes(j)), size - (len(domain.sensitive_codes(j)) < before))
+        for j, (size, before) in enumerate(zip(sizes, domain.sizes, strict=False))
+    ]
     return RecordDomain(
         domain.names[:dimensions],
-        tuple(min(size, cap) for size in domain.sizes[:dimensions]),
+        sizes,
         domain.measure_names[:measures],
         domain.bounds[:measures],
         tuple(
             index if index is not None and index < dimensions else None
             for index in domain.measured[:measures]
         ),
+        (),
+        _first(held, sizes),
     )

@@ -7,15 +7,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
+from ldpsql.audit.exposure import Exposure
 from ldpsql.mechanisms.base import Outcome, Worst
 from ldpsql.privacy import Epsilon, Guarantee, epsilon_of
 from ldpsql.schema import RecordDomain
 
-Method = Literal["enumeration", "selectors", "reduced", "none"]
+Method = Literal["enumeration", "selectors", "tables", "reduced", "none"]
 
 METHODS: dict[Method, str] = {
     "enumeration": "enumeration of the whole channel, in exact fractions",
     "selectors": "exact odds of every selector, from the thresholds of this very design",
+    "tables": "exact odds of every report that the definition limits, from the integers of this "
+    "very design",
     "reduced": "enumeration of the same mechanism, options and epsilon on a reduced domain, and "
     "the factorisation: a report depends on the record only through the node or phase that its "
     "selector asks for, and the selector is drawn independently of the record",
@@ -75,8 +78,11 @@ class Audit:
 
     mechanism, domain, nominal, guarantee: the design's.  report_bits: size of a report.
     method: how `odds` was established.  odds: the largest odds that the integer thresholds give;
-    None if unbounded or not established.  enumerated: the channel that was enumerated, if any.
-    problems: why the promise does not hold; empty if it does.
+    None if unbounded or not established.  divergence: where a delta is promised, the exact one at
+    the nominal epsilon, over all sets of reports; None if not established.  enumerated: the channel
+    that was enumerated, if any.
+    problems: why the promise does not hold; empty if it does.  exposures: who is protected against
+    which alternatives, where values are declared sensitive and a channel was enumerated.
     """
 
     mechanism: str
@@ -86,9 +92,11 @@ class Audit:
     report_bits: float
     method: Method
     odds: Fraction | None
+    divergence: Fraction | None
     enumerated: Enumerated | None
     empirical: Empirical | None
     problems: tuple[str, ...]
+    exposures: tuple[Exposure, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -96,11 +104,18 @@ class Audit:
         return not self.problems
 
     @property
+    def _keeps_delta(self) -> bool:
+        return self.divergence is not None and self.divergence <= self.guarantee.delta
+
+    @property
     def epsilon(self) -> Decimal | None:
         """Log of the odds, rounded up to 12 decimals; None if unbounded or not established.
 
-        Never above the nominal epsilon where the odds are not above e^epsilon.
+        Never above the nominal epsilon where the odds are not above e^epsilon. Where a delta is
+        promised besides and kept, the nominal epsilon.
         """
+        if self.guarantee.delta:
+            return self.nominal.value if self._keeps_delta else None
         if self.odds is None:
             return None
         exact = epsilon_of(self.odds)
@@ -108,7 +123,10 @@ class Audit:
 
     @property
     def witness(self) -> Worst | None:
-        """Where the odds are unbounded: a report that one record can send and another never."""
+        """Where the odds are unbounded, and no delta allows it: a report that one record can send
+        and another never."""
+        if self._keeps_delta:
+            return None
         worst = self.enumerated.worst if self.enumerated else None
         return worst if worst and worst.odds is None else None
 
@@ -122,6 +140,7 @@ class Audit:
             "epsilon": None if self.epsilon is None else format(self.epsilon, "f"),
             "odds": None if self.odds is None else str(self.odds),
             "delta": str(self.guarantee.delta),
+            "divergence": None if self.divergence is None else str(self.divergence),
             "protects": self.guarantee.protects,
             "not_protected": list(self.guarantee.not_protected),
             "report_bits": self.report_bits,
@@ -131,6 +150,7 @@ class Audit:
             "empirical": None if self.empirical is None else _empirical(self.empirical),
             "holds": self.holds,
             "problems": list(self.problems),
+            "exposures": [row.to_json() for row in self.exposures],
         }
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ldpsql.audit.binomial import lower_bound, upper_bound
 from ldpsql.audit.channel import Channel
+from ldpsql.audit.definitions import Definition
 from ldpsql.audit.result import Empirical
 from ldpsql.mechanisms.base import Design, Entropy, Outcome
 from ldpsql.schema import RecordDomain
@@ -83,7 +84,9 @@ def sample(design: Design, channel: Channel | None, reports: int, entropy: Entro
     best = max(tellings, key=lambda telling: telling.score)
     trials = best.drawn.reports // 2
     seen, seen_other = best.counts
-    low, high = lower_bound(seen, trials, ALPHA / 2), upper_bound(seen_other, trials, ALPHA / 2)
+    allowed = float(design.guarantee.delta)
+    low = lower_bound(seen, trials, ALPHA / 2) - allowed
+    high = upper_bound(seen_other, trials, ALPHA / 2)
     pairs, equal, expected, dependent = _agreement(drawn[0], channel)
     return Empirical(
         best.drawn.design.domain,
@@ -103,8 +106,13 @@ def sample(design: Design, channel: Channel | None, reports: int, entropy: Entro
 
 
 def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
-    """Records far apart: the lowest and the highest, and those that differ from the lowest in
-    one place, as far as they go."""
+    """Records far apart: the lowest and the highest sensitive codes, the lowest and the highest of
+    all, and those that differ from the lowest in one place, as far as they go."""
+    held = [domain.sensitive_codes(j) for j in range(len(domain.sizes))]
+    low, high = (
+        (*(codes[end] for codes in held), *(sign for _ in domain.bounds))
+        for end, sign in ((0, 0), (-1, 1))
+    )
     tops = (*(size - 1 for size in domain.sizes), *(1 for _ in domain.bounds))
     zeros = (0,) * len(tops)
     single = (
@@ -113,7 +121,7 @@ def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
         for code in (top, 1)
         if top >= 1
     )
-    return tuple(dict.fromkeys([zeros, tops, *single]))
+    return tuple(dict.fromkeys([low, high, zeros, tops, *single]))
 
 
 def _draw(design: Design, candidates: Sequence[Outcome], reports: int, entropy: Entropy) -> Drawn:
@@ -140,10 +148,17 @@ def _key(rows: Keys) -> Keys:
 
 
 def _most_telling(drawn: Drawn) -> Telling:
-    """The pair of records whose event, chosen on the first quarter, tells most on the second."""
+    """The pair of records whose event, chosen on the first quarter, tells most on the second.
+
+    Of those whose first owner is protected against every other record: what others disclose breaks
+    no promise.
+    """
     choose, score, bound = _counts(drawn)
     best = Telling(-math.inf, drawn, drawn.records[0], drawn.records[0], (0, 0))
+    definition = Definition(drawn.design.guarantee.kind, drawn.design.domain)
     for one, other in permutations(range(len(drawn.records)), 2):
+        if not definition.protects(drawn.records[one]):
+            continue
         event = _event(choose[one], choose[other])
         found = float(_score(score[one][event].sum(), score[other][event].sum()))
         if found > best.score:

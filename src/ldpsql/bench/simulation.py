@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
 import numpy as np
 import pyarrow as pa
 
@@ -11,7 +16,24 @@ from ldpsql.dbapi import Connection
 from ldpsql.engine.backends.base import Selection
 from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.base import StagedDesign
+from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
+
+
+@dataclass
+class Spent:
+    """Seconds by kind of work."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def on(self, work: str) -> Iterator[None]:
+        """Add what the block takes."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[work] = self.seconds.get(work, 0.0) + time.perf_counter() - started
 
 
 def simulate(
@@ -21,25 +43,43 @@ def simulate(
     seed: int = 0,
     confidence: float = 0.95,
     estimator: str | None = None,
+    spent: Spent | None = None,
 ) -> Connection:
     """Randomize a table, ingest the reports into memory, and connect to them.
 
     confidence, estimator: as in `ldpsql.dbapi.connect`. A mechanism that asks in rounds gets them
     all: the people are split among the rounds at random, and the connection is to the last one.
-    The same seed gives the same reports. A survey that promises nothing is answered as well, for
-    nothing leaves this process. RecordError if a record does not fit the survey.
+    The same seed gives the same reports; those of a survey that trusts a shuffler are shuffled. A
+    survey that promises nothing is answered as well, for nothing leaves this process. spent: where
+    to add the seconds of "design" (of later rounds), "randomize" and "ingest". RecordError if a
+    record does not fit the survey, ReportError for too few people to shuffle.
     """
+    _, store = collect(survey, table, seed=seed, spent=spent)
+    return Connection(store, confidence=confidence, estimator=estimator)
+
+
+def collect(
+    survey: Survey, table: pa.Table, *, seed: int = 0, spent: Spent | None = None
+) -> tuple[Survey, DuckDBStore]:
+    """As `simulate`, for those who ask the estimator itself: the last round's survey, and a store
+    of its reports, which is the caller's to close."""
+    spent = spent or Spent()
     entropy, store = SeededEntropy(seed), DuckDBStore.open(None, read_only=False)
     parts = _rounds(survey, table, seed)
     for number, people in enumerate(parts):
         if number:
-            ((_, histogram),) = store.histograms(survey.table, Selection())
-            survey = survey.next_round(histogram)
+            with spent.on("design"):
+                ((_, histogram),) = store.histograms(survey.table, Selection())
+                survey = survey.next_round(histogram)
             store.close()
             store = DuckDBStore.open(None, read_only=False)
-        reports, _ = randomize_batch(survey, people, entropy, accept_no_guarantee=True)
-        store.ingest_table(reports, survey)
-    return Connection(store, confidence=confidence, estimator=estimator)
+        with spent.on("randomize"):
+            reports, _ = randomize_batch(survey, people, entropy, accept_no_guarantee=True)
+        if survey.shuffled is not None:
+            reports = shuffle_table(survey, reports)
+        with spent.on("ingest"):
+            store.ingest_table(reports, survey)
+    return survey, store
 
 
 def _rounds(survey: Survey, table: pa.Table, seed: int) -> list[pa.Table]:

@@ -1,4 +1,6 @@
-"""Collection: `randomize` runs on the device and sees raw values, `ingest` sees reports."""
+"""Collection: `randomize` runs on the device and sees raw values; `shuffle` runs at the shuffler
+and `ingest` at the collector, and both see reports.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +74,32 @@ def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
         click.echo(err=True)
 
 
+@click.command(short_help="Mix many people's reports into one batch (shuffler side).")
+@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--survey", required=True, type=options.survey_file, help="The published survey.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Parquet file for the batch.",
+)
+def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
+    """Put the reports of Parquet files and directories into one batch, in random order.
+
+    For surveys with trust = "shuffle". Whoever runs this sees single reports and must not work with
+    the collector. A batch that is smaller than the survey was designed for is refused.
+    """
+    from ldpsql.shuffler import shuffle_reports  # noqa: PLC0415
+    from ldpsql.survey import Survey  # noqa: PLC0415
+
+    published = Survey.from_json(survey)
+    with _progress() as progress:
+        count = shuffle_reports(published, reports, target, progress=progress)
+    click.echo(f"{target}: {count} reports, shuffled", err=True)
+
+
 def _draw(done: int, total: int | None) -> None:
     bar = ""
     if total:
@@ -92,19 +120,36 @@ def _draw(done: int, total: int | None) -> None:
     show_default=True,
     help="counts deletes the reports once they are counted.",
 )
+@click.option(
+    "--accept-smaller-batch",
+    is_flag=True,
+    help="Take a shuffled batch that is smaller than designed; every answer says what it keeps.",
+)
 def ingest(
-    paths: tuple[str, ...], database: Path, survey: Path | None, skip_invalid: bool, keep: str
+    paths: tuple[str, ...],
+    database: Path,
+    survey: Path | None,
+    skip_invalid: bool,
+    keep: str,
+    accept_smaller_batch: bool,
 ) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
-    Every file is taken whole or not at all, and only once, however often it is given.
+    Every file is taken whole or not at all, and only once, however often it is given. A survey with
+    trust = "shuffle" takes batches that `ldpsql shuffle` wrote, and no others.
     """
     from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
     asked = None if survey is None else Survey.from_json(survey)
     with closing(DuckDBStore.open(database, read_only=False)) as store:
-        batches = store.ingest(paths, survey=asked, skip_invalid=skip_invalid, keep=keep)
+        batches = store.ingest(
+            paths,
+            survey=asked,
+            skip_invalid=skip_invalid,
+            keep=keep,
+            accept_smaller_batch=accept_smaller_batch,
+        )
     for batch in batches:
         taken = "already there" if batch.known else f"{batch.reports} reports"
         skipped = f", {batch.skipped} rows skipped" if batch.skipped else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from ldpsql.cli.figures import significant
 from ldpsql.designer.auto import Candidate, Choice
+from ldpsql.mechanisms.base import Coarsens
 
 _MOST_KINDS, _HEADING = 6, 14
 _ROUNDS = "1"  # every mechanism of the registry asks a person once
@@ -26,8 +27,16 @@ def comparison(choice: Choice, people: int) -> list[str]:
     rows = [_row(candidate, choice, len(kinds)) for candidate in choice.ranked]
     lines = [f"expected standard errors with {people} people, by mechanism:"]
     lines += _table(head, rows)
+    coarse = [candidate.name for candidate in choice.ranked if _is_coarse(candidate)]
+    if coarse:
+        lines.append(
+            f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as "
+            "spread evenly in it; where a range ends inside one, it can be off by some of them"
+        )
+    reasons: dict[str, list[str]] = {}
     for name, reason in choice.left_out.items():
-        lines.append(f"  left out: {name}: {reason}")
+        reasons.setdefault(reason, []).append(name)
+    lines += [f"  left out: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
     return lines
 
 
@@ -45,6 +54,12 @@ def _row(candidate: Candidate, choice: Choice, kinds: int) -> Row:
         str(design.guarantee),
         options_text(candidate.options),
     ]
+
+
+def _is_coarse(candidate: Candidate) -> bool:
+    """Whether several codes share a bin, so that ranges are interpolated."""
+    design = candidate.forecast.design
+    return isinstance(design, Coarsens) and design.is_coarse
 
 
 def options_text(options: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from ldpsql.cli import options
 if TYPE_CHECKING:
     from ldpsql.designer import Designed
     from ldpsql.survey import Survey
+
+_MOST_VALUES = 12
 
 
 MOST_PEOPLE = 10_000_000_000
@@ -70,8 +73,12 @@ def design(
     The JSON goes to -o and the explanation to stdout; without -o the JSON goes to stdout and
     the explanation to stderr.
     """
+    from ldpsql.cli.progress import Progress  # noqa: PLC0415
     from ldpsql.designer import designed  # noqa: PLC0415
 
+    for written in (target, picture):
+        if written is not None:
+            options.check_writable(written)
     if (source is None) == (finished is None):
         raise click.UsageError("name a survey file, or a finished round with --next")
     if source is None:
@@ -85,18 +92,22 @@ def design(
             from ldpsql.cli import drawing  # noqa: PLC0415
 
             drawing.check_installed()
-        found = designed(
-            source,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            users=users,
-            accept_no_guarantee=accept_no_guarantee,
-        )
-        survey = found.survey
-        lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
-        if picture is not None:
-            drawing.write(found, picture)
-            lines.append(f"plot         {picture}")
+        with Progress("designing", sys.stderr) as progress:
+            found = designed(
+                source,
+                epsilon=epsilon,
+                mechanism=mechanism,
+                users=users,
+                accept_no_guarantee=accept_no_guarantee,
+                tell=progress.now,
+            )
+            survey = found.survey
+            progress.now("what to expect")
+            lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
+            if picture is not None:
+                progress.now("drawing")
+                drawing.write(found, picture)
+                lines.append(f"plot         {picture}")
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:
@@ -108,9 +119,12 @@ def design(
 
 
 def _forecasts(found: Designed, users: int | None, half_width: float | None) -> list[str]:
-    """What was compared, what is expected, and what a target takes, as far as it was asked."""
-    is_expected = users is not None or found.survey.users is not None or half_width is not None
-    lines = _expectations(found) if found.choice or is_expected else []
+    """What was compared, what is expected, and what a target takes, as far as it was asked; in any
+    case how far the survey is from the best, where that is known."""
+    survey = found.survey
+    hints = (users, survey.users, survey.shuffled, half_width)
+    is_expected = any(hint is not None for hint in hints)
+    lines = _expectations(found) if found.choice or is_expected else _certificate(found)
     if half_width is not None:
         from ldpsql.cli.forecast import plan  # noqa: PLC0415
 
@@ -124,6 +138,17 @@ def _expectations(found: Designed) -> list[str]:
 
     compared = comparison(found.choice, found.people) if found.choice else []
     return [*compared, *forecast(found)]
+
+
+def _certificate(found: Designed) -> list[str]:
+    """The distance from the best possible; nothing for a survey that cannot answer its workload."""
+    from ldpsql.cli.forecast import distance  # noqa: PLC0415
+    from ldpsql.errors import Error  # noqa: PLC0415
+
+    try:
+        return distance(found)
+    except Error:
+        return []
 
 
 def _next_round(finished: Path) -> Survey:
@@ -145,17 +170,65 @@ def _next_round(finished: Path) -> Survey:
 
 
 def _promise(survey: Survey) -> list[str]:
-    guarantee = survey.design.guarantee
+    guarantee = survey.guarantee
     lines = [
         f"survey       {survey.table} ({survey.fingerprint[:12]})",
         f"mechanism    {survey.design.name}{', chosen by auto' if survey.chosen else ''}"
         f"{_round(survey)}",
+        *_trust(survey),
         f"guarantee    {guarantee}",
         f"protects     {guarantee.protects}",
     ]
     if guarantee.witness:
         lines.append(f"witness      {guarantee.witness}")
+    lines += _sensitive(survey)
     return lines + [f"not covered  {item}" for item in guarantee.not_protected]
+
+
+def _sensitive(survey: Survey) -> list[str]:
+    """Which values are sensitive, and what that means for the owners of others."""
+    dimensions = survey.schema.dimensions
+    if survey.schema.record_domain.is_all_sensitive:
+        return []
+    lines = []
+    for dimension in dimensions:
+        labels = dimension.labels()
+        held = [_value(labels[code]) for code in dimension.sensitive]
+        spared = [_value(v) for c, v in enumerate(labels) if c not in dimension.sensitive]
+        if not held:
+            lines.append(f"sensitive    {dimension.name}: every value")
+        else:
+            lines.append(f"sensitive    {dimension.name}: {_some(held)}; not: {_some(spared)}")
+    if survey.design.guarantee.kind in ("local", "none"):
+        return [*lines, f"note         {survey.design.name} treats every value as sensitive"]
+    return [*lines, "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below"]
+
+
+def _value(label: object) -> str:
+    return "NULL" if label is None else str(label)
+
+
+def _some(values: list[str]) -> str:
+    """The first few of many values."""
+    more = f", ... ({len(values) - _MOST_VALUES} more)" if len(values) > _MOST_VALUES else ""
+    return ", ".join(values[:_MOST_VALUES]) + more
+
+
+def _trust(survey: Survey) -> list[str]:
+    """Who is promised what, where a shuffler is trusted."""
+    trust = survey.shuffled
+    if trust is None:
+        return []
+    honest = (
+        f", of which {trust.people_of(trust.users):,} count as honest" if trust.honest < 1 else ""
+    )
+    return [
+        "trust        shuffle: reports are shuffled before the collector sees them",
+        f"             against whoever sees the shuffled batch: epsilon {trust.epsilon} at delta "
+        f"{trust.delta}, for batches of at least {trust.users:,} reports{honest}",
+        f"             against whoever sees a single report: epsilon {survey.epsilon}, which is "
+        "what a person's ledger spends",
+    ]
 
 
 def _alphabet(survey: Survey) -> list[str]:

@@ -144,7 +144,8 @@ def _dress_frequencies(axes: Axes) -> None:
 def _title(found: Designed) -> str:
     survey = found.survey
     how = f"{survey.design.name}{' (chosen by auto)' if survey.chosen else ''}"
-    return f"Survey {survey.table}: {how}, epsilon {survey.epsilon}"
+    kind = "local epsilon" if survey.shuffled else "epsilon"
+    return f"Survey {survey.table}: {how}, {kind} {survey.epsilon}"
 
 
 def _names(found: Designed) -> Sequence[str]:

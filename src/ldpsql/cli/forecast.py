@@ -27,18 +27,24 @@ def forecast(designed: Designed) -> list[str]:
     return [
         f"expected standard error with {designed.people} people:",
         *lines,
-        *_distance(designed),
+        *distance(designed),
     ]
 
 
-def _distance(designed: Designed) -> list[str]:
-    bound, ratio = designed.bound, designed.forecast.ratio(designed.bound)
+def distance(designed: Designed) -> list[str]:
+    """A line: the least error that any survey can have, and how far this one is from it.
+
+    No line where `Designed.bound` is unknown, or there is nothing to tell.
+    """
+    bound = designed.bound
+    ratio = None if bound is None else designed.forecast.ratio(bound)
     if bound is None or ratio is None:
         return []
     least = significant(math.sqrt(bound.noise * designed.people))
     return [
         f"no {designed.survey.epsilon}-LDP survey with unbiased answers can do better than "
-        f"± {least} on the whole workload; this one is at {ratio:.2f} of it"
+        f"± {least} on the whole workload with {designed.people} people; this one is at "
+        f"{ratio:.2f} of it"
     ]
 
 
@@ -49,9 +55,11 @@ def plan(designed: Designed, half_width: float) -> list[str]:
     """
     found = designed.forecast
     survey, people = designed.survey, designed.people
-    users = least_users(found, half_width)
+    # Fewer than the promise for shuffled reports was made for would void it.
+    users = max(least_users(found, half_width), survey.shuffled.users if survey.shuffled else 1)
     epsilon = designed.epsilon_for(half_width)
     wanted = percent(half_width)
+    promised = survey.epsilon if survey.shuffled is None else f"{survey.shuffled.epsilon} (central)"
     smallest = (
         f"no epsilon up to {LARGEST_EPSILON} is enough; ask more people"
         if epsilon is None
@@ -59,9 +67,9 @@ def plan(designed: Designed, half_width: float) -> list[str]:
     )
     return [
         f"a typical count to within ±{wanted} of the people (95 % interval), {survey.design.name}:",
-        f"  {people} people, epsilon {survey.epsilon}: ±{percent(found.half_width)}",
+        f"  {people} people, epsilon {promised}: ±{percent(found.half_width)}",
         f"  {people} people: {smallest}",
-        f"  epsilon {survey.epsilon}: {about(users)} people are enough",
+        f"  epsilon {promised}: {about(users)} people are enough",
     ]
 
 

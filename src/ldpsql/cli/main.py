@@ -12,13 +12,15 @@ import click
 
 from ldpsql.cli.ask import explain, query
 from ldpsql.cli.audit import audit
-from ldpsql.cli.collect import ingest, randomize
+from ldpsql.cli.bench import bench
+from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.schema import schema
 from ldpsql.cli.shell import shell
 from ldpsql.cli.startup import collect_garbage_rarely, leave, leave_out_pandas
+from ldpsql.cli.synthesize import synthesize
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 
@@ -114,7 +116,20 @@ def cli() -> None:
     """
 
 
-for _command in (design, audit, randomize, ingest, query, explain, shell, schema, demo):
+for _command in (
+    design,
+    audit,
+    randomize,
+    shuffle,
+    ingest,
+    query,
+    explain,
+    shell,
+    schema,
+    synthesize,
+    bench,
+    demo,
+):
     cli.add_command(_command)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -109,6 +111,15 @@ class PictureFile(click.Path):
         if path.suffix.lower() not in PICTURES:
             self.fail(f"a picture is one of {', '.join(PICTURES)}, not {path.name!r}", param, ctx)
         return path
+
+
+def check_writable(target: Path) -> None:
+    """OSError, before any work, where a file could not be written in the end."""
+    folder = target.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 
 
 def asking(command: Command) -> Command:

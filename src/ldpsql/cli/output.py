@@ -20,10 +20,9 @@ import click
 import pyarrow as pa
 
 from ldpsql.cli.figures import Figure, about, plain
-from ldpsql.engine.result import Result
+from ldpsql.engine.result import GUARANTEE_KEY, Result
 from ldpsql.survey import Survey
 
-GUARANTEE_KEY = "ldpsql.guarantee"
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -211,7 +210,7 @@ def _json(result: Result, table: pa.Table) -> bytes:
         "mechanism": _one_or_list([survey.design.name for survey in surveys]),
         "epsilon": _one_or_list([_epsilon(survey) for survey in surveys]),
         "nominal_epsilon": _one_or_list([float(survey.epsilon) for survey in surveys]),
-        "guarantee": _one_or_list([str(survey.design.guarantee) for survey in surveys]),
+        "guarantee": _one_or_list([str(guarantee) for guarantee in result.promised]),
         "estimator": _one_or_list(list(result.estimators)),
         "n_reports": result.reports,
         "notes": [*result.notes, *weak_notes(result)],
@@ -250,8 +249,8 @@ def _one_or_list(values: list[Any]) -> Any:
 def _with_guarantee(result: Result, table: pa.Table) -> pa.Table:
     """The table with a line for each survey that was asked in the metadata of its schema."""
     lines = [
-        f"{survey.table}: {survey.design.guarantee} ({survey.design.name})"
-        for survey in result.surveys
+        f"{survey.table}: {guarantee} ({survey.design.name})"
+        for survey, guarantee in zip(result.surveys, result.promised, strict=True)
     ]
     return table.replace_schema_metadata({GUARANTEE_KEY: "\n".join(lines)})
 

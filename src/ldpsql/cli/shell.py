@@ -180,6 +180,6 @@ def _columns(survey: Survey) -> str:
 def _facts(survey: Survey) -> str:
     design = survey.design
     return (
-        f"{survey.table}: {design.name}, {design.guarantee}; protects {design.guarantee.protects}; "
+        f"{survey.table}: {design.name}, {survey.guarantee}; protects {design.guarantee.protects}; "
         f"fingerprint {survey.fingerprint}"
     )

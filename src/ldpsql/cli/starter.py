@@ -34,6 +34,11 @@ _HEAD = """\
 table = {quoted}
 epsilon = "1.0"        # total for one person's report: smaller protects more, answers worse
 mechanism = "auto"     # the one with the least expected error
+# Where somebody else than the collector shuffles the reports, epsilon may be promised for the
+# shuffled batch, at a delta; a single report then keeps a larger, derived epsilon only:
+# trust = "shuffle"
+# delta = "1e-6"
+# users = 100000       # reports in a batch, at least
 """
 _BODIES = {
     "int": "domain = []            # [lowest, highest], both included; add bin_width for bins",

@@ -21,7 +21,13 @@ from ldpsql.client.columns import Fault, arrow_types
 from ldpsql.client.consent import require_guarantee
 from ldpsql.client.entropy import OsEntropy
 from ldpsql.client.refusal import refusing
-from ldpsql.client.table import Tally, randomize_batch, report_schema, require_columns
+from ldpsql.client.table import (
+    Tally,
+    fitting,
+    randomize_batch,
+    report_schema,
+    require_columns,
+)
 from ldpsql.errors import RecordError
 from ldpsql.schema import Schema
 from ldpsql.survey import Survey
@@ -85,6 +91,34 @@ def randomize_file(
             if progress is not None:
                 progress(row - 1, total)
     return tally
+
+
+def read_people(
+    schema: Schema, source: Path | str, *, skip_invalid: bool = False
+) -> tuple[pa.Table, int]:
+    """The declared columns of all people of a file, and how many were left out, for evaluation.
+
+    Errors as for `randomize_file`: what it would refuse is refused here.
+    """
+    source = Path(source)
+    if not source.is_file():
+        raise RecordError(f"there is no file {source}")
+    parts, row, dropped = [], 1, 0
+    for chunk in _guarded(_reader(schema, source, skip_invalid=skip_invalid)[0], source):
+        parts.append(
+            fitting(
+                schema,
+                chunk.table,
+                first_row=row,
+                skip_invalid=skip_invalid,
+                faults=chunk.faults,
+            )
+        )
+        row += chunk.table.num_rows
+        dropped += chunk.dropped + chunk.table.num_rows - parts[-1].num_rows
+    if not sum(part.num_rows for part in parts):
+        raise RecordError(f"{source} holds nobody whose record fits the survey")
+    return pa.concat_tables(parts, promote_options="permissive"), dropped
 
 
 def _readable(source: Path) -> AbstractContextManager[None]:

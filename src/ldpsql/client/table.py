@@ -120,6 +120,28 @@ def randomize_batch(
     return table, Tally(people, clamped, batch.num_rows - people)
 
 
+def fitting(
+    schema: Schema,
+    batch: pa.Table,
+    *,
+    first_row: int = 1,
+    skip_invalid: bool = False,
+    faults: Sequence[Fault] = (),
+) -> pa.Table:
+    """The declared columns of the people whose record fits, which `randomize_batch` would take.
+
+    Arguments and errors as there.
+    """
+    require_columns(schema, batch.column_names)
+    known = [*faults, *_encode(schema, batch).faults]
+    if known and not skip_invalid:
+        raise known[0].error(first_row)
+    declared = batch.select(list(arrow_types(schema)))
+    if not known:
+        return declared
+    return declared.filter(pa.array(~np.logical_or.reduce([fault.rows for fault in known])))
+
+
 def report_schema(survey: Survey) -> pa.Schema:
     """Columns of a report table; the survey itself stands in its metadata."""
     form = survey.design.report_format

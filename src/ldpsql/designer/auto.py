@@ -1,30 +1,31 @@
 """Public. Sees parameters. `auto`: the mechanism with the least expected error on a workload.
 
 Every mechanism of the registry is tried with the options that may suit it. A small sample of the
-workload finds the best options of each; a larger one, the same for all, ranks what is left.
+workload finds the best options of each; a larger one, the same for all, ranks what is left. Those
+that protect only what a survey declares sensitive take part where it does, unless they protect even
+that less than others do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ldpsql.bounds import Bound, spectral_bound
+from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
 from ldpsql.errors import Error, SurveyError
-from ldpsql.mechanisms.base import Design, Mechanism, StagedDesign
+from ldpsql.mechanisms.base import ByName, Design, Mechanism, StagedDesign
+from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
-BOUND_BELOW = 3.0
-"""From this epsilon on the bound is loose, and a distance from it says nothing (fourier, 1.4)."""
 _FANOUTS = (5, 4, 2)
 _MOST_COMBINATIONS = 100
 _MOST_CELLS = 1 << 13
@@ -68,14 +69,21 @@ class Choice:
         return self.ranked[0]
 
 
-def choose(wishes: Wishes, epsilon: Epsilon, people: int) -> Choice:
-    """Rank the mechanisms. Deterministic; SurveyError, with the reasons, if none fits."""
+def choose(
+    wishes: Wishes, promise: Promise, people: int, tell: Callable[[str], None] = lambda _: None
+) -> Choice:
+    """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
+
+    Deterministic; SurveyError, with the reasons, if none fits.
+    tell: is told the name of the mechanism that is being tried.
+    """
     race, final = probes_of(wishes, RACE), probes_of(wishes, FINAL)
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
     for maker in MECHANISMS.values():
+        tell(f"trying {maker.name}")
         try:
-            best = _best_options(maker, wishes, epsilon, people, race)
+            best = _best_options(maker, wishes, promise, people, race)
             ranked.append(
                 Candidate(
                     maker.name, best.options, Forecast.of(best.forecast.design, final, people)
@@ -87,26 +95,34 @@ def choose(wishes: Wishes, epsilon: Epsilon, people: int) -> Choice:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
     ranked.sort(key=lambda candidate: candidate.rank)
-    return Choice(tuple(ranked), left_out, bound_of(wishes, epsilon))
+    return Choice(tuple(ranked), left_out, bound_of(wishes, promise))
 
 
-def bound_of(wishes: Wishes, epsilon: Epsilon) -> Bound | None:
-    """The least variance of the workload, where it is known and says something."""
-    if float(epsilon) >= BOUND_BELOW:
+def bound_of(wishes: Wishes, promise: Promise) -> Bound | None:
+    """The least variance of the workload, where it is known and says something: it is about the
+    local promise alone."""
+    if not isinstance(promise, Epsilon) or float(promise) >= BOUND_BELOW:
         return None
-    return spectral_bound(wishes.workload, epsilon)
+    return spectral_bound(wishes.workload, promise)
 
 
 def _best_options(
-    maker: Mechanism, wishes: Wishes, epsilon: Epsilon, people: int, probes: tuple[Probe, ...]
+    maker: Mechanism, wishes: Wishes, promise: Promise, people: int, probes: tuple[Probe, ...]
 ) -> Candidate:
     """The best options of a mechanism; SurveyError of the default ones where none does."""
+    domain = wishes.workload.domain
+    reason = maker.by_name(domain) if isinstance(maker, ByName) else None
+    if reason is not None:
+        raise SurveyError(reason)
     found: list[Candidate] = []
     refusals: dict[str, Error] = {}
-    for alternatives in option_sets(wishes.workload.domain, people):
+    together = min(wishes.workload.max_predicates, len(domain.sizes))
+    # Made for shuffled reports, mechanisms over marginals collect attributes together if asked to.
+    joint = [({"ways": together},)] if together > 1 and not isinstance(promise, Epsilon) else []
+    for alternatives in (*option_sets(domain, people), *joint):
         for options in alternatives:
             try:
-                found.append(_candidate(maker, options, wishes, epsilon, probes))
+                found.append(_candidate(maker, options, wishes, promise, probes))
                 break
             except Error as error:
                 refusals[str(options)] = error
@@ -116,14 +132,14 @@ def _best_options(
 
 
 def _candidate(
-    maker: Mechanism, options: Options, wishes: Wishes, epsilon: Epsilon, probes: tuple[Probe, ...]
+    maker: Mechanism, options: Options, wishes: Wishes, promise: Promise, probes: tuple[Probe, ...]
 ) -> Candidate:
-    design = maker.design(wishes.workload.domain, epsilon, options, wishes.workload)
+    design = design_for(maker, wishes.workload.domain, promise, options, wishes.workload)
     return Candidate(maker.name, options, Forecast.of(_sound(design), probes, 1))
 
 
 def _sound(design: Design) -> Design:
-    if design.guarantee.kind != "local":
+    if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
     if isinstance(design, StagedDesign):
         raise SurveyError("it asks in rounds, and its error is not known before the first")

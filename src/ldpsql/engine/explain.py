@@ -38,7 +38,7 @@ def explain(plan: Plan, asked: Sequence[Asked]) -> list[str]:
     survey = plan.survey
     lines = [
         f"survey {survey.table}: {survey.design.name}, {_epsilon(survey)}",
-        f"guarantee: {survey.design.guarantee}",
+        f"guarantee: {survey.guarantee}",
     ]
     lines += _keys(plan)
     for number, piece in enumerate(plan.slices):

@@ -15,21 +15,13 @@ import pyarrow as pa
 from ldpsql.engine.answers import Answers
 from ldpsql.engine.arithmetic import Affine, Form, Interval, Quotient, form_of
 from ldpsql.engine.rewrite.targets import targets_of
+from ldpsql.engine.types import ARROW_TYPES, arrow_type
 from ldpsql.engine.typical import evaluate, typical_error
 from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.query import ROW, Aggregate, Measurement
 
 _LARGEST_JOINT = 4000
-_ARROW_TYPES = {
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "text": pa.string(),
-    "category": pa.string(),
-    "bool": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-}
 
 
 @dataclass(frozen=True)
@@ -122,7 +114,7 @@ class Relation:
             if column is not None:
                 position, seen_public = seen_public, seen_public + 1
                 values = [public[position] for public, _ in rows]
-                kind = _ARROW_TYPES[column.type]
+                kind = ARROW_TYPES[column.type]
             else:
                 position, seen_private = seen_private, seen_private + 1
                 values = [private[position] for _, private in rows]
@@ -134,11 +126,7 @@ class Relation:
     def _dimension_type(self, name: str) -> pa.DataType:
         index = self.answers.plan.survey.schema.dimension(name)
         assert index is not None
-        domain = self.answers.plan.survey.schema.dimensions[index].domain
-        is_text = isinstance(domain.labels()[0], str)
-        if domain.type == "category" and not is_text:
-            return pa.int64()
-        return _ARROW_TYPES[domain.type]
+        return arrow_type(self.answers.plan.survey.schema.dimensions[index])
 
     @property
     def undetermined(self) -> int:

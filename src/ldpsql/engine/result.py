@@ -10,7 +10,11 @@ import pyarrow as pa
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import Array, Estimates
+from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
+
+GUARANTEE_KEY = "ldpsql.guarantee"
+"""Key of the metadata of an Arrow schema: what the people behind a table were promised."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Result:
     covariance.  notes: what the reader should know.  surveys: those that were asked.
     reports: how many reports they hold.  explain: the plan, where it was asked for.
     typical: for the index of every output column that is a post-processed estimate, its typical
-    errors, shape (rows,).  estimators: which estimator answered, survey by survey.
+    errors, shape (rows,).  estimators, guarantees: which estimator answered, and what people were
+    promised and got, survey by survey.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -53,6 +58,12 @@ class Result:
     explain: str | None = None
     typical: Mapping[int, Array] = field(default_factory=dict)
     estimators: tuple[str, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
+
+    @property
+    def promised(self) -> tuple[Guarantee, ...]:
+        """`guarantees`, or what the surveys promise where nothing is known of their batches."""
+        return self.guarantees or tuple(survey.guarantee for survey in self.surveys)
 
     def estimates(self) -> Estimates:
         """Values (rows x estimate columns,) and their covariance; see `joint`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ldpsql.engine.backends.base import Selection, Store
 from ldpsql.engine.explain import Asked, explain, explain_verbose
 from ldpsql.engine.notes import impossible_sums, misfits, notes_on
 from ldpsql.engine.plan import Plan
+from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
 from ldpsql.engine.rewrite import PASSES
@@ -32,6 +33,7 @@ from ldpsql.estimate import Array, Estimates
 from ldpsql.mechanisms.base import Estimator, StagedDesign
 from ldpsql.parser import parse
 from ldpsql.parser.query import ROW, Query, Statement
+from ldpsql.privacy import Guarantee
 from ldpsql.report import Histogram, Integers
 from ldpsql.survey import Survey
 
@@ -86,6 +88,7 @@ class Session:
         self._surveys: dict[str, Survey] = {}
         self._sources: OrderedDict[tuple[str, str, int, Selection], _Source] = OrderedDict()
         self._relations: OrderedDict[tuple[str, str, int, Query], Relation] = OrderedDict()
+        self._promises: dict[tuple[str, int | None], Guarantee] = {}
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
@@ -99,24 +102,38 @@ class Session:
 
         sources = {survey.table: source_of(survey, Selection()) for survey in asked}
         reports = sum(source.people for source in sources.values())
+        guarantees = tuple(map(self._promise, asked))
+        short = tuple(
+            note
+            for survey, got in zip(asked, guarantees, strict=True)
+            for note in shortfall(survey, got)
+        )
+        names = {survey.table: self._estimator(survey) for survey in asked}
         if statement.mode == "answer":
             relations = {
                 base.relation: self._relation(base, sql, versions, source_of)
                 for base in statement.bases
             }
-            names = {survey.table: self._estimator(survey) for survey in asked}
             notes = notes_on(statement, relations.values(), names)
             for survey in asked:
-                source = sources[survey.table]
-                notes += misfits(survey, source.sizes)
+                notes += misfits(survey, sources[survey.table].sizes)
             for relation in relations.values():
-                survey = relation.answers.plan.survey
-                people, name = sources[survey.table].people, names[survey.table]
-                notes += impossible_sums(relation.answers, people, name)
-            return self._answered(statement, relations, asked, reports, notes)
+                table = relation.answers.plan.survey.table
+                notes += impossible_sums(relation.answers, sources[table].people, names[table])
+            found = self._answered(statement, relations, asked, reports, (*notes, *short))
+            return replace(found, guarantees=guarantees)
         traces = [self._trace(base, sql) for base in statement.bases]
-        names = {survey.table: self._estimator(survey) for survey in asked}
-        return _explained(statement, traces, source_of, names, asked, reports)
+        found = _explained(statement, traces, source_of, names, asked, reports)
+        return replace(found, notes=short, guarantees=guarantees)
+
+    def _promise(self, survey: Survey) -> Guarantee:
+        """What the survey's batches keep of its promise."""
+        if survey.shuffled is None:
+            return survey.guarantee
+        key = (survey.fingerprint, self.store.smallest_batch(survey.table))
+        if key not in self._promises:
+            self._promises[key] = kept(survey, key[1])
+        return self._promises[key]
 
     def _survey(self, table: str) -> Survey:
         """A survey by name; a store never changes what a name stands for."""

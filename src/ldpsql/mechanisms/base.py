@@ -7,6 +7,7 @@ an argument.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +27,7 @@ from ldpsql.workload import Workload
 Codes = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Outcome = tuple[int, ...]
+Compared = Callable[[Sequence[Fraction]], Sequence[int]]
 
 
 class Entropy(Protocol):
@@ -57,10 +59,10 @@ class Worst:
         return self.likely / self.unlikely
 
 
-def _tells_more(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> bool:
-    """Whether the odds high : low of `one` are above those of `other`, or equal and likelier."""
-    left, right = one[0] * other[1], other[0] * one[1]
-    return left > right or (left == right and one[0] > other[0])
+def _tells_more(one: Worst, other: Worst) -> bool:
+    """Whether the odds of `one` are above those of `other`, or equal and likelier."""
+    left, right = one.likely * other.unlikely, other.likely * one.unlikely
+    return left > right or (left == right and one.likely > other.likely)
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,36 @@ class Law:
         """Largest ratio of one report's probabilities under two records; None if unbounded."""
         return self.worst().odds
 
-    def worst(self) -> Worst:
-        """The report that tells two records apart best; the likeliest one where several do."""
+    def divergence(self, odds: Fraction) -> Fraction:
+        """Largest delta for which some set of reports breaks (log odds, delta)-LDP.
+
+        The hockey-stick divergence: the sum over the reports of the positive parts of P - odds P',
+        at its largest over all ordered pairs of records. Exact.
+        """
+        scale = math.lcm(*(p.denominator for row in self.probabilities for p in row))
+        rows = [[int(p * scale * odds.denominator) for p in row] for row in self.probabilities]
+        raised = [[int(p * scale * odds.numerator) for p in row] for row in self.probabilities]
+        worst = max(
+            sum(p - q for p, q in zip(row, other, strict=True) if p > q)
+            for row in rows
+            for other in raised
+        )
+        return Fraction(worst, scale * odds.denominator)
+
+    def worst(self, compared: Compared | None = None) -> Worst:
+        """The report that tells two records apart best; the likeliest one where several do.
+
+        compared: the records, by number, among which a report is limited, from its probability
+        under each; all of them where None.
+        """
         found: Worst | None = None
+        everybody = range(len(self.inputs))
         for report, column in zip(self.outputs, zip(*self.probabilities, strict=True), strict=True):
-            high, low = max(column), min(column)
-            if found is None or _tells_more((high, low), (found.likely, found.unlikely)):
-                pair = self.inputs[column.index(high)], self.inputs[column.index(low)]
-                found = Worst(report, *pair, high, low)
+            members = compared(column) if compared else everybody
+            high, low = (pick(members, key=column.__getitem__) for pick in (max, min))
+            one = Worst(report, self.inputs[high], self.inputs[low], column[high], column[low])
+            if found is None or _tells_more(one, found):
+                found = one
         if found is None:
             raise ValueError("a channel without reports")
         return found
@@ -198,7 +222,8 @@ class StatesOdds(Protocol):
         """Largest odds of a report within one selector, over all selectors; None if unbounded.
 
         From the very integers that the sampler compares with. Where the selector is drawn without
-        looking at the record this is `Law.worst_odds` of the whole domain.
+        looking at the record this is `Law.worst_odds` of the whole domain. A design with sensitive
+        values gives the largest odds that the definition of its guarantee limits, over all reports.
         """
         ...
 
@@ -220,6 +245,16 @@ class StatesBlankets(Protocol):
     def blankets(self) -> tuple[Blanket, ...]:
         """From the integers that the sampler compares with; the shuffled batch is as private as
         the worst of them says."""
+        ...
+
+
+@runtime_checkable
+class Coarsens(Protocol):
+    """What a design may offer besides: whether it collects several codes as one bin."""
+
+    @property
+    def is_coarse(self) -> bool:
+        """True where answers may be interpolated inside bins, which no predicted error holds."""
         ...
 
 
@@ -297,6 +332,15 @@ class Mechanism(Protocol):
 
     def restore(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> Design:
         """The design that `Design.to_json` wrote; SurveyError if the data do not fit."""
+        ...
+
+
+@runtime_checkable
+class ByName(Protocol):
+    """What a mechanism may offer besides: to be left out of `auto` unless it is asked for."""
+
+    def by_name(self, domain: RecordDomain) -> str | None:
+        """Why `auto` leaves it out for a record domain; None where it may compete."""
         ...
 
 

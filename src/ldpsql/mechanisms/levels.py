@@ -48,9 +48,9 @@ class LevelDesign(NodeDesign):
     def report_format(self) -> ReportFormat:
         """The group, then the columns of the oracle."""
         limits = np.array(self.oracles.limits, dtype=np.int64).reshape(len(self.table.groups), -1)
-        bits = self.table.sizes if self.oracle == "oue" else ()
+        unary = self.oracles.is_unary(0)
         columns = ("group", *self.oracles.columns)
-        return ReportFormat(columns, limits, unary=self.oracle == "oue", bits=bits)
+        return ReportFormat(columns, limits, unary=unary, bits=self.table.sizes if unary else ())
 
     @property
     def guarantee(self) -> Guarantee:

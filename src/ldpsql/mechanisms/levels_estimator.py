@@ -77,7 +77,7 @@ class ReportedFrequencies(ReportedRows):
         """Sums of u v over rows that hold every person once: in a unary histogram, bit -1."""
         rows = self.rows(selector)
         moment = rows.moment(*pair)
-        return moment[rows.columns[0] < 0] if self.oracles.kind(selector) == "oue" else moment
+        return moment[rows.columns[0] < 0] if self.oracles.is_unary(selector) else moment
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """Estimated frequencies at the nodes, shape (c,)."""

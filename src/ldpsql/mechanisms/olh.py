@@ -208,6 +208,31 @@ class Olh:
         return result
 
 
+@dataclass(frozen=True)
+class Solh(Olh):
+    """Local hashing to a given number of values, for reports that will be shuffled.
+
+    Source: Wang et al., PVLDB 2020; specification shuffle, section 3.6.
+    """
+
+    hash_values: int = 2
+
+    @cached_property
+    def values(self) -> int:
+        """g, as it was chosen."""
+        return self.hash_values
+
+    def collision(self, slot: int) -> Fraction:
+        """Least probability that two nodes have one hash value, a little rounded down.
+
+        Exact for a drawn evenly from 1..P-1 and c from 0..P-1; the draws are even up to 2^-32.
+        """
+        g, prime = self.values, self.primes[slot]
+        size, larger = divmod(prime, g)
+        pairs = (g - larger) * size * (size - 1) + larger * (size + 1) * size
+        return Fraction(pairs, prime * (prime - 1)) * (1 - Fraction(1, 1 << 30))
+
+
 def _inverse(nodes: Codes, prime: Codes | int) -> Codes:
     """k^-1 modulo a prime below 2^31, and 0 for 0: k^(P-2) by repeated squaring.
 

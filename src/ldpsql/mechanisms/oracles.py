@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -56,6 +56,10 @@ class OracleTable:
             return self.name
         return "grr" if self.sizes[group] <= 3 * self.budget(group).odds + 2 else "olh"
 
+    def is_unary(self, group: int) -> bool:
+        """Whether a group's reports are independent bits, which a histogram counts one by one."""
+        return self.kind(group) == "oue"
+
     @cached_property
     def _keys(self) -> tuple[_Key, ...]:
         return tuple((self.kind(group), self.budget(group).value) for group in self._numbers)
@@ -73,14 +77,18 @@ class OracleTable:
     @cached_property
     def _members(self) -> dict[_Key, Oracle]:
         """One oracle per kind and budget in use, over the groups that have both."""
-        makers = {"grr": Grr, "olh": Olh, "oue": Oue, "hrr": Hrr}
         return {
-            key: makers[key[0]](
-                Epsilon(key[1]),
-                tuple(s for s, own in zip(self.sizes, self._keys, strict=True) if own == key),
+            key: self._make(
+                *key, tuple(s for s, own in zip(self.sizes, self._keys, strict=True) if own == key)
             )
             for key in sorted(set(self._keys))
         }
+
+    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> Oracle:
+        """The oracle of the groups of one kind and budget, over their sizes."""
+        makers: dict[str, Callable[[Epsilon, tuple[int, ...]], Oracle]]
+        makers = {"grr": Grr, "olh": Olh, "oue": Oue, "hrr": Hrr}
+        return makers[kind](Epsilon(budget), sizes)
 
     @cached_property
     def _places(self) -> Codes:

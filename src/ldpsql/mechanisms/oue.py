@@ -1,12 +1,14 @@
-"""Public. Sees parameters. Optimised unary encoding (OUE).
+"""Public. Sees parameters. Unary encodings: optimised (OUE) and symmetric (SUE).
 
-Report K bits: the own node's bit is 1 with probability 1/2, every other one with probability
-1/(e + 1), where e = e^epsilon. Source: Wang, Blocki, Li, Jha 2017; specification h4mda, section
-1.6. The bits travel in words of 32.
+Report K bits: the own node's bit is 1 with probability p, every other one with probability q.
+OUE: p = 1/2, q = 1/(e + 1), where e = e^epsilon. SUE: p = s/(s + 1), q = 1/(s + 1), where
+s = e^(epsilon/2). Source: Wang, Blocki, Li, Jha 2017; Erlingsson, Pihur, Korolova 2014;
+specification h4mda, section 1.6, and shuffle, section 3.6. The bits travel in words of 32.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +30,7 @@ WORD = 32
 LARGEST_SLOT = 1024
 _BLOCK = 1 << 22
 _HALF = SPACE // 2
+_DIGITS = 10**40
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class Oue:
     def __post_init__(self) -> None:
         if max(self.sizes, default=1) > LARGEST_SLOT:
             raise SurveyError(
-                f"a level combination has {max(self.sizes)} nodes, and OUE sends a bit for each; "
+                f"a level combination has {max(self.sizes)} nodes, and "
+                f"{type(self).__name__.upper()} sends a bit for each; "
                 f'at most {LARGEST_SLOT} are allowed (oracle = "olh" has the same variance)'
             )
 
@@ -50,10 +54,20 @@ class Oue:
         return tuple(f"w{index}" for index in range(-(-max(self.sizes) // WORD)))
 
     @cached_property
+    def own_threshold(self) -> int:
+        """Words below it set the own node's bit."""
+        return _HALF
+
+    @cached_property
     def threshold(self) -> int:
         """Words below it set another node's bit: the least t with (2^64 - t) / t <= e."""
         exact = SPACE / (1 + self.epsilon.odds)
         return -(-exact.numerator // exact.denominator)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Exact probabilities that the own node's bit is set, and another one's."""
+        return Fraction(self.own_threshold, SPACE), Fraction(self.threshold, SPACE)
 
     def limits(self, slot: int) -> tuple[int, ...]:
         """Each word holds 32 bits, the last one what is left; unused words hold 0."""
@@ -63,7 +77,7 @@ class Oue:
 
     def support(self, slot: int) -> Support:
         """Bits are independent, so joint probabilities are products."""
-        p, q = 0.5, self.threshold / SPACE
+        p, q = self.own_threshold / SPACE, self.threshold / SPACE
         return Support(p, q, p * q, q * q)
 
     def respond(
@@ -80,7 +94,7 @@ class Oue:
             words = entropy.words(people * width).reshape(people, width)
             bits = words < np.uint64(self.threshold)
             own = np.arange(people), nodes[part]
-            bits[own] = words[own] < np.uint64(_HALF)
+            bits[own] = words[own] < np.uint64(self.own_threshold)
             bits &= np.arange(width) < used[part, None]
             for index in range(len(self.columns)):
                 chunk = bits[:, WORD * index : WORD * (index + 1)]
@@ -89,7 +103,7 @@ class Oue:
 
     def law(self, slot: int, node: int) -> Iterator[tuple[Outcome, Fraction]]:
         """Exact probability of each combination of words."""
-        own, other = Fraction(_HALF, SPACE), Fraction(self.threshold, SPACE)
+        own, other = self.chances
         size = self.sizes[slot]
         for words in product(*(range(limit) for limit in self.limits(slot))):
             chance = Fraction(1)
@@ -103,7 +117,7 @@ class Oue:
         """Two nodes differ in two bits: one set and the other not, against the reverse."""
         if self.sizes[slot] == 1:
             return Fraction(1)
-        own, other = Fraction(_HALF, SPACE), Fraction(self.threshold, SPACE)
+        own, other = self.chances
         here, there = own * (1 - other), other * (1 - own)
         low, high = min(here, there), max(here, there)
         return high / low if low > 0 else None
@@ -116,3 +130,19 @@ class Oue:
         return np.array(
             [np.bincount(bit[seen], fold[seen], minlength=size)[nodes] for fold in folds]
         )
+
+
+class Sue(Oue):
+    """SUE over slots of the given numbers of nodes (at most 1024 each)."""
+
+    @cached_property
+    def own_threshold(self) -> int:
+        """The largest t with (t / (2^64 - t))^2 <= e."""
+        scaled = self.epsilon.odds * _DIGITS**2
+        root = Fraction(math.isqrt(scaled.numerator // scaled.denominator), _DIGITS)
+        return int(SPACE * root / (1 + root))
+
+    @cached_property
+    def threshold(self) -> int:
+        """As likely as the own bit's staying 0."""
+        return SPACE - self.own_threshold

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.ahead import Ahead
 from ldpsql.mechanisms.ahio import Ahio
+from ldpsql.mechanisms.arr import ArrSs
 from ldpsql.mechanisms.base import Mechanism
 from ldpsql.mechanisms.ehio import Ehio
 from ldpsql.mechanisms.flat import Flat
@@ -17,11 +18,18 @@ from ldpsql.mechanisms.hh import Hh
 from ldpsql.mechanisms.hi import Hi
 from ldpsql.mechanisms.hio import Hio
 from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
+from ldpsql.mechanisms.shuffled import Marginals
+from ldpsql.mechanisms.staircase.mechanism import Staircase
+from ldpsql.mechanisms.truthful.mechanism import Truthful
+from ldpsql.mechanisms.uldp.mechanisms import Cprr, Jurr, JurrG, Tdrr
+from ldpsql.mechanisms.uldp.urap import Urap
+from ldpsql.mechanisms.walsh import Ft
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made
     for made in (
         Fourier(),
+        Staircase(),
         Hgrr(),
         Hio(),
         Ahio(),
@@ -36,6 +44,22 @@ MECHANISMS: Mapping[str, Mechanism] = {
         Flat("grr"),
         Flat("olh"),
         Flat("oue"),
+        Cprr("urr", most=1),
+        Urap(),
+        Cprr("cprr"),
+        Jurr(),
+        JurrG(),
+        Tdrr(),
+        Cprr("jd-grr", "local"),
+        Truthful(),
+        Marginals("srr-ss", "grr"),
+        Marginals("psrr-ss", "padded"),
+        ArrSs(),
+        Marginals("srr-ms", "grr", visible=True),
+        Marginals("sue-ms", "sue", visible=True),
+        Marginals("oue-ms", "oue", visible=True),
+        Marginals("solh", "solh"),
+        Ft(),
     )
 }
 

@@ -7,6 +7,7 @@ straight from the counts; what the rows say about nodes is the estimator's own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array
@@ -38,6 +39,11 @@ class ReportedRows:
         if selector not in self._rows:
             self._rows[selector] = self.histogram.load(selector)
         return self._rows[selector]
+
+    @cached_property
+    def all_rows(self) -> Rows:
+        """The histogram rows of all selectors, which are their first column."""
+        return self.histogram.load_all()
 
     def mean(self, selector: int, pair: Pair) -> float:
         """Mean of u v over the people of a selector."""

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Epsilon, guarantees, composition.
+"""Public. Sees parameters. Epsilon, guarantees, trust, composition.
 
 `ldpsql.privacy.shuffle` is the accountant of the shuffle model.
 """
@@ -12,17 +12,22 @@ from ldpsql.privacy.epsilon import (
     Epsilon,
     compose,
     epsilon_of,
+    odds_below,
 )
 from ldpsql.privacy.guarantee import Central, Guarantee, local_guarantee
+from ldpsql.privacy.trust import TRUSTS, Shuffled
 
 __all__ = [
     "LARGEST_EPSILON",
     "LARGEST_PRECISION",
     "SMALLEST_EPSILON",
+    "TRUSTS",
     "Central",
     "Epsilon",
     "Guarantee",
+    "Shuffled",
     "compose",
     "epsilon_of",
     "local_guarantee",
+    "odds_below",
 ]

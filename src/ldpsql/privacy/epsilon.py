@@ -53,18 +53,22 @@ class Epsilon:
 
     @cached_property
     def odds(self) -> Fraction:
-        """A rational lower bound of e^epsilon, less than 1e-50 (relatively) below it.
-
-        `Decimal.exp` is correctly rounded, so one unit in the last place below it is a
-        lower bound.
-        """
-        return Fraction(_DIGITS.next_minus(_DIGITS.exp(self.value)))
+        """A rational lower bound of e^epsilon, less than 1e-50 (relatively) below it."""
+        return odds_below(self.value)
 
     def __float__(self) -> float:
         return float(self.value)
 
     def __str__(self) -> str:
         return format(_DIGITS.normalize(self.value), "f")
+
+
+def odds_below(value: Decimal) -> Fraction:
+    """A rational lower bound of e^value, less than 1e-50 (relatively) below it.
+
+    `Decimal.exp` is correctly rounded, so one unit in the last place below it is a lower bound.
+    """
+    return Fraction(_DIGITS.next_minus(_DIGITS.exp(value)))
 
 
 def epsilon_of(odds: Fraction) -> Decimal:

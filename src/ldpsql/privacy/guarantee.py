@@ -11,7 +11,7 @@ from ldpsql.privacy.epsilon import Epsilon
 KINDS = {
     "local": "LDP",
     "uldp": "ULDP",
-    "uldp-joint": "ULDP",
+    "uldp-joint": "ULDP per attribute",
     "none": "",
 }
 """Kind of guarantee -> the name of the property."""
@@ -38,7 +38,7 @@ class Central:
     def __str__(self) -> str:
         return (
             f"({self.epsilon}, {float(self.delta):g})-DP once shuffled among at least "
-            f"{self.people:,} people"
+            f"{self.people:,} honest people"
         )
 
 
@@ -51,7 +51,7 @@ class Guarantee:
     not; specification uldp, sections 1.1 and 1.3); "uldp-joint" (the weaker promise of section
     1.2, per pair of attributes); or "none".
     epsilon: the nominal budget; None where nothing is promised.
-    delta: the probability with which the promise may fail; 0 for every local mechanism here.
+    delta: the probability with which the promise may fail; 0 for every mechanism but `truthful`.
     central: what holds besides once the report is one of many in a shuffled batch, if anything.
     protects: in words, what is covered.  not_protected: in words, what is not.
     witness: where nothing is promised, two records and a report that one of them can send and the

@@ -69,6 +69,7 @@ class Store(Protocol):
         survey: Survey | None = None,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> list[Batch]:
         """Take files of reports, each whole or not at all, each once."""
         ...
@@ -80,6 +81,7 @@ class Store(Protocol):
         *,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> Batch:
         """Take a table of reports from memory, also one that equals an earlier one."""
         ...
@@ -88,12 +90,23 @@ class Store(Protocol):
         """A number that changes whenever the survey's histogram does."""
         ...
 
+    def smallest_batch(self, table: str) -> int | None:
+        """How many reports the smallest batch of a survey holds; None before the first."""
+        ...
+
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
         """One histogram per combination of key values, in ascending order of the keys.
 
         Without keys exactly one, of zero people if no report fits the condition.
+        """
+        ...
+
+    def public_people(self, table: str) -> pa.Table:
+        """The combinations of public values that reports carry, one row each, in ascending order.
+
+        The public columns, and how many people have each combination, `ldpsql_people`.
         """
         ...
 

@@ -29,7 +29,15 @@ class Emitted:
 
 
 class Component(Protocol):
-    """Candidates with one weight each, in an array of shape `shape`."""
+    """Candidates with one weight each, in an array of shape `shape`.
+
+    Each stands for its images under the symmetry of the folding, which share its weight.
+    """
+
+    @property
+    def axes(self) -> Axes:
+        """The axes that the families inform."""
+        ...
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -112,7 +120,7 @@ class ArcBundle:
         """Scatter h k."""
         values = (weights @ self.powers).ravel()
         found = np.bincount(self.harmonics.ravel(), values, len(into))
-        into += found / self.folding.multiplicity
+        into += found / (self.folding.multiplicity * self.folding.alike)
 
     def gains(self, slope: Reals) -> Reals:
         """Gather h k."""
@@ -188,6 +196,11 @@ class Products:
         return self.scale.shape
 
     @cached_property
+    def axes(self) -> Axes:
+        """Of all factors."""
+        return tuple(sorted(axis for factor in self.factors for axis in factor.axes))
+
+    @cached_property
     def _classes(self) -> Integers:
         """Class numbers, one axis of the array per factor."""
         axes = tuple(axis for factor in self.factors for axis in factor.axes)
@@ -219,7 +232,7 @@ class Products:
         found = weights * self.scale
         for factor in self.factors:
             found = np.tensordot(found, factor.powers, axes=(0, 0))
-        into[self._classes.ravel()] += found.ravel()
+        _spread(found, self._classes, self.folding, into)
 
     def gains(self, slope: Reals) -> Reals:
         """One matrix product per factor."""
@@ -316,7 +329,7 @@ class Listed:
 
     def inform(self, weights: Reals, into: Reals) -> None:
         """One matrix product."""
-        into[self._classes] += weights @ self.powers
+        _spread(weights @ self.powers, self._classes, self.folding, into)
 
     def gains(self, slope: Reals) -> Reals:
         """One matrix product."""
@@ -337,6 +350,15 @@ class Listed:
         shares = (weights / self.copies)[self.candidate]
         kept = np.flatnonzero(shares)
         return [Emitted(self.cluster.picked(kept), shares[kept])]
+
+
+def _spread(values: Reals, classes: Integers, folding: Folding, into: Reals) -> None:
+    """Add information per frequency, of one image, to the mean of the faces of its kind."""
+    if len(folding.faces) == len(folding.group.faces):
+        into[classes.ravel()] += values.ravel()
+    else:
+        found = np.bincount(classes.ravel(), values.ravel(), len(into))
+        into += found / folding.alike
 
 
 def reflections(

@@ -21,7 +21,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.fourier.group import Axes, Integers, parts_of, spread
 from ldpsql.mechanisms.fourier.information import Collected
-from ldpsql.mechanisms.fourier.query import BoxQuery
+from ldpsql.mechanisms.fourier.query import BoxQuery, Spectrum
 from ldpsql.mechanisms.fourier.reported import Reported
 from ldpsql.mechanisms.fourier.transforms import Batch, Complexes, Reals, batches, contributed
 from ldpsql.report import Pair
@@ -152,7 +152,9 @@ class Contributions:
                 left, right = self.queries[a], self.queries[b]
                 total = self.sampled.reported.moment((left.weight, right.weight))
                 whole = self._wholes[a] * self._wholes[b]
-                moment = self._collected.moment(self._faces[a], self._faces[b], whole)
+                moment = self._collected.moment(
+                    self._spectra[a].faces, self._spectra[b].faces, whole
+                )
                 found[i, j] = found[j, i] = total * moment
         return found
 
@@ -161,16 +163,16 @@ class Contributions:
         return self.sampled.collected
 
     @cached_property
-    def _faces(self) -> list[dict[Axes, Complexes]]:
-        return [query.faces(self._collected.group) for query in self.queries]
+    def _spectra(self) -> list[Spectrum]:
+        return [self._collected.spectrum(query) for query in self.queries]
 
-    @cached_property
+    @property
     def _wholes(self) -> list[float]:
-        return [query.whole(self._collected.group) for query in self.queries]
+        return [asked.whole for asked in self._spectra]
 
     @cached_property
     def _divided(self) -> list[dict[Axes, Complexes]]:
-        return [self._collected.divided(faces) for faces in self._faces]
+        return [self._collected.divided(asked.faces) for asked in self._spectra]
 
     def _excess(self, rows: Integers, kinds: tuple[Weight | None, ...]) -> tuple[Array, Array]:
         """What the sampled families, standing for all, add to the even sums of c and of products,

@@ -21,12 +21,14 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.fourier.direct import SharedContributions
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.fourier.evenly import Evenly
 from ldpsql.mechanisms.fourier.families import UNITS, Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.points import WordShares, offsets
 from ldpsql.mechanisms.fourier.query import NO_ENERGY, BoxQuery, Term, unsupported
 from ldpsql.mechanisms.fourier.reported import Reported
+from ldpsql.mechanisms.fourier.restricted import RealCells
 from ldpsql.mechanisms.fourier.sampling import Sampler
 from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
@@ -47,10 +49,13 @@ class FourierDesign:
     workload: Workload
     group: Group
     table: FamilyTable
+    restricted: bool = False
     name: str = "fourier"
     answers: Literal["boxes", "nodes"] = "boxes"
 
     def __post_init__(self) -> None:
+        if self.restricted:
+            RealCells(self.group)
         for kind in self._kinds:
             WordShares.of(*kind, self.epsilon.odds)
 
@@ -88,10 +93,21 @@ class FourierDesign:
         return local_guarantee(self.epsilon)
 
     @property
+    def is_coarse(self) -> bool:
+        """Whether some dimension is collected in bins of several codes."""
+        return any(self.group.width(axis) > 1 for axis in range(self.group.dimensions))
+
+    @property
     def remarks(self) -> tuple[str, ...]:
-        """Coarse dimensions, and how many a query may constrain."""
+        """Coarse and widened dimensions, and how many a query may constrain."""
         group = self.group
-        coarse = tuple(
+        wide = tuple(
+            f"{name} lies on a circle of {group.orders[axis]} places, more than its "
+            f"{group.bins[axis]}, so that questions with one end cost less (option one_sided)"
+            for axis, name in enumerate(self.domain.names)
+            if self.restricted and group.orders[axis] > group.bins[axis]
+        )
+        coarse = wide + tuple(
             f"{name} is collected in {group.bins[axis]} bins of {group.width(axis)} codes; a range "
             "that ends inside a bin counts its people as spread evenly, which no error bar shows"
             for axis, name in enumerate(self.domain.names)
@@ -107,8 +123,7 @@ class FourierDesign:
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
         """Device. See `Design.randomize`. Works in blocks, so memory is that of the reports."""
-        families = np.empty(len(codes), dtype=np.int64)
-        phases = np.empty(len(codes), dtype=np.int64)
+        families, phases = Reports.empty(self.report_format, len(codes))
         for start in range(0, len(codes), _BLOCK):
             part = slice(start, start + _BLOCK)
             block = self._binned(codes[part])
@@ -242,7 +257,7 @@ class FourierDesign:
     @cached_property
     def collected(self) -> Collected:
         """The table as the collector uses it."""
-        return Collected(self.group, self.table, self.odds)
+        return Collected(self.group, self.table, self.odds, self.restricted)
 
     @cached_property
     def _shared(self) -> SharedContributions:
@@ -262,7 +277,10 @@ class FourierDesign:
         return SmoothEstimator(self.estimator(histogram), self.workload)
 
     def variance(self, queries: Sequence[BoxQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over the group, shape (k,)."""
+        """Predicted variance, shape (k,), if records are spread evenly: over the group, or over
+        the cells that exist where answers are restricted to them."""
+        if self.restricted:
+            return people * Evenly(self.collected, queries).variances()
         faces = [query.faces(self.group) for query in queries]
         return np.array([people * self.collected.moment(own, own) for own in faces])
 
@@ -270,6 +288,7 @@ class FourierDesign:
         """What `restore` needs besides domain and epsilon."""
         bounds = self.table.starts
         return {
+            **({"restricted": True} if self.restricted else {}),
             "orders": list(self.group.orders),
             "bins": list(self.group.bins),
             "workload": self.workload.to_json(),

@@ -7,7 +7,7 @@ base set holds where nothing else matters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from math import gcd, prod
@@ -49,11 +49,12 @@ class Dictionary:
     demand: Reals
     odds: float
     listed: frozenset[int]
+    _kept: dict[tuple[int, int, int], Factor] = field(default_factory=dict)
 
     def components(self) -> list[Component]:
         """All candidates, in bulk."""
         found: list[Component] = []
-        for face in self.folding.group.faces:
+        for face in self.folding.faces:
             if not self._needed(face).any():
                 continue
             found += self._arcs(face)
@@ -63,7 +64,7 @@ class Dictionary:
                 found += self._boxes(face)
             if len(face) == LARGEST_ACTIVE and self.odds > np.exp(PAIR_EPSILON) - 1e-9:
                 found += self._pair_products(face)
-        for block in self.folding.group.blocks:
+        for block in self.folding.blocks:
             found += self._scrambled(block)
         return found
 
@@ -73,9 +74,8 @@ class Dictionary:
 
     def _needed(self, face: Axes) -> Reals:
         """gamma of the classes of a face, in the shape of the face."""
-        shape = [size - 1 for size in self.folding.shape(face)]
-        start = self.folding.offsets[face]
-        return self.demand[start : start + prod(shape)].reshape(shape)
+        own = self.folding.numbers(face)[tuple(slice(1, None) for _ in face)]
+        return np.asarray(self.demand[own])
 
     def _power(self, order: int, lengths: Integers) -> Reals:
         """|X(h)|^2 / s^2 of arcs for h = 0..r-1, shape (L, r)."""
@@ -163,6 +163,12 @@ class Dictionary:
 
     def _axis_factor(self, axis: int, rows: int, widths: int) -> Factor:
         """Characters of one axis with arcs; spaced geometrically where there are too many."""
+        order = self.folding.group.orders[axis]
+        if (order, rows, widths) not in self._kept:
+            self._kept[order, rows, widths] = self._axis_candidates(axis, rows, widths)
+        return replace(self._kept[order, rows, widths], axes=(axis,))
+
+    def _axis_candidates(self, axis: int, rows: int, widths: int) -> Factor:
         order = self.folding.group.orders[axis]
         half = order // 2
         most = max(1, rows // widths)

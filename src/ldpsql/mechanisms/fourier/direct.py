@@ -58,7 +58,8 @@ class SharedContributions:
     def _computed(self, query: BoxQuery) -> Reals:
         """c of every cell."""
         collected, group = self.collected, self.collected.group
-        faces, whole = collected.divided(query.faces(group)), query.whole(group)
+        asked = collected.spectrum(query)
+        faces, whole = collected.divided(asked.faces), asked.whole
         found = []
         for _, batch in batches(collected.table, collected.odds):
             axes = batch.cluster.axes

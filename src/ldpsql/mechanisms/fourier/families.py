@@ -18,8 +18,8 @@ Specification: fourier, sections 1.1 and 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Literal
@@ -70,6 +70,11 @@ class Cluster:
             self.parameters[numbers],
             self.group,
         )
+
+    def renamed(self, names: Mapping[int, int]) -> Cluster:
+        """The same families on other axes, of the same orders."""
+        factors = tuple(tuple(names[axis] for axis in factor) for factor in self.factors)
+        return replace(self, factors=factors)
 
     @property
     def axes(self) -> Axes:

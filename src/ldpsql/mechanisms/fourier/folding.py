@@ -9,21 +9,40 @@ Specification: fourier, section 2.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
 from ldpsql.mechanisms.fourier.group import Axes, Group, Integers, face_slices, parts_of
+from ldpsql.mechanisms.fourier.symmetry import Symmetry, reordered
 from ldpsql.mechanisms.fourier.transforms import Reals
 
 
 @dataclass(frozen=True, eq=False)
 class Folding:
-    """The classes of the frequencies of a group."""
+    """The classes of the frequencies of a group.
+
+    symmetry: of its axes; only faces that stand for themselves have classes of their own.
+    """
 
     group: Group
+    symmetry: Symmetry = field(default_factory=lambda: Symmetry(()))
+
+    def __post_init__(self) -> None:
+        if not self.symmetry.kinds:
+            object.__setattr__(self, "symmetry", Symmetry.none(self.group))
+
+    @cached_property
+    def faces(self) -> tuple[Axes, ...]:
+        """One of every kind, small ones first."""
+        return tuple(filter(self.symmetry.stands_for_itself, self.group.faces))
+
+    @cached_property
+    def blocks(self) -> tuple[Axes, ...]:
+        """One of every kind."""
+        return tuple(filter(self.symmetry.stands_for_itself, self.group.blocks))
 
     def shape(self, axes: Axes) -> tuple[int, ...]:
         """Classes per axis, the zero coordinate included."""
@@ -33,7 +52,7 @@ class Folding:
     def offsets(self) -> dict[Axes, int]:
         """Number of the first class of every face."""
         offsets, total = {}, 0
-        for face in self.group.faces:
+        for face in self.faces:
             offsets[face] = total
             total += prod(size - 1 for size in self.shape(face))
         return offsets
@@ -41,7 +60,7 @@ class Folding:
     @cached_property
     def classes(self) -> int:
         """Number of classes, that of the zero frequency not counted."""
-        last = self.group.faces[-1]
+        last = self.faces[-1]
         return self.offsets[last] + prod(size - 1 for size in self.shape(last))
 
     @cached_property
@@ -52,6 +71,15 @@ class Folding:
             members = self.members_over(face).reshape(self.shape(face))
             own = members[face_slices(face, face)].ravel()
             flat[start : start + own.size] = own
+        return flat
+
+    @cached_property
+    def alike(self) -> Reals:
+        """How many faces each class stands for, shape (classes + 1,); 1 for the last."""
+        flat = np.ones(self.classes + 1)
+        for face, start in self.offsets.items():
+            size = prod(own - 1 for own in self.shape(face))
+            flat[start : start + size] = self.symmetry.count(face)
         return flat
 
     def members_over(self, axes: Axes) -> Reals:
@@ -75,8 +103,11 @@ class Folding:
         dense = np.full(self.shape(axes), self.classes, dtype=np.int64)
         for part in parts_of((axes,)):
             slices = face_slices(part, axes)
-            count = dense[slices].size
-            dense[slices] = self.offsets[part] + np.arange(count).reshape(dense[slices].shape)
+            names = self.symmetry.first(part)
+            first = tuple(sorted(names.values()))
+            sizes = [size - 1 for size in self.shape(first)]
+            own = self.offsets[first] + np.arange(prod(sizes)).reshape(sizes)
+            dense[slices] = reordered(own, part, names)
         return dense
 
     def places(self, axes: Axes) -> Integers:
@@ -88,7 +119,8 @@ class Folding:
         return np.asarray(found.ravel())
 
     def folded(self, faces: Mapping[Axes, Reals]) -> Reals:
-        """Arrays that are symmetric in every axis, as one flat array; 0 for the last class."""
+        """Arrays that are symmetric in every axis, and alike for faces of one kind, as one flat
+        array; 0 for the last class."""
         flat = np.zeros(self.classes + 1)
         for face, start in self.offsets.items():
             corner = faces[face][tuple(slice(0, order // 2) for order in self.group.shape(face))]

@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql.mechanisms.fourier.families import FamilyTable
-from ldpsql.mechanisms.fourier.group import Axes, Group
+from ldpsql.mechanisms.fourier.group import Axes, Group, gathered, spread
+from ldpsql.mechanisms.fourier.query import BoxQuery, Spectrum
+from ldpsql.mechanisms.fourier.restricted import RealCells
 from ldpsql.mechanisms.fourier.transforms import Complexes, Reals, information
 
 BLIND = 1e-12
@@ -18,11 +20,15 @@ BLIND = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Collected:
-    """A table of families as the collector uses it.  odds: E."""
+    """A table of families as the collector uses it.
+
+    odds: E.  restricted: whether answers are least squares over the cells that exist.
+    """
 
     group: Group
     table: FamilyTable
     odds: float
+    restricted: bool = False
 
     @cached_property
     def information(self) -> dict[Axes, Reals]:
@@ -38,6 +44,30 @@ class Collected:
             face: np.where(known > 0.0, 1.0 / np.where(known > 0.0, known, 1.0), 0.0)
             for face, known in self.information.items()
         }
+
+    @cached_property
+    def real(self) -> RealCells:
+        """The cells that exist, where answers are restricted to them."""
+        return RealCells(self.group)
+
+    @cached_property
+    def dense(self) -> Reals:
+        """lambda_f over the one block of a restricted design; 1 at the zero frequency."""
+        axes = self.real.axes
+        return spread(self.information, axes, self.group.shape(axes), 1.0)
+
+    @cached_property
+    def dual(self) -> Reals:
+        """See `RealCells.dual`."""
+        return self.real.dual(self.dense)
+
+    def spectrum(self, query: BoxQuery) -> Spectrum:
+        """Of the query on the whole group: continued over padding as the reports tell best where
+        the design is restricted, else 0 there."""
+        if not self.restricted or not query.terms:
+            return query.spectrum(self.group)
+        dense, whole = self.real.continued(query, self.dual, self.dense)
+        return Spectrum(gathered({self.real.axes: dense}), whole)
 
     def divided(self, faces: Mapping[Axes, Complexes]) -> dict[Axes, Complexes]:
         """Arrays over lambda_f; 0 where nothing is known. Faces without families are left out."""

@@ -6,10 +6,11 @@ a near size of small primes. Specification: fourier, sections 6.1 and 6.4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import repeat
-from math import lcm
+from math import ceil, lcm
 
+from ldpsql.boxes import CodeSet
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.group import Axes, Group
 from ldpsql.schema import RecordDomain
@@ -18,13 +19,17 @@ from ldpsql.workload import Workload
 LARGEST_ORDER = 1024
 MOST_ALONE = 1 << 13
 MOST_PADDING = 0.12
+WIDENED = 1.25
 
 
-def group_of(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
+def group_of(
+    domain: RecordDomain, workload: Workload, most_bins: int, widened: frozenset[int] = frozenset()
+) -> Group:
     """One axis per dimension and per measure; blocks from the workload's largest queries.
 
     most_bins: a dimension of more codes gets about so many bins of equal width; codes without
     neighbours keep bins of their own. SurveyError where those are too many.
+    widened: dimensions whose circles are to be larger than they need (`one_sided`).
     """
     alone = tuple(domain.without_neighbours(axis) for axis in range(len(domain.sizes)))
     for name, count in zip(domain.names, alone, strict=True):
@@ -45,7 +50,8 @@ def group_of(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
     if not blocks:
         # A single code cannot be asked about; its report is one bit that tells nothing.
         return Group((2, *bins[1:]), bins, domain.sizes, ((0,),), alone)
-    orders = _orders(bins, blocks)
+    room = [ceil(WIDENED * size) if axis in widened else size for axis, size in enumerate(bins)]
+    orders = _orders(room, blocks)
     return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, alone)
 
 
@@ -75,3 +81,41 @@ def _smooth(size: int) -> int:
     """The next 2^a 3^b if it is near enough, else the size itself."""
     best = min(2**a * 3**b for a in range(25) for b in range(16) if 2**a * 3**b >= size)
     return best if best <= size * (1.0 + MOST_PADDING) else size
+
+
+def one_sided(workload: Workload) -> frozenset[int]:
+    """Dimensions of which half of the workload's predicates or more have only one end."""
+    ends: dict[int, list[float]] = {}
+    for axis, weight, is_one_sided in _predicates(workload):
+        own = ends.setdefault(axis, [0.0, 0.0])
+        own[is_one_sided] += weight
+    return frozenset(axis for axis, (two, one) in ends.items() if one >= two)
+
+
+def is_mostly_one_sided(workload: Workload) -> bool:
+    """Whether that is so of all predicates together."""
+    balance = sum(
+        weight if is_one_sided else -weight for _, weight, is_one_sided in _predicates(workload)
+    )
+    return balance >= 0.0 and bool(one_sided(workload))
+
+
+def _predicates(workload: Workload) -> Iterator[tuple[int, float, bool]]:
+    """(dimension, weight, whether it has only one end) of every predicate."""
+    for entry in workload.classes:
+        for axis, kind in entry.predicates:
+            yield axis, entry.weight, kind == "prefix"
+    for query in workload.queries:
+        for _, sides in query.terms:
+            for axis, side in enumerate(sides):
+                if side is not None:
+                    share = query.weight / len(query.terms)
+                    yield axis, share, _has_one_end(side, axis, workload.domain)
+
+
+def _has_one_end(side: CodeSet, axis: int, domain: RecordDomain) -> bool:
+    """Whether a side is one interval at either end of the codes with neighbours; one code is an
+    equality."""
+    last = domain.sizes[axis] - domain.without_neighbours(axis)
+    (low, high), *others = side
+    return not others and high - low > 1 and (low == 0 or high == last)

@@ -10,10 +10,11 @@ import numpy as np
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
-from ldpsql.mechanisms.fourier.finish import designed
+from ldpsql.mechanisms.fourier.finish import designed, listed_axes
 from ldpsql.mechanisms.fourier.group import Axes, Group, Integers
-from ldpsql.mechanisms.fourier.layout import group_of
-from ldpsql.mechanisms.options import take
+from ldpsql.mechanisms.fourier.layout import group_of, is_mostly_one_sided, one_sided
+from ldpsql.mechanisms.fourier.restricted import RealCells
+from ldpsql.mechanisms.options import one_of, take
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
@@ -36,15 +37,19 @@ class Fourier:
     ) -> FourierDesign:
         """The families that answer the workload best.
 
-        Option `bins`: a dimension of more codes is collected in at most so many bins.
+        Options: `bins`: a dimension of more codes is collected in at most so many bins.
+        `one_sided`: "yes" for circles larger than the dimensions, on which questions with one
+        end cost less and others a little more; "auto" where at least half of the workload's
+        predicates have one end and the domain is small enough.
         """
-        chosen = take(options, {"bins": DEFAULT_BINS}, self.name)
+        known = {"bins": DEFAULT_BINS, "one_sided": "auto"}
+        chosen = take(options, known, self.name)
         if not 2 <= chosen["bins"] <= _LARGEST:
             raise SurveyError(f"bins must lie between 2 and {_LARGEST}")
         asked = workload or Workload.everyday(domain)
-        group = group_of(domain, asked, chosen["bins"])
-        table = designed(group, asked, float(epsilon.odds))
-        return FourierDesign(domain, epsilon, asked, group, table)
+        group, restricted = _layout(domain, asked, chosen["bins"], chosen["one_sided"])
+        table = designed(group, asked, float(epsilon.odds), restricted)
+        return FourierDesign(domain, epsilon, asked, group, table, restricted)
 
     def restore(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -61,7 +66,30 @@ class Fourier:
         workload = Workload.from_json(domain, data["workload"])
         clusters = tuple(_cluster(entry, group) for entry in data["clusters"])
         weights = tuple(_whole(w) for entry in data["clusters"] for w in entry["weights"])
-        return FourierDesign(domain, epsilon, workload, group, FamilyTable(clusters, weights))
+        table, restricted = FamilyTable(clusters, weights), data.get("restricted", False)
+        if type(restricted) is not bool:
+            raise SurveyError("whether a design is restricted is true or false")
+        return FourierDesign(domain, epsilon, workload, group, table, restricted)
+
+
+def _layout(
+    domain: RecordDomain, workload: Workload, most_bins: int, choice: str
+) -> tuple[Group, bool]:
+    """The group, and whether answers are restricted to the cells that exist."""
+    one_of("one_sided", choice, ("auto", "yes", "no"))
+    plain = group_of(domain, workload, most_bins)
+    wanted = choice == "yes" or (choice == "auto" and is_mostly_one_sided(workload))
+    if not wanted:
+        return plain, False
+    try:
+        RealCells(plain)
+    except SurveyError:
+        if choice == "auto":
+            return plain, False
+        raise
+    asked = {axis for block in plain.blocks for axis in block if axis < plain.dimensions}
+    widened = one_sided(workload) or asked - listed_axes(workload, plain)
+    return group_of(domain, workload, most_bins, frozenset(widened)), True
 
 
 def _check_axes(group: Group, domain: RecordDomain) -> None:

@@ -8,16 +8,21 @@ Specification: fourier, section 2.3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from ldpsql.mechanisms.fourier.components import Component
 from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import Integers
+from ldpsql.mechanisms.fourier.restricted import RealCells
 from ldpsql.mechanisms.fourier.transforms import Reals
 
 GAP = 1e-3
 _CAREFUL = 20
+_FEW_CELLS, _TURN, _LONG_TURN = 200, 5, 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +48,19 @@ class Problem:
         needed = self.demand > 0.0
         if (information[needed] <= 0.0).any():
             return float("inf")
-        terms = self.folding.multiplicity[needed] * self.demand[needed] / information[needed]
+        terms = self._sizes[needed] * self.demand[needed] / information[needed]
         return float(terms.sum())
+
+    @cached_property
+    def _sizes(self) -> Reals:
+        """Frequencies of every class, those of all faces like its own."""
+        return self.folding.multiplicity * self.folding.alike
 
     def start(self) -> list[Reals]:
         """Weights that sum to 1."""
         return _normal([component.start(self.demand) for component in self.components])
 
-    def narrowed(self, weights: list[Reals], share: float) -> tuple[Problem, list[Reals]]:
+    def narrowed(self, weights: list[Reals], share: float) -> tuple[Self, list[Reals]]:
         """The problem and weights without candidates below a share of the heaviest."""
         least = share * max(float(own.max(initial=0.0)) for own in weights)
         kept = _normal([np.where(own > least, own, 0.0) for own in weights])
@@ -58,8 +68,7 @@ class Problem:
             component.narrowed(own) for component, own in zip(self.components, kept, strict=True)
         ]
         components = [component for component, _ in pairs]
-        fewer = Problem(self.folding, self.demand, self.floor, components)
-        return fewer, [own for _, own in pairs]
+        return replace(self, components=components), [own for _, own in pairs]
 
     def solve(self, weights: list[Reals], steps: int) -> list[Reals]:
         """Updated weights, once no candidate's gain exceeds F by more than GAP of the error."""
@@ -84,6 +93,47 @@ class Problem:
                 ]
             )
         return weights
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedProblem(Problem):
+    """The same where queries may be continued over padding in whatever way suits the information.
+
+    F is then convex in both, and lowered in turns: a few updates of the weights, and the best
+    continuation for what they tell. The demand is that of the queries as they are, which serves
+    for a start and says which frequencies may not be lost.  grams: see `RealCells.grams`.
+    """
+
+    cells: RealCells
+    grams: Reals
+
+    @classmethod
+    def of(cls, problem: Problem, cells: RealCells, grams: Reals) -> RestrictedProblem:
+        """The restricted form of a problem."""
+        return cls(problem.folding, problem.demand, problem.floor, problem.components, cells, grams)
+
+    def solve(self, weights: list[Reals], steps: int) -> list[Reals]:
+        """At most so many updates in all."""
+        turn = _TURN if self.cells.count <= _FEW_CELLS else _LONG_TURN
+        for _ in range(-(-steps // turn)):
+            continued = self._continued(self.information(weights))
+            weights = Problem.solve(continued, weights, turn)
+        return weights
+
+    def _continued(self, information: Reals) -> Problem:
+        """The problem of the queries continued as suits the information."""
+        shape = self.folding.group.shape(self.cells.axes)
+        needed = self.cells.needed(information[self._numbers].reshape(shape), self.grams)
+        found = np.zeros(len(self.demand))
+        found[self._numbers] = needed.ravel()
+        found[-1] = 0.0
+        return Problem(self.folding, found, self.floor, self.components)
+
+    @cached_property
+    def _numbers(self) -> Integers:
+        """Class of every frequency of the block, flat."""
+        axes = self.cells.axes
+        return self.folding.numbers(axes).ravel()[self.folding.places(axes)]
 
 
 def _normal(weights: list[Reals]) -> list[Reals]:

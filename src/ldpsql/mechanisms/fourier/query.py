@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,14 @@ class Term:
     coefficient: float
     axes: Axes
     sides: tuple[Side, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """q^(f) / N of a query, the zero frequency apart (`whole`), by face."""
+
+    faces: Mapping[Axes, Complexes]
+    whole: float
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,10 @@ class BoxQuery:
                 share *= float(group.bin_weights(side, axis).sum()) / group.orders[axis]
             total += share
         return self.level * total
+
+    def spectrum(self, group: Group) -> Spectrum:
+        """The query as it is; 0 on padding."""
+        return Spectrum(self.faces(group), self.whole(group))
 
     def faces(self, group: Group) -> dict[Axes, Complexes]:
         """q^(f) / N of every face that the query touches, the zero frequency apart."""

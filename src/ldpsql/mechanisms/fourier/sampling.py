@@ -53,10 +53,10 @@ class Sampler:
 
     def _family(self, halves: NDArray[np.uint32]) -> Integers:
         """Walker's alias method: a slot, and which of its two families."""
-        slot = halves >> np.uint32(32 - self._alias.bits)
+        slot = (halves >> np.uint32(32 - self._alias.bits)).astype(np.intp)
         low = halves & np.uint32((1 << (32 - self._alias.bits)) - 1)
-        own = low < self._alias.cuts[slot]
-        return np.asarray(np.where(own, slot, self._alias.second[slot]))
+        own = low < self._alias.cuts.take(slot)
+        return np.asarray(np.where(own, slot, self._alias.second.take(slot)))
 
     @cached_property
     def _alias(self) -> Alias:
@@ -97,26 +97,26 @@ class Sampler:
 
     def _index(self, family: Integers, words: Words) -> tuple[Whole, NDArray[np.bool_]]:
         """Number of the point among those of B, or among the others, and whether it is in B."""
-        threshold, cut = self._thresholds[family], self._cuts[family]
+        threshold, cut = self._thresholds.take(family), self._cuts.take(family)
         truthful = words < threshold
-        beyond = np.where(truthful, words, words - threshold)
+        beyond = words - threshold * ~truthful
         short = ~truthful & (beyond >= cut)
-        beyond = np.where(short, beyond - cut, beyond)
-        outside = self._outside[family] + ~short
-        index = beyond // np.where(truthful, self._inside[family], outside)
-        index += np.where(short, self._longer[family], np.uint64(0))
+        beyond -= cut * short
+        outside = self._outside.take(family) + ~short
+        index = beyond // np.where(truthful, self._inside.take(family), outside)
+        index += self._longer.take(family) * short
         return index.astype(self._whole), truthful
 
     def _pieced(
         self, family: Integers, index: Whole, truthful: NDArray[np.bool_]
     ) -> tuple[Whole, Whole]:
         """Number of a point in its piece, and the piece; P stands for the base set."""
-        piece = np.where(truthful, self._factors, 0).astype(self._whole)
+        piece = truthful * self._whole(self._factors)
         for place, size in enumerate(self._pieces[:-1]):
-            own = size[family]
+            own = size.take(family)
             beyond = ~truthful & (piece == place) & (index >= own)
-            index = np.where(beyond, index - own, index)
-            piece = np.where(beyond, place + 1, piece)
+            index = index - own * beyond
+            piece += beyond
         return index, piece
 
     # -- columns ------------------------------------------------------------------------------
@@ -219,16 +219,16 @@ class Sampler:
         """theta(u) - offset, flat in H."""
         listed = None
         if self._points.size:
-            listed = self._starts[family] >= 0
+            listed = self._starts.take(family) >= 0
             index = self._looked_up(family, index, truthful, listed)
-        orders = [order[family] for order in self._orders]
+        orders = [order.take(family) for order in self._orders]
         digits = self._digits(family, orders, index, piece, listed)
         flat = np.zeros(len(codes), dtype=self._whole)
         columns = np.ascontiguousarray(codes.T, dtype=self._whole)
         for place, (order, digit) in enumerate(zip(orders, digits, strict=True)):
             turned = self._theta(place, family, columns) % order - digit
             flat = flat * order + turned + order * (turned < 0)
-        return flat.astype(np.int64)
+        return flat
 
     def _looked_up(
         self,
@@ -238,9 +238,9 @@ class Sampler:
         listed: NDArray[np.bool_],
     ) -> Whole:
         """The flat point of listed families; the index itself for arcs."""
-        place = np.where(truthful, index, index + self.table.sizes[family])
+        place = np.where(truthful, index, index + self.table.sizes.take(family))
         return np.where(
-            listed, self._points[np.where(listed, self._starts[family] + place, 0)], index
+            listed, self._points[np.where(listed, self._starts.take(family) + place, 0)], index
         )
 
     def _digits(
@@ -254,11 +254,12 @@ class Sampler:
         """The point's coordinate in every factor."""
         digits: list[Whole] = []
         for place in reversed(range(self._factors)):
-            order, length = orders[place], self._lengths[place][family]
+            order, length = orders[place], self._lengths[place].take(family)
             beyond = piece == place
             digit = index
             if place:
-                radix = np.where(piece > place, length, np.where(beyond, order - length, order))
+                radix = order - length * beyond
+                radix += (length - order) * (piece > place)
                 radix = radix if listed is None else np.where(listed, order, radix)
                 rest = index // radix
                 index, digit = rest, index - rest * radix
@@ -273,7 +274,7 @@ class Sampler:
         rows = np.arange(len(family))
         for axis, steps in self._slots[place]:
             codes = columns[axis] if isinstance(axis, int) else columns[axis[family], rows]
-            total += codes * steps[family]
+            total += codes * steps.take(family)
         return total
 
     @cached_property

@@ -19,6 +19,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from ldpsql.batch import BATCH_KEY
 from ldpsql.engine.backends.duckdb.layout import METADATA_KEY, SURVEY_COLUMN, quoted, text
 from ldpsql.engine.backends.duckdb.opening import Connection
 from ldpsql.errors import ReportError
@@ -40,7 +41,8 @@ class Incoming:
 
     name: for messages.  relation: something to select from.  types: DuckDB type per column.
     is_text: whether the values are text still, or JSON (type `JSON`).  embedded: the JSON of the
-    survey that the file carries, or None.  claims: fingerprints of surveys that its rows carry.
+    survey that the file carries, or None.  shuffled: what the file says of its shuffling, or None.
+    claims: fingerprints of surveys that its rows carry.
     broken: how many lines are no rows at all; first_broken: the numbers of the first few.
     """
 
@@ -49,6 +51,7 @@ class Incoming:
     types: Mapping[str, str]
     is_text: bool = False
     embedded: str | None = None
+    shuffled: str | None = None
     claims: frozenset[str] = frozenset()
     broken: int = 0
     first_broken: tuple[int, ...] = ()
@@ -110,8 +113,7 @@ def read_table(cursor: Connection, table: pa.Table) -> Incoming:
     """Reports in memory."""
     _require_distinct_columns("the table", table.column_names)
     cursor.register(_STAGED, table)
-    found = (table.schema.metadata or {}).get(METADATA_KEY.encode())
-    return _typed(cursor, "the table", _STAGED, found)
+    return _typed(cursor, "the table", _STAGED, table.schema.metadata or {})
 
 
 def is_readable(incoming: Incoming) -> bool:
@@ -129,19 +131,28 @@ def is_readable(incoming: Incoming) -> bool:
 
 def _parquet(cursor: Connection, path: Path) -> Incoming:
     source = _literal(path)
+    keys = ", ".join(f"{text(key)}::BLOB" for key in (METADATA_KEY, BATCH_KEY))
     found = cursor.execute(
-        f"SELECT value FROM parquet_kv_metadata({source}) WHERE key = {text(METADATA_KEY)}::BLOB"
-    ).fetchone()
+        f"SELECT key, value FROM parquet_kv_metadata({source}) WHERE key IN ({keys})"
+    ).fetchall()
     relation = f"read_parquet({source}, hive_partitioning=false)"
-    return _typed(cursor, str(path), relation, None if found is None else found[0])
+    return _typed(cursor, str(path), relation, dict(found))
 
 
-def _typed(cursor: Connection, name: str, relation: str, embedded: bytes | None) -> Incoming:
+def _typed(
+    cursor: Connection, name: str, relation: str, metadata: Mapping[bytes, bytes]
+) -> Incoming:
     rows = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     types = {row[0]: row[1] for row in rows}
-    json = None if embedded is None else embedded.decode("utf-8", errors="replace")
-    claims = _claims(cursor, relation, types)
-    return Incoming(name, relation, types, embedded=json, claims=claims)
+    said = {key: value.decode("utf-8", errors="replace") for key, value in metadata.items()}
+    return Incoming(
+        name,
+        relation,
+        types,
+        embedded=said.get(METADATA_KEY.encode()),
+        shuffled=said.get(BATCH_KEY.encode()),
+        claims=_claims(cursor, relation, types),
+    )
 
 
 def _csv(cursor: Connection, path: Path) -> Incoming:

@@ -10,6 +10,7 @@ import duckdb
 from ldpsql.engine.backends.base import Batch
 from ldpsql.engine.backends.duckdb import fold
 from ldpsql.engine.backends.duckdb.checks import Checks, checks
+from ldpsql.engine.backends.duckdb.crowd import require_crowd, require_shuffled
 from ldpsql.engine.backends.duckdb.files import Incoming, damaged, is_readable
 from ldpsql.engine.backends.duckdb.layout import BATCH_COLUMN, Layout, survey_key, text
 from ldpsql.engine.backends.duckdb.opening import Connection, transaction
@@ -24,11 +25,13 @@ class Policy:
     """How to take reports.
 
     skip_invalid: take the reports among rows that are none.  keep: "reports", or "counts" to
-    delete all reports of the survey once they are counted.
+    delete all reports of the survey once they are counted.  accept_smaller_batch: take a shuffled
+    batch of fewer reports than its survey was designed for; answers then say what it keeps.
     """
 
     skip_invalid: bool = False
     keep: str = "reports"
+    accept_smaller_batch: bool = False
 
     def __post_init__(self) -> None:
         if self.keep not in KEEP:
@@ -46,7 +49,8 @@ def take(
 
     survey_of: which survey the reports belong to, registered inside the same transaction. Raises
     ReportError for rows that are no reports (unless they are to be skipped) and for a damaged
-    file, FingerprintError for reports of another survey.
+    file, and for reports of a survey that trusts a shuffler unless they are a shuffled batch of at
+    least its size; FingerprintError for reports of another survey.
     """
     try:
         with transaction(cursor):
@@ -55,7 +59,12 @@ def take(
             layout = Layout.of(survey)
             if _known(cursor, layout, batch_id):
                 return Batch(incoming.name, 0, 0, known=True)
-            return _taken(cursor, layout, checks(cursor, layout, incoming), batch_id, policy)
+            found = checks(cursor, layout, incoming)
+            require_shuffled(survey, incoming, found.count_rows(cursor) + incoming.broken)
+            batch = _taken(cursor, layout, found, batch_id, policy)
+            smaller = policy.accept_smaller_batch
+            require_crowd(survey, incoming.name, batch.reports, accept_smaller=smaller)
+            return batch
     except duckdb.Error:
         if is_readable(incoming):
             raise

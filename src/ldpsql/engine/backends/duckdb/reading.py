@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
@@ -19,6 +20,7 @@ from ldpsql.engine.backends.base import Moment, Selection
 from ldpsql.engine.backends.duckdb.fold import counts
 from ldpsql.engine.backends.duckdb.layout import COUNT_COLUMN, Layout, quoted
 from ldpsql.engine.backends.duckdb.opening import Connection
+from ldpsql.engine.types import ARROW_TYPES
 from ldpsql.errors import InternalError
 from ldpsql.report import Histogram, Integers, Reals, Rows
 from ldpsql.schema import RESERVED_PREFIX
@@ -73,6 +75,22 @@ class Reading:
         """The rows of all selectors, the selector being their first column."""
         columns = [column.sql for column in self.layout.counted_columns]
         return self._rows_of(self._fetch(cursor, columns, "true"), first=0)
+
+    def public_people(self, cursor: Connection) -> pa.Table:
+        """People per combination of all public values, ascending, NULL last."""
+        keys = [quoted(column.name) for column in self.layout.schema_public]
+        people_only = f"{self._bit} = -1" if self.layout.format.unary else "true"
+        order = ", ".join(f"{key} ASC NULLS LAST" for key in keys)
+        rows = cursor.execute(f"{self._query(keys, people_only)} ORDER BY {order}").fetchall()
+        columns = zip(*rows, strict=True) if rows else ([] for _ in (*keys, _PEOPLE))
+        kinds = {column.name: ARROW_TYPES[column.type] for column in self.layout.schema_public}
+        return pa.table(
+            [
+                pa.array(values, type=kind)
+                for values, kind in zip(columns, (*kinds.values(), pa.int64()), strict=True)
+            ],
+            names=[*kinds, _PEOPLE],
+        )
 
     def grouped(self, cursor: Connection) -> list[tuple[tuple[Any, ...], Histogram]]:
         """One histogram per combination of key values, ascending, NULL last."""

@@ -127,17 +127,19 @@ class DuckDBStore:
         survey: Survey | None = None,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> list[Batch]:
         """Take files of reports, each whole or not at all, each once.
 
         paths: Parquet, CSV and JSON lines files, directories, globs. A file whose content was
         taken before is passed over. survey: whose reports they are, where the files do not say
         so.  skip_invalid: take the reports among rows that are none; else such a row refuses
-        its file.  keep: "counts" deletes all reports of the survey once they are counted. A file
-        that is refused ends the call; files before it stay taken. Raises ReportError,
-        FingerprintError or StoreError.
+        its file.  keep: "counts" deletes all reports of the survey once they are counted.
+        accept_smaller_batch: take a shuffled batch of fewer reports than its survey was designed
+        for, with the weaker promise that answers then state. A file that is refused ends the
+        call; files before it stay taken. Raises ReportError, FingerprintError or StoreError.
         """
-        policy = Policy(skip_invalid, keep)
+        policy = Policy(skip_invalid, keep, accept_smaller_batch)
         found = files.expand(paths)
         with self._changing() as cursor, self._settling(cursor):
             return [self._take_file(cursor, path, survey, policy) for path in found]
@@ -149,13 +151,14 @@ class DuckDBStore:
         *,
         skip_invalid: bool = False,
         keep: str = "reports",
+        accept_smaller_batch: bool = False,
     ) -> Batch:
         """Take a table of reports from memory; options as for `ingest`.
 
         Unlike a file, a table that equals an earlier one is taken again: two tables of one report
         each may well be equal.
         """
-        policy = Policy(skip_invalid, keep)
+        policy = Policy(skip_invalid, keep, accept_smaller_batch)
         with self._changing() as cursor, self._settling(cursor):
             incoming = files.read_table(cursor, reports)
             return self._take(cursor, incoming, f"table {uuid.uuid4()}", survey, policy)
@@ -216,6 +219,14 @@ class DuckDBStore:
         with self._reading() as cursor:
             return fold.progress(cursor, layout).version
 
+    def smallest_batch(self, table: str) -> int | None:
+        """How many reports the smallest batch of a survey holds; None before the first."""
+        key = text(survey_key(table))
+        query = f"SELECT min(reports) FROM batches WHERE survey = {key} AND reports > 0"
+        with self._reading() as cursor:
+            row = cursor.execute(query).fetchone()
+        return None if row is None else row[0]
+
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
@@ -261,6 +272,13 @@ class DuckDBStore:
             if state.version != version:
                 raise StoreError(f"reports of {layout.key} arrived during the query; ask again")
             return part(Reading(layout, selection, state.counted), cursor)
+
+    def public_people(self, table: str) -> pa.Table:
+        """How many people have each combination of public values; see `base.Store`."""
+        layout = Layout.of(self.survey(table))
+        with self._reading() as cursor, transaction(cursor):
+            state = fold.progress(cursor, layout)
+            return Reading(layout, Selection(), state.counted).public_people(cursor)
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         """Run an outer query over relations of estimates, with no access to anything else.

@@ -1,0 +1,101 @@
+"""What a figure is: how it is measured, drawn and judged, and the files it leaves."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.figures.cases import Cases, Row
+from ldpsql.cli import charts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+
+class Skipped(Exception):
+    """A figure cannot be measured here; the message says why."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim of the paper holds; None where the data cannot tell."""
+
+    claim: str
+    holds: bool | None
+    because: str
+
+    def __str__(self) -> str:
+        word = {True: "holds", False: "DOES NOT HOLD", None: "cannot be told"}[self.holds]
+        return f"{word}: {self.claim} ({self.because})"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rows with the same keys, and one line on the data they were measured on."""
+
+    rows: Sequence[Row]
+    data: str
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise ValueError("a figure without rows")
+        keys = list(self.rows[0])
+        if any(list(row) != keys for row in self.rows):
+            raise ValueError("the rows of a figure differ in their keys")
+
+    def where(self, **wanted: object) -> list[Row]:
+        """The rows with these values, in order."""
+        return [row for row in self.rows if all(row[key] == v for key, v in wanted.items())]
+
+    def values(self, key: str) -> list[Any]:
+        """The distinct values of a column, in the order of their first rows."""
+        return list(dict.fromkeys(row[key] for row in self.rows))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper; see the package's docstring."""
+
+    name: str
+    source: str
+    measure: Callable[..., Measured]
+    draw: Callable[[Measured], Drawing | Mapping[str, Drawing]]
+    judge: Callable[[Measured], Sequence[Verdict]]
+    quick: Mapping[str, Any]
+    full: Mapping[str, Any]
+
+    def run(self, folder: Path, *, full: bool = False, **changed: Any) -> Sequence[Verdict]:
+        """Measure, draw and judge; leaves `name`.csv, .png, .svg and .json in the folder.
+
+        changed: parameters that shall have other values than `full` or `quick` say.
+        """
+        parameters = {**(self.full if full else self.quick), **changed}
+        started = time.perf_counter()
+        folder.mkdir(parents=True, exist_ok=True)
+        measured = self.measure(Cases(folder / "cases", self.name), **parameters)
+        with (folder / f"{self.name}.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(measured.rows[0]))
+            writer.writeheader()
+            writer.writerows(measured.rows)
+        drawn = self.draw(measured)
+        pictures = drawn if isinstance(drawn, Mapping) else {"": drawn}
+        for suffix, picture in pictures.items():
+            charts.save(picture, folder, self.name + suffix)
+        verdicts = tuple(self.judge(measured))
+        summary = {
+            "name": self.name,
+            "source": self.source,
+            "full": full,
+            "parameters": parameters,
+            "data": measured.data,
+            "pictures": [self.name + suffix for suffix in pictures],
+            "seconds": round(time.perf_counter() - started, 1),
+            "verdicts": [asdict(verdict) for verdict in verdicts],
+        }
+        (folder / f"{self.name}.json").write_text(json.dumps(summary, indent=1, default=str))
+        return verdicts

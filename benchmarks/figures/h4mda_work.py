@@ -1,0 +1,202 @@
+"""One mechanism at one point of H4MDA's experiments: people answer, windows are asked, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.figures.cases import Row
+from ldpsql.bench.simulation import collect
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.domains import int_domain
+from ldpsql.engine.backends.base import Selection
+from ldpsql.errors import Error
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import Dimension, Measure, Schema
+from ldpsql.survey import Survey
+
+BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
+MECHANISMS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "hio": ("hio", {}, "unbiased"),
+    "ahio": ("ahio", {}, "unbiased"),
+    "ehio": ("ehio", {}, "unbiased"),
+    "ehio, oracle auto": ("ehio", {"oracle": "auto"}, "unbiased"),
+    "hgrr": ("hgrr", {}, "unbiased"),
+    "lgrr, repaired": ("lgrr-repaired", {}, "unbiased"),
+    "ahead": ("ahead", {}, "adaptive"),
+    "ehio, consistent, optimal": ("ehio", BEST, "unbiased"),
+    "fourier": ("fourier", {}, "unbiased"),
+    "lgrr-fd, published": ("lgrr-fd", {}, "published"),
+    "lgrr, published": ("lgrr", {}, "published"),
+    "lgrr, raw counts": ("lgrr", {}, "by_share"),
+}
+COUNTS_ONLY = ("hio", "ahead")
+NOT_PRIVATE = ("lgrr-fd, published", "lgrr, published", "lgrr, raw counts")
+WITHOUT_FANOUT = ("ahead", "fourier")
+LEAST = {1: 0.01, 2: 0.002}
+_BATCH, _ATTEMPTS, _KEPT = 50, 100_000, 8
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where an experiment is: share of the codes in a window, codes, epsilon, fan-out."""
+
+    volume: float
+    size: int
+    epsilon: str
+    fanout: int
+
+    def at(self, name: str, value: Any) -> Point:
+        """The same with another value of one of them."""
+        return replace(self, **{name: value})
+
+
+def errors(
+    name: str,
+    codes: Callable[[], np.ndarray],
+    point: Point,
+    mechanism: str,
+    runs: int,
+    windows: int,
+) -> list[Row]:
+    """A row per number of predicates and aggregate: mean error over windows and runs, and its
+    standard error over runs. None for a mechanism that refuses the point.
+
+    name: of the data that `codes` gives.
+    """
+    everybody = codes()
+    counts = mechanism in COUNTS_ONLY
+    boxes = {k: _windows(everybody, point, k, windows) for k in (1, 2)}
+    try:
+        every = [_run(_answered(name, everybody, point, mechanism, r), boxes) for r in range(runs)]
+    except Error as error:
+        print(f"  {mechanism} at {point}: {error}", flush=True)
+        return []
+    return [
+        {
+            "predicates": k,
+            "aggregate": aggregate,
+            "error": float(np.mean([run[k, aggregate] for run in every])),
+            "stderr": _stderr([run[k, aggregate] for run in every]),
+        }
+        for k in (1, 2)
+        for aggregate in (("COUNT",) if counts else ("COUNT", "SUM", "AVG"))
+    ]
+
+
+def _stderr(values: list[float]) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """People who have answered: their codes, the survey, and what the reports say."""
+
+    codes: np.ndarray
+    survey: Survey
+    estimator: Any
+
+
+_answered_last: dict[tuple[Any, ...], _Answered] = {}
+
+
+def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: int) -> _Answered:
+    """The last few are kept: another volume is asked of the same reports."""
+    survey = _survey(point.size, point.epsilon, _fanout(point, mechanism), mechanism)
+    key = (name, len(codes), survey.fingerprint, mechanism, run)
+    if key not in _answered_last:
+        while len(_answered_last) >= _KEPT:
+            _answered_last.pop(next(iter(_answered_last)))
+        table = pa.table({"a": codes[:, 0] + 1, "b": codes[:, 1] + 1})
+        last, store = collect(survey, table, seed=run)
+        ((_, histogram),) = store.histograms("people", Selection())
+        estimator = last.design.estimators[MECHANISMS[mechanism][2]](histogram)
+        _answered_last[key] = _Answered(codes, last, estimator)
+    return _answered_last[key]
+
+
+def _fanout(point: Point, mechanism: str) -> int | None:
+    return None if MECHANISMS[mechanism][0] in WITHOUT_FANOUT else point.fanout
+
+
+@lru_cache(maxsize=64)
+def _survey(size: int, epsilon: str, fanout: int | None, mechanism: str) -> Survey:
+    """Both attributes as dimensions and, unless the mechanism only counts, as measures."""
+    name, options, _ = MECHANISMS[mechanism]
+    dimensions = tuple(Dimension(column, int_domain(1, size)) for column in ("a", "b"))
+    bounds = (1.0, float(size))
+    measures = () if mechanism in COUNTS_ONLY else (Measure("a", bounds), Measure("b", bounds))
+    schema = Schema(dimensions, measures)
+    chosen = {**options, **({} if fanout is None else {"fanout": fanout})}
+    design = registered(name).design(schema.record_domain, Epsilon.parse(epsilon), chosen)
+    nothing = design.guarantee.kind == "none"
+    return Survey("people", schema, design, chosen, accept_no_guarantee=nothing)
+
+
+def _run(
+    answered: _Answered, boxes: dict[int, list[tuple[Box, np.ndarray]]]
+) -> dict[tuple[int, str], float]:
+    survey, codes = answered.survey, answered.codes
+    found: dict[tuple[int, str], float] = {}
+    for k, windows in boxes.items():
+        queries = [LinearQuery.count(box) for box, _ in windows]
+        if survey.schema.measures:
+            queries += [LinearQuery.sum(1, box) for box, _ in windows]
+        planned = [survey.design.plan(query) for query in queries]
+        values = values_of(answered.estimator, planned)
+        truths = [(inside.sum(), (codes[inside, 1] + 1).sum()) for _, inside in windows]
+        for aggregate, error in _errors(values, np.array(truths, float), codes, survey).items():
+            found[k, aggregate] = error
+    return found
+
+
+def values_of(estimator: Any, planned: list[Any]) -> np.ndarray:
+    """Values without their covariance where an estimator offers that."""
+    if isinstance(estimator, FourierEstimator):
+        return estimator.values(planned)
+    parts = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
+    return np.concatenate([estimator.answer(part).values for part in parts])
+
+
+def _errors(
+    values: np.ndarray, truths: np.ndarray, codes: np.ndarray, survey: Survey
+) -> dict[str, float]:
+    """NMSE of COUNT and SUM, MRE of AVG after clipping it to the measure's bounds."""
+    windows, (count, total) = len(truths), truths.T
+    found = {"COUNT": float(np.mean(((values[:windows] - count) / len(codes)) ** 2))}
+    if len(values) > windows:
+        everything = (codes[:, 1] + 1).sum()
+        found["SUM"] = float(np.mean(((values[windows:] - total) / everything) ** 2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            average = np.clip(
+                values[windows:] / values[:windows], *survey.schema.measures[1].bounds
+            )
+        found["AVG"] = float(np.mean(np.abs(average - total / count) / (total / count)))
+    return found
+
+
+def _windows(
+    codes: np.ndarray, point: Point, predicates: int, count: int
+) -> list[tuple[Box, np.ndarray]]:
+    """Random windows that hold enough people, the same for every mechanism, with who is inside."""
+    random = np.random.default_rng([7, predicates, point.size, round(1000 * point.volume)])
+    width = max(1, round(point.volume * point.size))
+    found: list[tuple[Box, np.ndarray]] = []
+    for _ in range(_ATTEMPTS):
+        starts = random.integers(0, point.size - width + 1, predicates)
+        inside = np.ones(len(codes), dtype=bool)
+        for axis, start in enumerate(starts):
+            inside &= (codes[:, axis] >= start) & (codes[:, axis] < start + width)
+        if inside.mean() >= LEAST[predicates]:
+            sides = [((int(start), int(start) + width),) for start in starts]
+            found.append((Box((*sides, *([None] * (2 - predicates)))), inside))
+            if len(found) == count:
+                return found
+    raise ValueError("too few windows hold enough people")

@@ -1,0 +1,319 @@
+"""Optimal randomized response for two values: Figures 2 to 5 of the paper, by what they claim.
+
+The paper's plots are not reconstructed one by one; each figure here checks a claim of its sections
+3.1 to 3.3, over the parameter that the claim is about:
+
+* over epsilon: Warner's response is the optimum while the likelier value's share is at most
+  E/(E + 1), E = e^epsilon, and the constant answer beyond; measured on two binary columns too.
+* over the prior: the optimum is the larger of E/(E + 1) and the share of the likelier value.
+* over delta: (E + delta)/(E + 1) inside those bounds, and pi + (1 - pi) delta for the larger
+  share pi outside them (the paper's example: .83 at pi = .8, epsilon .1, delta .15).
+* what delta buys: the paper says that it avoids the deterministic mechanism. The likelier value
+  is still reported for certain, and the other one in clear with probability delta; with a delta as
+  small as it should be the minority's share can hardly be estimated. So this claim does not hold
+  (specification rr-optimum, sections 1.4 and 1.5, R6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchmarks.figures import Cases, Figure, Measured, Verdict
+from benchmarks.figures.response_work import (
+    PAPER,
+    agreement,
+    chance,
+    column,
+    error,
+    measured,
+    symmetric,
+    truthful,
+)
+from ldpsql.cli.charts import Curve, Panel, drawn
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+EXACT = 1e-9
+COLUMNS = (("students_performance", "lunch"), ("nursery", "finance"))
+
+
+def _closed(share: float, epsilon: float, delta: float = 0.0) -> float:
+    """The paper's formula (its section 3), for the likelier value's share."""
+    odds = math.exp(epsilon)
+    inside = share <= odds / (odds + 1.0)
+    return (odds + delta) / (odds + 1.0) if inside else share + (1.0 - share) * delta
+
+
+# -- over epsilon ----------------------------------------------------------------------------------
+
+
+def measure_epsilon(cases: Cases, *, epsilons: Sequence[str], priors: Sequence[float]) -> Measured:
+    rows = []
+    columns = [column(*names) for names in COLUMNS]
+    tables = [(text, [float(s) for s in shares], codes) for codes, shares, text in columns]
+    made_up = [(f"prior {share:g}", [share, 1.0 - share], None) for share in priors]
+    for text, prior, codes in (*made_up, *tables):
+        for place, epsilon in enumerate(epsilons):
+            design = truthful(prior, epsilon)
+            rows.append(
+                {
+                    "people": text,
+                    "share": prior[0],
+                    "count": 0 if codes is None else len(codes),
+                    "epsilon": float(epsilon),
+                    "formula": _closed(prior[0], float(epsilon)),
+                    "optimum": agreement(design, prior),
+                    "warner": agreement(symmetric(2, epsilon), prior),
+                    "measured": math.nan if codes is None else measured(design, codes, place),
+                }
+            )
+    return Measured(rows, "; ".join(text for _, _, text in columns))
+
+
+def draw_epsilon(found: Measured) -> Drawing:
+    panels = []
+    for people in found.values("people"):
+        rows = found.where(people=people)
+        x = [row["epsilon"] for row in rows]
+        curves = [
+            Curve("optimum", x, [row["optimum"] for row in rows], role="predicted"),
+            Curve("Warner", x, [row["warner"] for row in rows], role="predicted"),
+        ]
+        if rows[0]["count"]:
+            curves.append(Curve("optimum, measured", x, [row["measured"] for row in rows]))
+        panels.append(Panel(people, "epsilon", "probability of the own value", tuple(curves)))
+    return drawn("Agreement over epsilon, two values", panels, note=found.data)
+
+
+def judge_epsilon(found: Measured) -> list[Verdict]:
+    gap = max(abs(row["formula"] - row["optimum"]) for row in found.rows)
+    least = min(row["optimum"] - row["warner"] for row in found.rows)
+    drawn_rows = [row for row in found.rows if row["count"]]
+    off = [abs(row["measured"] - row["optimum"]) / chance(row["count"]) for row in drawn_rows]
+    return [
+        Verdict(
+            "Warner's response up to a share of E/(E+1), the constant answer beyond, is optimal",
+            gap < EXACT and least > -EXACT,
+            f"formula and channel differ by {gap:.1g}; never below Warner's",
+        ),
+        Verdict(
+            "reports agree with values as often as the formula says",
+            max(off) < 1.0,
+            f"at most {5 * max(off):.1f} standard errors from it on real columns",
+        ),
+    ]
+
+
+# -- over the prior --------------------------------------------------------------------------------
+
+
+def measure_prior(cases: Cases, *, epsilons: Sequence[str], steps: int) -> Measured:
+    rows = []
+    for epsilon in epsilons:
+        for step in range(1, steps):
+            share = step / steps
+            prior = [share, 1.0 - share]
+            rows.append(
+                {
+                    "epsilon": float(epsilon),
+                    "prior": share,
+                    "formula": _closed(max(prior), float(epsilon)),
+                    "optimum": agreement(truthful(prior, epsilon), prior),
+                    "error": error(truthful(prior, epsilon), prior, 0),
+                }
+            )
+    return Measured(rows, "no data: exact channels")
+
+
+def draw_prior(found: Measured) -> Drawing:
+    curves = []
+    for epsilon in found.values("epsilon"):
+        rows = found.where(epsilon=epsilon)
+        x, y = [row["prior"] for row in rows], [row["optimum"] for row in rows]
+        curves.append(Curve(f"epsilon {epsilon:g}", x, y, role="predicted"))
+    panel = Panel("optimum", "share of one value", "probability of the own value", tuple(curves))
+    return drawn("Agreement over the prior, two values", [panel], note=found.data)
+
+
+def judge_prior(found: Measured) -> list[Verdict]:
+    gap = max(abs(row["formula"] - row["optimum"]) for row in found.rows)
+    blind = [row for row in found.rows if math.isinf(row["error"])]
+    constant = [
+        row
+        for row in found.rows
+        if max(row["prior"], 1 - row["prior"]) > 1 / (1 + math.exp(-row["epsilon"])) + EXACT
+    ]
+    return [
+        Verdict(
+            "the optimum is the larger of E/(E+1) and the larger share",
+            gap < EXACT,
+            f"formula and channel differ by {gap:.1g}",
+        ),
+        Verdict(
+            "(not the paper's) where the share is larger, no report tells anything",
+            blind == constant,
+            f"{len(blind)} of {len(found.rows)} channels estimate nothing",
+        ),
+    ]
+
+
+# -- over delta ------------------------------------------------------------------------------------
+
+
+def measure_delta(
+    cases: Cases, *, epsilons: Sequence[str], priors: Sequence[float], deltas: Sequence[str]
+) -> Measured:
+    rows = []
+    for epsilon in epsilons:
+        for share in priors:
+            for delta in deltas:
+                prior = [share, 1.0 - share]
+                design = truthful(prior, epsilon, delta)
+                divergence = design.law().divergence(design.epsilon.odds)
+                rows.append(
+                    {
+                        "epsilon": float(epsilon),
+                        "share": share,
+                        "delta": float(delta),
+                        "formula": _closed(share, float(epsilon), float(delta)),
+                        "optimum": agreement(design, prior),
+                        "spent": float(divergence),
+                    }
+                )
+    return Measured(rows, "no data: exact channels")
+
+
+def draw_delta(found: Measured) -> Drawing:
+    panels = []
+    for epsilon in found.values("epsilon"):
+        curves = []
+        for share in found.values("share"):
+            rows = found.where(epsilon=epsilon, share=share)
+            x, y = [row["delta"] for row in rows], [row["optimum"] for row in rows]
+            curves.append(Curve(f"share {share:g}", x, y, role="predicted"))
+        title = f"epsilon {epsilon:g}"
+        panels.append(Panel(title, "delta", "probability of the own value", tuple(curves)))
+    return drawn("Agreement over delta, two values", panels, note=found.data)
+
+
+def judge_delta(found: Measured) -> list[Verdict]:
+    gap = max(abs(row["formula"] - row["optimum"]) for row in found.rows)
+    over = max(row["spent"] - row["delta"] for row in found.rows)
+    example = found.where(epsilon=0.1, share=0.8, delta=0.15)[0]["optimum"]
+    return [
+        Verdict(
+            "(E+delta)/(E+1) inside the bounds, pi + (1-pi) delta outside, is the optimum",
+            gap < EXACT and over <= 0.0 and abs(example - 0.83) < EXACT,
+            f"differ by {gap:.1g}, no delta overspent; the example gives {example:.6f}",
+        )
+    ]
+
+
+# -- what delta buys -------------------------------------------------------------------------------
+
+
+def measure_cost(
+    cases: Cases, *, epsilons: Sequence[str], share: float, deltas: Sequence[str]
+) -> Measured:
+    rows = []
+    prior = [share, 1.0 - share]
+    for epsilon in epsilons:
+        for delta in deltas:
+            design = truthful(prior, epsilon, delta)
+            rows.append(
+                {
+                    "epsilon": float(epsilon),
+                    "share": share,
+                    "delta": float(delta),
+                    "optimum": error(design, prior, 1),
+                    "warner": error(symmetric(2, epsilon), prior, 1),
+                    "majority": float(design.table.channel[0, 0]),
+                    "in_clear": float(design.table.channel[1, 1]),
+                    "clear_from_others": float(design.table.channel[1, 0]),
+                }
+            )
+    return Measured(rows, "no data: exact channels; the share of the rarer value is estimated")
+
+
+def draw_cost(found: Measured) -> Drawing:
+    panels = []
+    for epsilon in found.values("epsilon"):
+        rows = found.where(epsilon=epsilon)
+        x = [row["delta"] for row in rows]
+        curves = (
+            Curve("optimum for the prior", x, [row["optimum"] for row in rows], role="predicted"),
+            Curve("Warner, delta 0", x, [row["warner"] for row in rows], role="predicted"),
+        )
+        title, label = f"epsilon {epsilon:g}", "variance of the share x people"
+        panels.append(Panel(title, "delta", label, curves, log_x=True, log_y=True))
+    return drawn("What the minority's share costs, two values", panels, note=found.data)
+
+
+def judge_cost(found: Measured) -> list[Verdict]:
+    constant = [row for row in found.rows if row["majority"] > 1 - EXACT]
+    certain = all(row["clear_from_others"] < EXACT for row in constant)
+    worst = max(found.rows, key=lambda row: row["optimum"] / row["warner"])
+    outside = [row for row in found.rows if row["share"] > 1 / (1 + math.exp(-row["epsilon"]))]
+    return [
+        Verdict(
+            "delta avoids the deterministic mechanism",
+            not (constant == outside and certain),
+            f"in all {len(outside)} cases outside the bounds the likelier value is reported for "
+            "certain, and the other report is the other value in clear",
+        ),
+        Verdict(
+            "(implied by it) delta lets the rarer value's share be estimated as well as by Warner",
+            all(row["optimum"] <= row["warner"] for row in found.rows),
+            f"at epsilon {worst['epsilon']:g}, delta {worst['delta']:g}: variance "
+            f"{worst['optimum']:,.3g} against {worst['warner']:.3g} by Warner's response",
+        ),
+    ]
+
+
+_EPSILONS = ("0.1", "0.25", "0.5", "0.75", "1", "1.5", "2", "3", "4")
+_DELTAS = ("0", "0.01", "0.05", "0.1", "0.15", "0.2", "0.3", "0.5")
+_SMALL = ("0.000001", "0.00001", "0.0001", "0.001", "0.01", "0.1", "0.15")
+_FEW = {"epsilons": ("0.1", "1")}
+_SHARES = (0.5, 0.6, 0.8, 0.95)
+
+FIGURES = (
+    Figure(
+        name="response-2-binary-epsilon",
+        source=f"{PAPER}, section 3.1, over epsilon",
+        measure=measure_epsilon,
+        draw=draw_epsilon,
+        judge=judge_epsilon,
+        quick={"epsilons": _EPSILONS[::2], "priors": _SHARES[::3]},
+        full={"epsilons": _EPSILONS, "priors": _SHARES},
+    ),
+    Figure(
+        name="response-3-binary-prior",
+        source=f"{PAPER}, section 3.1, over the prior",
+        measure=measure_prior,
+        draw=draw_prior,
+        judge=judge_prior,
+        quick={"epsilons": ("0.1", "1", "2"), "steps": 20},
+        full={"epsilons": ("0.1", "0.5", "1", "2", "4"), "steps": 100},
+    ),
+    Figure(
+        name="response-4-binary-delta",
+        source=f"{PAPER}, section 3.2, over delta",
+        measure=measure_delta,
+        draw=draw_delta,
+        judge=judge_delta,
+        quick={**_FEW, "priors": _SHARES, "deltas": _DELTAS},
+        full={"epsilons": ("0.1", "0.5", "1", "2"), "priors": _SHARES, "deltas": _DELTAS},
+    ),
+    Figure(
+        name="response-5-binary-cost",
+        source=f"{PAPER}, section 3.3, what delta buys",
+        measure=measure_cost,
+        draw=draw_cost,
+        judge=judge_cost,
+        quick={**_FEW, "share": 0.8, "deltas": _SMALL},
+        full={"epsilons": ("0.1", "0.5", "1", "1.25"), "share": 0.8, "deltas": _SMALL},
+    ),
+)

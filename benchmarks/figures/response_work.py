@@ -1,0 +1,90 @@
+"""What the figures of the optimal-response paper share: priors from data, and agreement.
+
+*Agreement* is the paper's utility: the probability that a report is the value. It is computed from
+the channel that devices draw from, and measured by drawing a report for every person of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.figures.data import people
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.mechanisms.base import Codes, Design
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.truthful.mechanism import TruthfulDesign
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+
+PAPER = "Zhou, Lu, Wu, J. Communications 2019"
+
+
+def line(size: int) -> RecordDomain:
+    """One attribute of so many values."""
+    return RecordDomain(("value",), (size,), (), (), ())
+
+
+def truthful(prior: Sequence[float | Fraction], epsilon: str, delta: str = "0") -> TruthfulDesign:
+    """The paper's optimum for a prior."""
+    options = {"prior": list(prior), "delta": delta}
+    design = mechanism("truthful").design(line(len(prior)), Epsilon.parse(epsilon), options)
+    assert isinstance(design, TruthfulDesign)
+    return design
+
+
+def symmetric(size: int, epsilon: str) -> TruthfulDesign:
+    """Randomized response over all values: the optimum for even shares."""
+    return truthful([Fraction(1, size)] * size, epsilon)
+
+
+def agreement(design: TruthfulDesign, prior: Sequence[float | Fraction]) -> float:
+    """Of a channel, for people spread as the prior says."""
+    shares = np.array([float(share) for share in prior])
+    return float(shares @ np.diagonal(design.table.channel)) / float(shares.sum())
+
+
+def measured(design: Design, codes: Codes, seed: int) -> float:
+    """Share of a table's people whose report is their value."""
+    reports = design.randomize(codes[:, None], SeededEntropy(seed))
+    return float((np.asarray(reports.columns["answer"]) == codes).mean())
+
+
+def error(design: TruthfulDesign, prior: Sequence[float], value: int) -> float:
+    """n times the variance of the estimated share of a value, people being a sample; infinite
+    where it cannot be estimated."""
+    wanted = np.eye(len(prior))[value]
+    if np.abs(design.decoder.blind(wanted)).max() > 1e-9:
+        return float("inf")
+    own = design.decoder.contributions[:, value]
+    reports = design.table.channel @ np.array(prior)
+    return float(reports @ own**2 - (reports @ own) ** 2)
+
+
+def column(name: str, attribute: str) -> tuple[Codes, list[Fraction], str]:
+    """Codes of a column, the likeliest value first, their shares, and which data they are.
+
+    Where the table is not there, 1,000 made-up people of five kinds stand in.
+    """
+    table, source = people(name, [attribute], lambda: _stand_in(attribute))
+    values = np.array(table.column(attribute).to_pylist(), dtype=str)
+    kinds, codes = np.unique(values, return_inverse=True)
+    counts = np.bincount(codes, minlength=len(kinds))
+    order = np.argsort(-counts, kind="stable")
+    rank = np.empty(len(kinds), dtype=np.int64)
+    rank[order] = np.arange(len(kinds))
+    shares = [Fraction(int(count), len(codes)) for count in counts[order]]
+    return rank[codes], shares, f"{attribute} of {source}"
+
+
+def _stand_in(attribute: str) -> pa.Table:
+    kinds = np.repeat(["a", "b", "c", "d", "e"], [330, 330, 310, 25, 5])
+    return pa.table({attribute: kinds})
+
+
+def chance(people_: int) -> float:
+    """How far a measured share may be from its expectation: five standard errors at most."""
+    return 2.5 / float(np.sqrt(people_))

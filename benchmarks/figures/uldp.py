@@ -1,0 +1,287 @@
+"""Figures 3 to 7 of Yin, Zhu and Zhang (2023) on sensitive values, errata corrected.
+
+Errors are roots of the mean squared error of the shares of all cells (equation 59). Those of the
+unbiased estimators are exact; those of tables made by EM, and of the product of marginals that the
+paper's text calls TDRR, are means over simulated surveys. Where JuRR is not a channel (epsilon
+below ln(1 + sqrt(AB))) it has no point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
+from benchmarks.uldp_tables import Floats, Setting, exact_error
+from ldpsql.cli import charts
+from ldpsql.cli.charts import Curve, Panel
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.uldp.design import CellDesign
+from ldpsql.mechanisms.uldp.response import Response
+from ldpsql.mechanisms.uldp.smoothing import by_em
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+SOURCE = "Yin, Zhu, Zhang, Computer Science 50(10), 2023, Figure {}"
+LABELS = {
+    "jurr": "JuRR",
+    "jurr-g": "JuRR-g",
+    "cprr": "CPRR (promises more)",
+    "tdrr": "TDRR",
+    "product": "TDRR, product of marginals",
+    "jd-grr": "JD_GRR (LDP)",
+}
+NAMES = ("jurr", "jurr-g", "cprr", "tdrr", "jd-grr")
+PARENTS, FORM = ("parents", "class"), ("form", "class")
+SCORE = Setting("score", ("race", "grade"))
+
+
+def measure(
+    cases: Cases,
+    settings: Sequence[Setting],
+    epsilons: Sequence[str],
+    people: Sequence[int],
+    runs: int,
+) -> Measured:
+    """Errors of every mechanism; people: how many answer (0: all of the table)."""
+    rows = [
+        row
+        for setting in settings
+        for count in people
+        for epsilon in epsilons
+        for row in cases.rows(
+            {"setting": str(setting), "epsilon": epsilon, "people": count, "runs": runs},
+            lambda s=setting, e=epsilon, n=count: list(_rows(s, e, n, runs)),  # type: ignore[misc]
+        )
+    ]
+    sources = dict.fromkeys(setting.records()[1] for setting in settings)
+    return Measured(rows, "; ".join(sources))
+
+
+def _rows(setting: Setting, epsilon: str, people: int, runs: int) -> Iterator[Row]:
+    counts = setting.counts()
+    if people:
+        counts = np.round(counts * people / counts.sum())
+    for name in NAMES:
+        try:
+            made = setting.survey(name, epsilon).design
+        except SurveyError:
+            yield _row(setting, epsilon, counts, name, math.nan, math.nan)
+            continue
+        assert isinstance(made, CellDesign)
+        drawn = _drawn(made, counts, runs)
+        smooth = _error(by_em(made.channel, drawn).T, counts)
+        yield _row(setting, epsilon, counts, name, exact_error(made, counts), smooth)
+        if name == "tdrr":
+            products = np.array([_product(made, one) for one in drawn.T])
+            yield _row(setting, epsilon, counts, "product", _error(products, counts), math.nan)
+
+
+def _row(
+    setting: Setting, epsilon: str, counts: Floats, name: str, error: float, smooth: float
+) -> Row:
+    return {
+        "columns": " x ".join(setting.columns),
+        "sensitive": "x".join(map(str, setting.held)),
+        "epsilon": float(epsilon),
+        "people": int(counts.sum()),
+        "mechanism": name,
+        "error": error,
+        "em": smooth,
+    }
+
+
+def _drawn(made: CellDesign, counts: Floats, runs: int) -> Floats:
+    """Counts of reports of simulated surveys of the same people, (cells, runs)."""
+    channel = made.layout.apply(Response.forward, np.eye(len(counts)))
+    random = np.random.default_rng(12)
+    people = counts.astype(np.int64)
+    return np.stack([random.multinomial(people, channel).sum(axis=0) for _ in range(runs)], 1) * 1.0
+
+
+def _product(made: CellDesign, reports: Floats) -> Floats:
+    table = made.channel.behind(reports[:, None]).reshape(made.domain.sizes)
+    return np.outer(table.sum(axis=1), table.sum(axis=0)).ravel() / reports.sum()
+
+
+def _error(found: Floats, counts: Floats) -> float:
+    """found: people per cell, (surveys, cells)."""
+    return float(np.sqrt(np.mean(np.square(found - counts))) / counts.sum())
+
+
+def draw_over(measured: Measured, axis: str) -> Drawing:
+    """A panel per table and sensitive sets."""
+    panels = []
+    for columns in measured.values("columns"):
+        for sensitive in dict.fromkeys(r["sensitive"] for r in measured.where(columns=columns)):
+            rows = measured.where(columns=columns, sensitive=sensitive)
+            labels = {"epsilon": "epsilon", "people": "people who answer"}
+            panels.append(
+                Panel(
+                    f"{columns}, {sensitive} sensitive",
+                    labels[axis],
+                    "root mean squared error of a share",
+                    tuple(_curves(rows, axis)),
+                    log_x=axis == "people",
+                    log_y=True,
+                )
+            )
+    title = "Joint shares under utility-optimised LDP"
+    note = f"{measured.data}; unbiased estimates (exact) and EM (dashed)"
+    return charts.drawn(title, panels, note=note)
+
+
+def _curves(rows: Sequence[Row], axis: str) -> Iterator[Curve]:
+    for name, label in LABELS.items():
+        own = [row for row in rows if row["mechanism"] == name]
+        x = [row[axis] for row in own]
+        yield Curve(label, x, [row["error"] for row in own])
+        if name in ("jurr", "cprr"):
+            yield Curve(f"{label}, EM", x, [row["em"] for row in own], role="predicted")
+
+
+def judge_epsilon(measured: Measured) -> Sequence[Verdict]:
+    """The paper's claims about errors over epsilon."""
+    return (
+        _beats(measured, "CPRR is more accurate than JD_GRR at every epsilon", "cprr", "jd-grr"),
+        _beats(measured, "CPRR is more accurate than JuRR at every epsilon", "cprr", "jurr"),
+        _exists(measured),
+        _erratic(measured),
+    )
+
+
+def _beats(measured: Measured, claim: str, better: str, worse: str) -> Verdict:
+    ratios = [
+        other["error"] / one["error"]
+        for one, other in zip(
+            measured.where(mechanism=better), measured.where(mechanism=worse), strict=True
+        )
+        if math.isfinite(one["error"] + other["error"])
+    ]
+    between = f"errors {min(ratios):.2f} to {max(ratios):.2f} times those of {LABELS[better]}"
+    return Verdict(claim, min(ratios) > 1.0, f"{LABELS[worse]} has {between}")
+
+
+def _exists(measured: Measured) -> Verdict:
+    missing = sorted(
+        {r["epsilon"] for r in measured.where(mechanism="jurr") if math.isnan(r["error"])}
+    )
+    text = ", ".join(f"{epsilon:g}" for epsilon in missing)
+    return Verdict(
+        "JuRR answers at every epsilon from 0.5",
+        not missing,
+        f"it is not a channel at epsilon {text}" if missing else "it is one at each of these",
+    )
+
+
+def _erratic(measured: Measured) -> Verdict:
+    """By the inverse of its channel; the product of marginals has a bias that no epsilon cures."""
+    first, last = (pick(measured.values("epsilon")) for pick in (min, max))
+    own, product = (
+        [
+            math.sqrt(np.mean([r["error"] ** 2 for r in measured.where(mechanism=name, epsilon=e)]))
+            for e in (first, last)
+        ]
+        for name in ("tdrr", "product")
+    )
+    return Verdict(
+        "TDRR hardly improves with epsilon",
+        own[1] > 0.5 * own[0],
+        f"errors {own[0]:.4f} at epsilon {first:g} and {own[1]:.4f} at {last:g} by the inverse of "
+        f"its channel; as the product of marginals {product[0]:.4f} and {product[1]:.4f}",
+    )
+
+
+def judge_sets(measured: Measured) -> Sequence[Verdict]:
+    """Larger sensitive sets."""
+    few, many = (
+        measured.where(sensitive=sensitive) for sensitive in measured.values("sensitive")[:2]
+    )
+    ratios = [
+        other["error"] / one["error"]
+        for one, other in zip(few, many, strict=True)
+        if one["mechanism"] in ("jurr", "cprr") and math.isfinite(one["error"] + other["error"])
+    ]
+    grows = Verdict(
+        "errors of JuRR and CPRR grow with the sensitive sets",
+        min(ratios) >= 1.0,
+        f"by factors of {min(ratios):.2f} to {max(ratios):.2f}",
+    )
+    return (grows, *judge_epsilon(measured))
+
+
+def judge_people(measured: Measured) -> Sequence[Verdict]:
+    """More people."""
+    slopes = []
+    for name in ("jurr", "cprr", "jd-grr", "tdrr"):
+        rows = [r for r in measured.where(mechanism=name) if math.isfinite(r["error"])]
+        first, last = rows[0], rows[-1]
+        slopes.append(
+            math.log(last["error"] / first["error"]) / math.log(last["people"] / first["people"])
+        )
+    return (
+        Verdict(
+            "errors fall with the number of people",
+            max(slopes) < 0.0,
+            f"as its power of {min(slopes):.2f} to {max(slopes):.2f}",
+        ),
+        _beats(
+            measured, "CPRR is more accurate than JuRR for any number of people", "cprr", "jurr"
+        ),
+    )
+
+
+def _over_epsilon(measured: Measured) -> Drawing:
+    return draw_over(measured, "epsilon")
+
+
+def _over_people(measured: Measured) -> Drawing:
+    return draw_over(measured, "people")
+
+
+COARSE, FINE = ("0.5", "1", "1.5", "2", "3", "4"), tuple(f"{n / 4:g}" for n in range(2, 17))
+ALL = (0,)
+
+
+def _figure(number: int, settings: tuple[Setting, ...], judge: object) -> Figure:
+    common = {"settings": settings, "people": ALL}
+    return Figure(
+        name=f"uldp-figure-{number}",
+        source=SOURCE.format(number),
+        measure=measure,
+        draw=_over_epsilon,
+        judge=judge,  # type: ignore[arg-type]
+        quick={**common, "epsilons": COARSE, "runs": 50},
+        full={**common, "epsilons": FINE, "runs": 400},
+    )
+
+
+FIGURES = (
+    _figure(3, (Setting("nursery", PARENTS), Setting("nursery", FORM)), judge_epsilon),
+    _figure(4, (Setting("nursery", PARENTS), Setting("nursery", PARENTS, (2, 4))), judge_sets),
+    _figure(5, (SCORE,), judge_epsilon),
+    _figure(6, (SCORE, Setting("score", SCORE.columns, (4, 2))), judge_sets),
+    Figure(
+        name="uldp-figure-7",
+        source=SOURCE.format(7),
+        measure=measure,
+        draw=_over_people,
+        judge=judge_people,
+        quick={
+            "settings": (Setting("nursery", PARENTS),),
+            "epsilons": ("2",),
+            "people": (2_000, 5_000, 12_960, 50_000, 200_000),
+            "runs": 50,
+        },
+        full={
+            "settings": (Setting("nursery", PARENTS), SCORE),
+            "epsilons": ("2",),
+            "people": (1_000, 2_000, 5_000, 12_960, 50_000, 200_000, 1_000_000),
+            "runs": 400,
+        },
+    ),
+)

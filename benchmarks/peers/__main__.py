@@ -1,0 +1,109 @@
+"""Run the common work and print its table: `python -m benchmarks.peers [--quick]`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import functools
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.figures.cases import Cases, Row
+from benchmarks.peers import folder, ours
+from benchmarks.peers.table import lines
+from benchmarks.peers.work import DATA, SHAPES, Task, codes_of, queries_of, truth
+from ldpsql.errors import Error
+
+Answers = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, float]]
+
+
+def main(arguments: Sequence[str]) -> None:
+    asked = _parser().parse_args(arguments)
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    cases = Cases(asked.folder / "cases", "peers", Path(__file__).parent)
+    rows: list[Row] = []
+    for task in _tasks(asked, asked.people):
+        for name in ours.MECHANISMS:
+            work = functools.partial(ours.answers, task, name)
+            rows += _rows(cases, task, name, work, asked.runs, asked.queries)
+            _keep(rows, asked)
+    for task in _tasks(asked, asked.peer_people):
+        work = functools.partial(ours.answers, task, ours.DEFAULT)
+        rows += _rows(cases, task, ours.DEFAULT, work, asked.peer_runs, asked.queries)
+        for peer in [*folder.installed(), *map(folder.named, asked.peer)]:
+            work = functools.partial(peer.answers, task)
+            rows += _rows(cases, task, peer.name, work, asked.peer_runs, asked.queries)
+            _keep(rows, asked)
+    print("\n".join(lines(rows)))
+
+
+def _tasks(asked: argparse.Namespace, people: int) -> list[Task]:
+    return [
+        Task(shape, data, epsilon, people)
+        for shape in asked.shapes
+        for data in DATA
+        for epsilon in asked.epsilon.split(",")
+        if data != "correlated" or len(SHAPES[shape]) > 1
+    ]
+
+
+def _rows(cases: Cases, task: Task, name: str, work: Answers, runs: int, queries: int) -> list[Row]:
+    """One row: root mean square error as a share of the people, or why there is none."""
+    key = {"task": str(task), "name": name, "runs": runs, "queries": queries}
+    return cases.rows(key, functools.partial(_measured, task, name, work, runs, queries))
+
+
+def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> list[Row]:
+    codes, boxes = codes_of(task), queries_of(task, queries)
+    exact = truth(codes, boxes)
+    row: Row = {
+        "shape": task.shape,
+        "data": task.data,
+        "epsilon": float(task.epsilon),
+        "name": name,
+        "people": task.people,
+        "runs": runs,
+        "error": math.nan,
+        "seconds": math.nan,
+        "why": "",
+    }
+    try:
+        found = [work(codes, boxes, seed) for seed in range(runs)]
+    except (Error, folder.CannotDo) as reason:
+        return [{**row, "why": " ".join(str(reason).split())}]
+    squares = [np.mean((shares - exact) ** 2) for shares, _ in found]
+    seconds = float(np.mean([seconds for _, seconds in found]))
+    print(f"{task} {name}: {100 * np.sqrt(np.mean(squares)):.3f} %", file=sys.stderr, flush=True)
+    return [{**row, "error": float(np.sqrt(np.mean(squares))), "seconds": seconds}]
+
+
+def _keep(rows: Sequence[Row], asked: argparse.Namespace) -> None:
+    with (asked.folder / "peers.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    told = {key: value for key, value in vars(asked).items() if key != "folder"}
+    (asked.folder / "peers.json").write_text(json.dumps({"parameters": told, "rows": rows}))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("-o", dest="folder", type=Path, default=Path("out/peers"))
+    parser.add_argument("--people", type=int, default=1_000_000)
+    parser.add_argument("--peer-people", type=int, default=1_000_000)
+    parser.add_argument("--epsilon", default="0.5,1,2")
+    parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(SHAPES))
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--peer-runs", type=int, default=3)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND")
+    return parser
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

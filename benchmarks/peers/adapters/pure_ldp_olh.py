@@ -1,0 +1,22 @@
+"""pure-ldp: its fast local hashing over all cells; a range is the sum of its cells."""
+
+import random
+
+import numpy as np
+from exchange import answer, cannot, imported, range_shares, task
+
+HASHES, MOST_CELLS = 400, 4096
+
+told, codes, queries = task()
+hashing = imported("pure_ldp.frequency_oracles.local_hashing")
+cells = int(np.prod(told["sizes"]))
+if cells > MOST_CELLS:
+    cannot(f"a matrix of {HASHES} hashes of {cells} cells, computed value by value")
+random.seed(told["seed"]), np.random.seed(told["seed"])
+shared = {"epsilon": told["epsilon"], "d": cells, "k": HASHES, "use_olh": True}
+client = hashing.FastLHClient(**shared, index_mapper=int)
+server = hashing.FastLHServer(**shared, index_mapper=int)
+for cell in np.ravel_multi_index(codes.T, told["sizes"]).tolist():
+    server.aggregate(client.privatise(cell))
+estimated = [server.estimate(cell, suppress_warnings=True) for cell in range(cells)]
+answer(range_shares(np.array(estimated).reshape(told["sizes"]) / len(codes), queries))

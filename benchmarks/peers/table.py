@@ -1,0 +1,58 @@
+"""The table of the common work: errors, and ratios to our default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.figures.cases import Row
+from benchmarks.peers.ours import DEFAULT, MECHANISMS
+
+
+def lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Markdown: a table per number of people, then why some cannot do a task.
+
+    Ratios are of errors with the same number of people: those of biased estimators do not shrink
+    with its root.
+    """
+    for people in dict.fromkeys(row["people"] for row in rows):
+        yield from _table(people, [row for row in rows if row["people"] == people])
+        yield ""
+    yield from _reasons(rows)
+
+
+def _table(people: int, rows: Sequence[Row]) -> Iterator[str]:
+    others = [name for name in dict.fromkeys(row["name"] for row in rows) if name != DEFAULT]
+    yield (
+        f"{people:,} people. {DEFAULT}: root mean square error in % of the people; the others: "
+        "their error over that one, above 1 means less accurate."
+    )
+    yield ""
+    yield f"| shape | data | epsilon | {DEFAULT} | {' | '.join(others)} |"
+    yield f"|---|---|---:|---:|{'---:|' * len(others)}"
+    tasks: dict[tuple[str, str, float], dict[str, Row]] = {}
+    for row in rows:
+        tasks.setdefault((row["shape"], row["data"], row["epsilon"]), {})[row["name"]] = row
+    for (shape, data, epsilon), found in tasks.items():
+        ours = found.get(DEFAULT)
+        if ours is not None and not ours["why"]:
+            cells = [_ratio(found.get(name), ours) for name in others]
+            error = f"{100 * ours['error']:.3f} %"
+            yield f"| {shape} | {data} | {epsilon:g} | {error} | {' | '.join(cells)} |"
+
+
+def _ratio(row: Row | None, ours: Row) -> str:
+    if row is None:
+        return ""
+    return "no" if row["why"] else f"{row['error'] / ours['error']:.2f}"
+
+
+def _reasons(rows: Sequence[Row]) -> Iterator[str]:
+    seen: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row["why"]:
+            shapes = seen.setdefault((row["name"], row["why"]), [])
+            if row["shape"] not in shapes:
+                shapes.append(row["shape"])
+    for (name, why), shapes in seen.items():
+        where = "" if name in MECHANISMS else " (peer)"
+        yield f"* no: {name}{where}, {'; '.join(shapes)}: {why}"

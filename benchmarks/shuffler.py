@@ -1,0 +1,149 @@
+"""The shuffler: ten million reports, in a process of its own; and the accountant."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.tables import print_table
+from ldpsql.client.table import report_schema
+from ldpsql.privacy import Central, Epsilon, Shuffled
+from ldpsql.privacy.shuffle import (
+    epsilon_of_batch,
+    largest_local,
+    largest_local_of_any,
+    randomized_response,
+)
+from ldpsql.privacy.shuffle.closed import balle_local
+from ldpsql.schema import Schema
+from ldpsql.survey import Survey
+
+REPORTS = 10_000_000
+SPOOLS = 100
+SIZES = (2, 10, 50, 200)
+DIMENSIONS = {
+    "age": {"type": "int", "domain": [18, 90]},
+    "state": {"type": "category", "values": [f"S{i}" for i in range(50)]},
+}
+# ru_maxrss is in KiB on Linux, and includes what the libraries take.
+WORK = """
+import resource, sys, time
+from pathlib import Path
+from ldpsql.shuffler import shuffle_reports
+from ldpsql.survey import Survey
+folder = Path(sys.argv[1])
+survey = Survey.from_json(folder / "survey.json")
+before, start, spent = (
+    resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter(), time.process_time()
+)
+if sys.argv[2] == "shuffle":
+    shuffle_reports(survey, [folder / "spools"], folder / "batch.parquet")
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(time.perf_counter() - start, time.process_time() - spent, before, after)
+"""
+
+
+def run() -> None:
+    """Print the tables."""
+    _shuffler()
+    print()
+    _accountant()
+
+
+def _shuffler() -> None:
+    rows = []
+    for reports in (REPORTS // 10, REPORTS):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            bits = _prepare(folder, reports)
+            command = [sys.executable, "-c", WORK, name, "shuffle"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            wall, spent, before, after = map(float, done.stdout.split())
+            size = (folder / "batch.parquet").stat().st_size / 1e6
+            rows.append(
+                (
+                    f"{reports / 1e6:g} M reports of {bits} bits",
+                    f"{wall:.1f}",
+                    f"{spent:.1f}",
+                    f"{after / 1024:.0f}",
+                    f"{(after - before) / 1024:.0f}",
+                    f"{size:.0f}",
+                )
+            )
+    head = ("batch", "s", "s of CPU", "peak MiB", "of which shuffling", "batch, MB")
+    print_table(f"`ldpsql shuffle`, {SPOOLS} files", head, rows)
+
+
+def _prepare(folder: Path, reports: int) -> int:
+    """A survey, and its reports in many files; how many bits a stored report takes."""
+    schema = Schema.from_keys({"dimension": DIMENSIONS})
+    survey = Survey.of("app", schema, Shuffled.parse("0.5", "1e-8", reports), "hio")
+    (folder / "survey.json").write_text(survey.to_json())
+    (folder / "spools").mkdir()
+    form, generator = survey.design.report_format, np.random.default_rng(1)
+    fields = report_schema(survey)
+    for number in range(SPOOLS):
+        selector = generator.integers(form.selectors, size=reports // SPOOLS)
+        columns = [selector, *generator.integers(form.limits[selector].T)]
+        arrays = [pa.array(c, type=f.type) for c, f in zip(columns, fields, strict=True)]
+        table = pa.table(arrays, schema=fields)
+        pq.write_table(table, folder / "spools" / f"{number}.parquet", compression="zstd")
+    return sum(form.widths)
+
+
+def _accountant() -> None:
+    rows = []
+    for people in (10**4, 10**5, 10**6):
+        for epsilon in ("0.2", "0.5", "1"):
+            central = Central(Epsilon.parse(epsilon), Fraction(1, people), people)
+            start = time.perf_counter()
+            found = [_response(central, size) for size in SIZES]
+            spent = (time.perf_counter() - start) / len(SIZES)
+            closed = [balle_local(float(epsilon), people, 1 / people, size) for size in SIZES]
+            rows.append(
+                (
+                    f"{people:,}",
+                    epsilon,
+                    " / ".join("-" if value is None else f"{value:.2f}" for value in closed),
+                    f"{float(largest_local_of_any(central)):.2f}",
+                    " / ".join(f"{value:.2f}" for value in found),
+                    f"{spent:.2f}",
+                )
+            )
+    shown = " / ".join(map(str, SIZES))
+    head = ("people", "central", f"closed form k = {shown}", "any mechanism", f"k = {shown}", "s")
+    print_table("The largest local epsilon at delta = 1 / people", head, rows)
+    print()
+    _forward()
+
+
+def _response(central: Central, size: int) -> float:
+    return float(
+        largest_local(lambda e: (randomized_response(size, e.odds / (e.odds + size - 1)),), central)
+    )
+
+
+def _forward() -> None:
+    rows = []
+    for people in (10**3, 10**5, 10**7, 10**9):
+        for size in (2, 200):
+            odds = Epsilon.parse("4").odds
+            blanket = randomized_response(size, odds / (odds + size - 1))
+            start = time.perf_counter()
+            found = epsilon_of_batch([blanket], people, Fraction(1, people))
+            spent = time.perf_counter() - start
+            rows.append((f"{people:,}", size, f"{found:f}", f"{spent:.2f}"))
+    title = "Achieved by randomized response of local epsilon 4 at delta = 1 / people"
+    print_table(title, ("people", "k", "central epsilon", "s"), rows)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,110 @@
+"""The tables of Yin, Zhu and Zhang (2023), with the orders of values that specification uldp fixes.
+
+The first values of every attribute are the sensitive ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from benchmarks.figures.data import people
+from ldpsql.designer import design
+from ldpsql.mechanisms.uldp.design import CellDesign
+from ldpsql.mechanisms.uldp.estimator import noise
+from ldpsql.survey import Survey
+
+Floats = NDArray[np.float64]
+Columns = Mapping[str, tuple[str, ...]]
+
+CLASS = ("not_recom", "recommend", "very_recom", "priority", "spec_prior")
+NURSERY: Columns = {
+    "parents": ("usual", "pretentious", "great_pret"),
+    "form": ("incomplete", "foster", "complete", "completed"),
+    "class": CLASS,
+}
+RACES = tuple(f"group {letter}" for letter in "ABCDE")
+GRADES = ("low", "middle", "high")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Two attributes of a table, and how many of the first values of each are sensitive."""
+
+    table: str
+    columns: tuple[str, str]
+    held: tuple[int, int] = (2, 2)
+
+    @property
+    def values(self) -> tuple[tuple[str, ...], ...]:
+        """The values of each attribute in order."""
+        known = {**NURSERY, "race": RACES, "grade": GRADES}
+        return tuple(known[column] for column in self.columns)
+
+    def records(self) -> tuple[pa.Table, str]:
+        """The two columns, and a line that says where they are from."""
+        if self.table == "nursery":
+            return people("nursery", self.columns, _nursery_stand_in)
+        return _scores()
+
+    @cache  # noqa: B019  settings are few
+    def counts(self) -> Floats:
+        """People per cell, flat."""
+        table, _ = self.records()
+        places = [
+            np.array([values.index(value) for value in table[column].to_pylist()])
+            for column, values in zip(self.columns, self.values, strict=True)
+        ]
+        sizes = tuple(map(len, self.values))
+        cells = np.ravel_multi_index(tuple(places), sizes)
+        return np.bincount(cells, minlength=int(np.prod(sizes))).astype(float)
+
+    def survey(self, mechanism: str, epsilon: str) -> Survey:
+        """A survey of the two attributes."""
+        text = f'[survey]\ntable = "{self.table}"\nepsilon = "{epsilon}"\n'
+        text += f'mechanism = "{mechanism}"\n'
+        for column, values, held in zip(self.columns, self.values, self.held, strict=True):
+            text += f'[dimension.{column}]\ntype = "category"\nvalues = {json.dumps(values)}\n'
+            text += f"sensitive = {json.dumps(values[:held])}\n"
+        return design(text)
+
+
+def exact_error(made: CellDesign, counts: Floats) -> float:
+    """Root of the mean squared error of the unbiased shares of all cells, from the formula."""
+    total = noise(made.channel, counts, np.eye(len(counts))).sum()
+    return float(np.sqrt(total / len(counts))) / float(counts.sum())
+
+
+def _scores() -> tuple[pa.Table, str]:
+    """Race, and in which third of all the sum of a pupil's three marks lies."""
+    marks = ("math_score", "reading_score", "writing_score")
+    table, source = people("students_performance", ("race_ethnicity", *marks), _students_stand_in)
+    total = sum(np.asarray(table[mark], dtype=np.int64) for mark in marks)
+    third = np.digitize(total, np.quantile(total, [1 / 3, 2 / 3]))
+    grades = pa.array([GRADES[i] for i in third])
+    return pa.table({"race": table["race_ethnicity"], "grade": grades}), source
+
+
+def _nursery_stand_in() -> pa.Table:
+    """Shares much like those of UCI Nursery."""
+    random, size = np.random.default_rng(5), 12_960
+    shares = {
+        "parents": [1 / 3] * 3,
+        "form": [0.25] * 4,
+        "class": [0.333, 0.001, 0.025, 0.329, 0.312],
+    }
+    return pa.table({name: random.choice(NURSERY[name], size, p=p) for name, p in shares.items()})
+
+
+def _students_stand_in() -> pa.Table:
+    random, size = np.random.default_rng(6), 1000
+    marks = np.clip(random.normal(66, 15, (3, size)) + random.normal(0, 5, size), 0, 100)
+    names = ("math_score", "reading_score", "writing_score")
+    races = random.choice(RACES, size, p=[0.09, 0.19, 0.32, 0.26, 0.14])
+    return pa.table({"race_ethnicity": races, **dict(zip(names, marks.astype(int), strict=True))})

@@ -1,0 +1,124 @@
+"""Public. Sees parameters. The mechanisms that are compared, and their surveys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ldpsql.designer.auto import choose
+from ldpsql.designer.file import SurveyFile
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import ByName
+from ldpsql.mechanisms.promise import design_for
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.privacy import Epsilon
+from ldpsql.survey import AUTO, Survey
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A mechanism with options and an estimator, as it is asked for.
+
+    options: in JSON, so that contestants can be compared and hashed.  estimator: None for the
+    mechanism's own first.  is_named: whether somebody asked for it by name; one that nobody named
+    is left out where it does not fit.
+    """
+
+    mechanism: str
+    options: str = "{}"
+    estimator: str | None = None
+    is_named: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> Contestant:
+        """NAME[:KEY=VALUE...][/ESTIMATOR], such as hio:inference=consistent or fourier/smooth."""
+        head, _, estimator = text.partition("/")
+        name, *pairs = head.split(":")
+        options = {}
+        for pair in pairs:
+            key, equals, value = pair.partition("=")
+            if not equals or not key:
+                raise SurveyError(
+                    f"an option of a mechanism is KEY=VALUE, not {pair!r} in {text!r}"
+                )
+            options[key] = _value(value)
+        if name != AUTO:
+            mechanism(name)
+        elif options:
+            raise SurveyError(f"{AUTO} chooses the options itself; leave out {pairs[0]!r}")
+        return cls(name, json.dumps(options), estimator or None)
+
+    @property
+    def label(self) -> str:
+        """As `parse` reads it."""
+        pairs = [f":{key}={_shown(value)}" for key, value in json.loads(self.options).items()]
+        return "".join([self.mechanism, *pairs, f"/{self.estimator}" if self.estimator else ""])
+
+    def survey(self, file: SurveyFile, epsilon: Epsilon, users: int) -> Survey:
+        """The survey of `file` with this mechanism at this epsilon.
+
+        The file's options are taken where it names this mechanism and nobody gave others.
+        SurveyError where the mechanism does not fit, or is left to be named and nobody did.
+        """
+        file = _at(file, epsilon)
+        trust = file.shuffled
+        if self.mechanism == AUTO:
+            best = choose(file.wishes, file.promise, users).best
+            made = best.forecast.design
+            return Survey(file.table, file.schema, made, best.options, chosen=AUTO, shuffled=trust)
+        options = json.loads(self.options)
+        if not options and file.mechanism == self.mechanism:
+            options = dict(file.options)
+        domain, maker = file.schema.record_domain, mechanism(self.mechanism)
+        reason = maker.by_name(domain) if isinstance(maker, ByName) else None
+        if reason is not None and not self.is_named:
+            raise SurveyError(reason)
+        design = design_for(maker, domain, file.promise, options, file.wishes.workload)
+        known = design.estimators
+        if self.estimator is not None and self.estimator not in known:
+            raise SurveyError(
+                f"{self.mechanism} has no estimator {self.estimator!r}; it has {', '.join(known)}"
+            )
+        return Survey(
+            file.table,
+            file.schema,
+            design,
+            options,
+            self.estimator,
+            accept_no_guarantee=design.guarantee.kind == "none",
+            shuffled=trust,
+        )
+
+
+def _at(file: SurveyFile, epsilon: Epsilon) -> SurveyFile:
+    """The same survey at another epsilon, of a report or of the shuffled batch."""
+    trust = None if file.shuffled is None else replace(file.shuffled, epsilon=epsilon)
+    return replace(file, epsilon=epsilon, shuffled=trust)
+
+
+def contestants(names: Sequence[str]) -> tuple[Contestant, ...]:
+    """Those named, or every mechanism of the registry."""
+    if not names:
+        return tuple(Contestant(name, is_named=False) for name in MECHANISMS)
+    return tuple(dict.fromkeys(Contestant.parse(name) for name in names))
+
+
+def counts_only(file: SurveyFile) -> SurveyFile:
+    """The same survey without its measures, for mechanisms that only count."""
+    schema = replace(file.schema, measures=())
+    if not schema.dimensions:
+        raise SurveyError("without its measures the survey has no column to ask about")
+    return replace(file, schema=schema, workload=None)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,58 @@
+"""Sees raw values, for evaluation only. The people of a user's own table, and samples of them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ldpsql.client.columns import arrow_types
+from ldpsql.client.files import read_people
+from ldpsql.schema import Schema
+
+
+@dataclass(frozen=True)
+class People:
+    """People whose records fit a schema: its declared columns, as the types that it declares.
+
+    skipped: how many others the file held.
+    """
+
+    table: pa.Table
+    skipped: int = 0
+
+    @classmethod
+    def read(cls, schema: Schema, source: Path, *, skip_invalid: bool = False) -> People:
+        """From Parquet or CSV. RecordError for a column or a record that does not fit."""
+        table, skipped = read_people(schema, source, skip_invalid=skip_invalid)
+        return cls(_typed(schema, table), skipped)
+
+    def sample(self, users: int | None, seed: int) -> People:
+        """So many of them: without replacement where there are enough, else with it.
+
+        None for all of them, as they are.
+        """
+        if users is None or users == self.table.num_rows:
+            return self
+        random = np.random.default_rng([seed, users])
+        rows = self.table.num_rows
+        chosen = np.sort(random.choice(rows, users, replace=users > rows))
+        return People(self.table.take(pa.array(chosen)).combine_chunks())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the values."""
+        found = hashlib.sha256()
+        for batch in self.table.combine_chunks().to_batches():
+            found.update(batch.serialize().to_pybytes())
+        return found.hexdigest()
+
+
+def _typed(schema: Schema, table: pa.Table) -> pa.Table:
+    types = arrow_types(schema)
+    # An attribute that is only a measure may be of any numeric type; it is summed as a double.
+    return table.select(list(types)).cast(pa.schema(list(types.items()))).combine_chunks()

@@ -1,0 +1,118 @@
+"""Sees true values and estimates, for evaluation only. Errors over all repetitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ldpsql.bench.cases import Case, Outcome
+from ldpsql.bench.metrics import Errors, errors
+
+COSTS = ("design", "randomize", "ingest", "query")
+_NUMBERS = ("truth", "scale", "value", "stderr", "low", "high")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One mechanism at one epsilon with so many people, on one workload and aggregate.
+
+    mechanism: as it was asked for.  sound: whether it promises anything.  mse_stderr: standard
+    error of `errors.mse` over the repetitions, NaN for a single one.  seconds: means by kind of
+    work.  bits: information in one report; bytes: as it is stored.
+    """
+
+    mechanism: str
+    sound: bool
+    guarantee: str
+    epsilon: float
+    users: int
+    workload: str
+    aggregate: str
+    repetitions: int
+    errors: Errors
+    mse_stderr: float
+    seconds: dict[str, float]
+    bits: float
+    bytes: int
+
+    def flat(self) -> dict[str, Any]:
+        """As one row of a table."""
+        row = {key: value for key, value in asdict(self).items() if key not in _NESTED}
+        costs = {f"{work}_seconds": self.seconds.get(work, 0.0) for work in COSTS}
+        return {**row, **asdict(self.errors), **costs}
+
+
+_NESTED = ("errors", "seconds")
+
+
+def lines(found: Sequence[tuple[Case, Outcome]]) -> list[Line]:
+    """The errors of everything that was not refused, in the order of the cases."""
+    groups: dict[tuple[str, str, int], list[Outcome]] = {}
+    for case, outcome in found:
+        if outcome.refused is None:
+            key = (case.contestant.label, case.epsilon, case.users)
+            groups.setdefault(key, []).append(outcome)
+    return [line for key, outcomes in groups.items() for line in _of_group(*key, outcomes)]
+
+
+def refusals(found: Iterable[tuple[Case, Outcome]]) -> dict[str, str]:
+    """Mechanism -> why it was left out."""
+    return {
+        case.contestant.label: outcome.refused
+        for case, outcome in found
+        if outcome.refused is not None
+    }
+
+
+def table(found: Sequence[Line]) -> pa.Table:
+    """One row per line."""
+    return pa.Table.from_pylist([line.flat() for line in found])
+
+
+def _of_group(label: str, epsilon: str, users: int, outcomes: Sequence[Outcome]) -> Iterable[Line]:
+    facts = outcomes[0].facts
+    works = {work for outcome in outcomes for work in outcome.seconds}
+    seconds = {
+        work: float(np.mean([outcome.seconds.get(work, 0.0) for outcome in outcomes]))
+        for work in sorted(works)
+    }
+    parts = [_parts(outcome.answers) for outcome in outcomes]
+    for workload, aggregate in parts[0]:
+        own = [part[workload, aggregate] for part in parts]
+        every = errors(**{n: np.concatenate([o[n] for o in own]) for n in _NUMBERS})
+        single = [errors(**each).mse for each in own]
+        yield Line(
+            label,
+            bool(facts["sound"]),
+            str(facts["guarantee"]),
+            float(epsilon),
+            users,
+            workload,
+            aggregate,
+            len(outcomes),
+            every,
+            float(np.std(single, ddof=1) / math.sqrt(len(single))) if len(single) > 1 else math.nan,
+            seconds,
+            float(facts["bits"]),
+            int(facts["bytes"]),
+        )
+
+
+def _parts(answers: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
+    """The numbers of every workload and aggregate."""
+    workloads = np.asarray(answers.column("workload").to_pylist())
+    aggregates = np.asarray(answers.column("aggregate").to_pylist())
+    numbers = {name: answers.column(name).to_numpy() for name in _NUMBERS}
+    pairs = dict.fromkeys(zip(workloads.tolist(), aggregates.tolist(), strict=True))
+    return {
+        pair: {
+            name: values[(workloads == pair[0]) & (aggregates == pair[1])]
+            for name, values in numbers.items()
+        }
+        for pair in pairs
+    }

@@ -1,0 +1,290 @@
+"""Sees raw values and reports, for evaluation only. Mechanisms compared on a user's own table."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ldpsql.cli import options
+from ldpsql.cli.bench_options import Listed, ResultFile
+from ldpsql.cli.bench_progress import progress_of_runs
+
+if TYPE_CHECKING:
+    from ldpsql.bench.harness import Comparison
+    from ldpsql.bench.questions import Draft, Question
+    from ldpsql.designer.file import SurveyFile
+
+
+@click.command(short_help="Compare mechanisms on a table of your own, against the truth.")
+@click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
+@click.option(
+    "--survey",
+    "survey",
+    type=options.survey_file,
+    required=True,
+    metavar="SURVEY.toml",
+    help="Which columns, with which domains and bounds.",
+)
+@click.option(
+    "--mechanisms",
+    type=Listed(str),
+    default=(),
+    metavar="A,B",
+    help="NAME[:KEY=VALUE...][/ESTIMATOR], such as hio:inference=consistent, fourier/smooth or "
+    "auto.  [default: every one that fits and promises something]",
+)
+@click.option(
+    "--include-unsound", is_flag=True, help="Take mechanisms along that are not private, marked."
+)
+@click.option("--counts-only", is_flag=True, help="Leave the measures out of the survey.")
+@click.option(
+    "--epsilon", type=Listed(str), metavar="E,...", help="Epsilons.  [default: the survey's]"
+)
+@click.option(
+    "--users",
+    type=Listed(int, 1),
+    metavar="N,...",
+    help="Draw so many people from the table, with replacement where it has too few.  "
+    "[default: all of them, as they are]",
+)
+@click.option(
+    "--workload",
+    "workloads",
+    multiple=True,
+    metavar="KIND|FILE.sql",
+    help="ranges, prefixes, points, groups, or a file of SQL; repeatable.  [default: ranges]",
+)
+@click.option(
+    "--predicates",
+    type=Listed(int, 1),
+    default="1,2",
+    show_default=True,
+    metavar="D,...",
+    help="How many dimensions a question is about.",
+)
+@click.option(
+    "--volume",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.15,
+    show_default=True,
+    help="The share of a dimension's codes that a range holds.",
+)
+@click.option(
+    "--queries",
+    "count",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Questions of each kind and number of predicates.",
+)
+@click.option(
+    "--aggregates",
+    type=Listed(str),
+    default="count,sum,avg",
+    show_default=True,
+    metavar="A,...",
+    help="What is asked of the people in question.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="How often everybody answers, each time anew.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes."
+)
+@options.confidence
+@click.option("--skip-invalid", is_flag=True, help="Leave out people whose record does not fit.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=ResultFile(),
+    help="Write the results to this .csv or .parquet file.",
+)
+@click.option(
+    "--plot",
+    "pictures",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Draw figures, and a page that shows them, into this folder. Needs "
+    "`pip install ldpsql[plot]`.",
+)
+@click.option(
+    "--cases",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Keep finished cases here; what is here already is not run again.  [default: beside -o, "
+    "or in the folder of --plot; nothing is kept without either]",
+)
+def bench(
+    source: Path,
+    survey: Path,
+    mechanisms: tuple[str, ...],
+    include_unsound: bool,
+    counts_only: bool,
+    epsilon: tuple[str, ...] | None,
+    users: tuple[int, ...] | None,
+    workloads: tuple[str, ...],
+    predicates: tuple[int, ...],
+    volume: float,
+    count: int,
+    aggregates: tuple[str, ...],
+    repetitions: int,
+    seed: int,
+    jobs: int,
+    confidence: float,
+    skip_invalid: bool,
+    target: Path | None,
+    pictures: Path | None,
+    folder: Path | None,
+) -> None:
+    """Have the people of TABLE (Parquet or CSV) answer a survey by every mechanism, and compare
+    the estimates with the truth.
+
+    The table holds raw values, so this is for tables that may be looked at. A run that was stopped
+    goes on where it was.
+    """
+    from ldpsql.bench.contestants import contestants, counts_only as without_measures  # noqa: I001, PLC0415
+    from ldpsql.bench.harness import Comparison  # noqa: PLC0415
+    from ldpsql.bench.people import People  # noqa: PLC0415
+    from ldpsql.bench.questions import Draft, Wanted  # noqa: PLC0415
+    from ldpsql.designer.file import read_file  # noqa: PLC0415
+    from ldpsql.privacy import Epsilon  # noqa: PLC0415
+
+    if pictures is not None:
+        from ldpsql.cli.drawing import check_installed  # noqa: PLC0415
+
+        check_installed()
+    file = read_file(survey, epsilon=epsilon[0] if epsilon else None)
+    if counts_only:
+        file = without_measures(file)
+        aggregates = ("count",)
+    draft = Draft(file.table, file.schema)
+    wanted = Wanted((), predicates, volume, count, _possible(aggregates, file), seed)
+    questions = _questions(workloads or ("ranges",), wanted, draft)
+    comparison = Comparison(
+        file,
+        People.read(file.schema, source, skip_invalid=skip_invalid),
+        questions,
+        contestants(mechanisms),
+        tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
+        users or (None,),
+        repetitions,
+        seed,
+        confidence,
+        include_unsound,
+    )
+    if comparison.people.skipped:
+        click.echo(
+            f"note: {comparison.people.skipped} records did not fit and were skipped", err=True
+        )
+    with _kept(folder, target, pictures) as place:
+        _compare(comparison, place, jobs, target, pictures, source.name)
+
+
+def _possible(aggregates: tuple[str, ...], file: SurveyFile) -> tuple[str, ...]:
+    """Without anything to sum there are only counts to ask for."""
+    summed = file.schema.measures or [c for c in file.schema.public if c.is_numeric]
+    return aggregates if summed or "count" not in aggregates else ("count",)
+
+
+def _questions(workloads: Sequence[str], wanted: Any, draft: Draft) -> tuple[Question, ...]:
+    from ldpsql.bench.questions import KINDS, from_texts  # noqa: PLC0415
+
+    found: list[Question] = []
+    for workload in dict.fromkeys(workloads):
+        if workload in KINDS:
+            found += replace(wanted, kinds=(workload,)).questions(draft)
+        elif workload.lower().endswith(".sql"):
+            found += from_texts(_statements(Path(workload)), Path(workload).name, draft)
+        else:
+            raise click.UsageError(
+                f"--workload is one of {', '.join(KINDS)}, or a file that ends in .sql, "
+                f"not {workload!r}"
+            )
+    return tuple(found)
+
+
+def _statements(path: Path) -> list[tuple[int, str]]:
+    """The statements of a file, each with the number of its first line."""
+    from ldpsql.cli.shell import split_statements  # noqa: PLC0415
+
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    found, line = [], 1
+    for part in split_statements(text):
+        body = part.lstrip()
+        first = line + part[: len(part) - len(body)].count("\n")
+        if any(line.strip() and not line.strip().startswith("--") for line in body.splitlines()):
+            found.append((first, body.rstrip()))
+        line += part.count("\n")
+    return found
+
+
+@contextmanager
+def _kept(folder: Path | None, target: Path | None, pictures: Path | None) -> Iterator[Path]:
+    """Where finished cases go."""
+    if folder is None and target is not None:
+        folder = target.with_name(f"{target.name}.cases")
+    if folder is None and pictures is not None:
+        folder = pictures / "cases"
+    if folder is not None:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="ldpsql-bench-") as name:
+        yield Path(name)
+
+
+def _compare(
+    comparison: Comparison,
+    place: Path,
+    jobs: int,
+    target: Path | None,
+    pictures: Path | None,
+    name: str,
+) -> None:
+    from ldpsql.bench.harness import compare  # noqa: PLC0415
+    from ldpsql.bench.summary import lines, refusals, table  # noqa: PLC0415
+    from ldpsql.cli.bench_tables import costs, tables  # noqa: PLC0415
+    from ldpsql.errors import SurveyError  # noqa: PLC0415
+
+    with progress_of_runs() as say:
+        found = compare(comparison, place, jobs=jobs, say=say)
+    for label, reason in refusals(found).items():
+        click.echo(f"left out: {label}: {reason}", err=True)
+    results = lines(found)
+    if not results:
+        raise SurveyError("no mechanism fits this survey")
+    if target is not None:
+        _write(table(results), target)
+    for block in (*tables(results), costs(results)):
+        click.echo(block)
+    if pictures is not None:
+        from ldpsql.cli.bench_page import write_page  # noqa: PLC0415
+
+        click.echo(
+            f"figures: {write_page(results, pictures, name, comparison.confidence)}", err=True
+        )
+
+
+def _write(results: Any, target: Path) -> None:
+    import pyarrow.csv as pacsv  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    from ldpsql.client.atomic import replacing  # noqa: PLC0415
+
+    with replacing(target) as temporary:
+        if target.suffix.lower() == ".csv":
+            pacsv.write_csv(results, temporary)
+        else:
+            pq.write_table(results, temporary)

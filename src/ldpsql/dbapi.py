@@ -1,0 +1,398 @@
+"""Runs at the collector. Sees reports. The Python database API (PEP 249), version 2.0.
+
+    with ldpsql.connect("app.duckdb") as connection:
+        cursor = connection.execute("SELECT AVG(hours) FROM app WHERE age < ?", [30])
+        cursor.fetchone(), cursor.estimates.stderr
+
+Every statement is a question, so there are no transactions: `commit` has nothing to do, and what
+was ingested cannot be rolled back.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime, time
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, NoReturn, Self
+
+import pyarrow as pa
+
+from ldpsql import errors
+from ldpsql.engine.backends.base import Batch, Store
+from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.engine.result import Result
+from ldpsql.engine.session import Session
+from ldpsql.errors import (
+    DatabaseError,
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
+from ldpsql.estimate import Estimates
+from ldpsql.survey import Survey
+from ldpsql.synthesis import Synthesizer
+from ldpsql.type_objects import BINARY, DATETIME, NUMBER, ROWID, STRING
+
+__all__ = [
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
+    "Binary",
+    "Connection",
+    "Cursor",
+    "DataError",
+    "DatabaseError",
+    "Date",
+    "DateFromTicks",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
+    "Warning",
+    "apilevel",
+    "connect",
+    "paramstyle",
+    "threadsafety",
+]
+
+apilevel = "2.0"
+threadsafety = 1
+paramstyle = "qmark"
+
+Warning = builtins.Warning
+Date, Time, Timestamp, Binary = date, time, datetime, bytes
+DateFromTicks, TimestampFromTicks = date.fromtimestamp, datetime.fromtimestamp
+
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+Row = tuple[Any, ...]
+Description = tuple[str, str, None, None, None, None, None]
+
+
+def TimeFromTicks(ticks: float) -> time:  # noqa: N802
+    """The time of day of a number of seconds since the epoch."""
+    return datetime.fromtimestamp(ticks).time()
+
+
+def connect(
+    path: str | Path | None = None,
+    *,
+    read_only: bool | None = None,
+    confidence: float = 0.95,
+    estimator: str | None = None,
+) -> Connection:
+    """Connect to a store of reports.
+
+    path: a store's file; None or ":memory:" makes a store in memory.  confidence: level of the
+    intervals.  estimator: which of a design's estimators answers, such as "smooth"; None for the
+    survey's own choice. Asking a survey that does not have it raises NotSupportedError.
+
+    read_only: True for questions only. False holds the file for writing, which shuts out every
+    other process. None, the default, makes the file if there is none and holds it for writing
+    only while `ingest` runs. Raises OperationalError for a file that cannot be used.
+    """
+    place = None if path is None or str(path) == ":memory:" else Path(path)
+    if place is None or read_only is not None:
+        store = DuckDBStore.open(place, read_only=bool(read_only))
+        return Connection(store, confidence=confidence, estimator=estimator)
+    if not place.exists():
+        DuckDBStore.open(place, read_only=False).close()
+    return Connection(
+        DuckDBStore.open(place, read_only=True),
+        confidence=confidence,
+        estimator=estimator,
+        writes_to=place,
+    )
+
+
+class Connection:
+    """A connection to one store. Threads may share the module, not connections."""
+
+    Warning: ClassVar = builtins.Warning
+    Error: ClassVar = errors.Error
+    InterfaceError: ClassVar = errors.InterfaceError
+    DatabaseError: ClassVar = errors.DatabaseError
+    DataError: ClassVar = errors.DataError
+    OperationalError: ClassVar = errors.OperationalError
+    IntegrityError: ClassVar = errors.IntegrityError
+    InternalError: ClassVar = errors.InternalError
+    ProgrammingError: ClassVar = errors.ProgrammingError
+    NotSupportedError: ClassVar = errors.NotSupportedError
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        confidence: float = 0.95,
+        estimator: str | None = None,
+        writes_to: Path | None = None,
+    ) -> None:
+        """Take over an open store; confidence and estimator as in `connect`.
+
+        writes_to: the store's file, where `ingest` is to open it for writing on its own.
+        """
+        self._session: Session | None = Session(store, confidence=confidence, estimator=estimator)
+        self._settings: dict[str, Any] = {"confidence": confidence, "estimator": estimator}
+        self._writes_to = writes_to
+        self._uncommitted = False
+
+    @property
+    def session(self) -> Session:
+        """What answers the questions; InterfaceError once the connection is closed."""
+        if self._session is None:
+            raise InterfaceError("the connection is closed")
+        return self._session
+
+    @property
+    def surveys(self) -> tuple[Survey, ...]:
+        """The surveys of the store, by name."""
+        return tuple(self.session.store.surveys())
+
+    def cursor(self) -> Cursor:
+        """A new cursor."""
+        _ = self.session
+        return Cursor(self)
+
+    def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
+        """Ask a question on a new cursor; see `Cursor.execute`."""
+        return self.cursor().execute(sql, parameters)
+
+    def ingest(
+        self,
+        reports: str | Path | Sequence[str | Path] | pa.Table,
+        *,
+        survey: Survey | None = None,
+        skip_invalid: bool = False,
+        keep: str = "reports",
+        accept_smaller_batch: bool = False,
+    ) -> list[Batch]:
+        """Take reports into the store, file by file, each whole or not at all, each once.
+
+        reports: files, directories, globs, or an Arrow table (which is taken every time).
+        survey: whose reports they are, where they do not say so themselves.  skip_invalid: pass
+        over rows that are no reports.  keep: "reports", or "counts" to delete the reports once
+        they are counted.  accept_smaller_batch: take a shuffled batch of fewer reports than its
+        survey was designed for; every answer then states what it keeps. Raises DataError for
+        rows that are no reports, IntegrityError for reports of another survey, OperationalError for
+        a store that cannot be written.
+        """
+        options: dict[str, Any] = {
+            "survey": survey,
+            "skip_invalid": skip_invalid,
+            "keep": keep,
+            "accept_smaller_batch": accept_smaller_batch,
+        }
+        with self._writable() as store:
+            self._uncommitted = True
+            if isinstance(reports, pa.Table):
+                return [store.ingest_table(reports, **options)]
+            paths = [reports] if isinstance(reports, str | Path) else list(reports)
+            return store.ingest(paths, **options)
+
+    def synthesize(
+        self, rows: int | None = None, *, table: str | None = None, seed: int | None = None
+    ) -> pa.Table:
+        """A table of made-up people that agrees with what the reports of a survey tell.
+
+        rows: how many, as many as reports by default.  table: the survey's, needed where the store
+        holds several.  seed: the same gives the same table. What the table keeps, and what not, is
+        said in its schema's metadata, `ldpsql.notes`. Raises DataError where there are no reports,
+        NotSupportedError for a survey without dimensions, InterfaceError for rows below 1.
+        """
+        return Synthesizer.of(self.session.store, table).table(rows, seed)
+
+    @contextmanager
+    def _writable(self) -> Iterator[Store]:
+        """The store, open for writing."""
+        path, session = self._writes_to, self.session
+        if path is None:
+            yield session.store
+            return
+        session.store.close()
+        try:
+            with DuckDBStore.open(path, read_only=False) as store:
+                yield store
+        finally:
+            self._session = None
+            reopened = DuckDBStore.open(path, read_only=True)
+            self._session = Session(reopened, **self._settings)
+
+    def commit(self) -> None:
+        """Nothing to do: every batch is committed when it is ingested."""
+        _ = self.session
+        self._uncommitted = False
+
+    def rollback(self) -> None:
+        """Nothing to do; NotSupportedError if reports were ingested since the last `commit`."""
+        _ = self.session
+        if self._uncommitted:
+            raise NotSupportedError("ingested reports stay in the store and cannot be rolled back")
+
+    def close(self) -> None:
+        """Close the store; a second time does nothing."""
+        if self._session is not None:
+            self._session.store.close()
+            self._session = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Cursor:
+    """Asks questions one after another and gives the rows of the last answer."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.arraysize = 1
+        self._closed = False
+        self._result: Result | None = None
+        self._rows: Iterator[Row] = iter(())
+
+    def execute(self, sql: str, parameters: Parameters = None) -> Self:
+        """Ask a question; `?` takes its value from a sequence, `:name` from a mapping.
+
+        Raises ProgrammingError for SQL that is wrong, NotSupportedError for SQL that cannot be
+        answered from randomized reports.
+        """
+        session = self._open().session
+        self._result = None
+        self._result = session.execute(sql, parameters)
+        self._rows = _rows(self._result.table)
+        return self
+
+    def executemany(self, sql: str, parameters: Sequence[Parameters]) -> NoReturn:
+        """Not offered: NotSupportedError. Every statement has an answer of its own."""
+        raise NotSupportedError("executemany would drop all answers but the last; call execute")
+
+    @property
+    def result(self) -> Result:
+        """The last answer with its error bars; ProgrammingError where there is none."""
+        self._open()
+        if self._result is None:
+            raise ProgrammingError("there is no answer yet: call execute first")
+        return self._result
+
+    @property
+    def description(self) -> tuple[Description, ...] | None:
+        """(name, type code, None, None, None, None, None) per column; None before `execute`.
+
+        A type code is the name of an Arrow type and equals one of STRING, NUMBER, DATETIME.
+        """
+        if self._result is None:
+            return None
+        return tuple(
+            (column.name, str(column.type), None, None, None, None, None)
+            for column in self._result.columns
+        )
+
+    @property
+    def rowcount(self) -> int:
+        """Rows of the last answer; -1 before `execute`."""
+        return -1 if self._result is None else self._result.table.num_rows
+
+    def fetchone(self) -> Row | None:
+        """The next row, or None."""
+        _ = self.result
+        return next(self._rows, None)
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next rows, `arraysize` of them unless told otherwise; fewer at the end."""
+        _ = self.result
+        count = self.arraysize if size is None else size
+        return list(islice(self._rows, count))
+
+    def fetchall(self) -> list[Row]:
+        """All rows that are left."""
+        _ = self.result
+        return list(self._rows)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Row:
+        _ = self.result
+        return next(self._rows)
+
+    def arrow(self) -> pa.Table:
+        """The whole answer as an Arrow table."""
+        return self.result.table
+
+    def df(self) -> Any:
+        """The whole answer as a pandas DataFrame; NotSupportedError without pandas."""
+        result = self.result
+        if find_spec("pandas") is None:
+            raise NotSupportedError("df() needs pandas: install it with `pip install pandas`")
+        return result.table.to_pandas()
+
+    @property
+    def estimates(self) -> Estimates:
+        """All estimates of the answer, row by row, with their covariance.
+
+        NotSupportedError where the answer holds none.
+        """
+        return self.result.estimates()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of the answer should know."""
+        return self.result.notes
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Does nothing, as PEP 249 permits."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing, as PEP 249 permits."""
+
+    def close(self) -> None:
+        """Forget the answer; the cursor cannot be used any more."""
+        self._closed = True
+        self._result = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open(self) -> Connection:
+        """The connection; InterfaceError if it or the cursor is closed."""
+        if self._closed:
+            raise InterfaceError("the cursor is closed")
+        _ = self.connection.session
+        return self.connection
+
+
+def _rows(table: pa.Table) -> Iterator[Row]:
+    """Rows as tuples of Python values; an answer without columns has none."""
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)

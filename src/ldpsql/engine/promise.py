@@ -1,0 +1,31 @@
+"""Runs at the collector. Sees counts. What the batches in a store keep of a survey's promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ldpsql.mechanisms.promise import achieved
+from ldpsql.privacy import Central, Epsilon, Guarantee
+from ldpsql.survey import Survey
+
+
+def kept(survey: Survey, smallest: int | None) -> Guarantee:
+    """What each person was promised and got; smallest: reports of the smallest batch, or None."""
+    trust = survey.shuffled
+    if trust is None or smallest is None or smallest >= trust.users:
+        return survey.guarantee
+    found, people = achieved(survey.design, trust, smallest), trust.people_of(smallest)
+    if found is None or people < 2 or found >= survey.epsilon.value:
+        return replace(survey.guarantee, central=None)
+    return replace(survey.guarantee, central=Central(Epsilon(found), trust.central.delta, people))
+
+
+def shortfall(survey: Survey, got: Guarantee) -> tuple[str, ...]:
+    """A note for whoever reads an answer, where a batch was smaller than designed."""
+    if got == survey.guarantee:
+        return ()
+    found = "no more than the local promise" if got.central is None else str(got.central)
+    return (
+        f"{survey.table}: a batch was smaller than designed, and the promise is {found}, not "
+        f"{survey.guarantee.central}",
+    )

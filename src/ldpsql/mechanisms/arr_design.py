@@ -1,0 +1,212 @@
+"""Public. Sees parameters. The design of ARR-SS: one randomized response over all marginals.
+
+Each device draws one of the survey's marginals in secret, and answers among the cells of all of
+them with its own cell there. The marginal is not part of the report: a lie lands anywhere.
+Source: Liu, Wang, Wang, Journal of Software 33(3), 2022; specification shuffle, section 3.2. Its
+local odds are not those of the randomized response but 1 + (e - 1) / d for d marginals, which
+is what the budget is made from here (`calibration = "published"` takes e^epsilon for e).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ldpsql.boxes import Box, Weight, cardinality
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
+from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
+from ldpsql.mechanisms.channel import enumerate_law
+from ldpsql.mechanisms.draws import SPACE, extremes_below, probability_below
+from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.grr import law as grr_law
+from ldpsql.mechanisms.levels_estimator import UniformFrequencies
+from ldpsql.mechanisms.marginals import CollectedMarginals
+from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.privacy import Epsilon
+from ldpsql.privacy.shuffle import Blanket, hot_cells
+from ldpsql.report import Pair, ReportFormat
+
+
+@dataclass(frozen=True)
+class HotGrr(Grr):
+    """Randomized response whose true answer is a person's own only with a chance.
+
+    chance: at most so likely is each of a person's cells to be the true answer.
+    """
+
+    chance: Fraction = Fraction(1)
+
+    @cached_property
+    def thresholds(self) -> tuple[int, ...]:
+        """The largest t with w t + (1 - w) (1 - t) most <= odds (1 - t) least, w the chance."""
+        return tuple(self._threshold(size) for size in self.sizes)
+
+    def _threshold(self, size: int) -> int:
+        if size == 1:
+            return SPACE - 1
+        least, most = extremes_below(size - 1, size - 1)
+        bound = self.epsilon.odds * least - (1 - self.chance) * most
+        return int(SPACE * bound / (self.chance + bound))
+
+
+@dataclass(frozen=True)
+class SecretOracles(OracleTable):
+    """The one oracle over the cells of all marginals."""
+
+    chance: Fraction = Fraction(1)
+
+    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> HotGrr:
+        return HotGrr(Epsilon(budget), sizes, chance=self.chance)
+
+    @cached_property
+    def threshold(self) -> int:
+        """Words below it mean: answer truthfully."""
+        return self._make(self.name, self.epsilon.value, self.sizes).thresholds[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretEvenly(UniformFrequencies):
+    """Everybody spread evenly over the cells of each marginal. chances: of each cell, (K,)."""
+
+    chances: Array
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """The chance of the marginal over its number of cells."""
+        return np.asarray(self.chances[nodes])
+
+
+@dataclass(frozen=True)
+class ArrDesign(CollectedMarginals):
+    """All cells of all marginals as the answers of one randomized response.
+
+    sum_to_one: whether the frequencies of each marginal are shifted to add up to 1, which keeps
+    them unbiased and helps cells that many people are in.
+    """
+
+    sum_to_one: bool = False
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first cell of each marginal, and that of all cells."""
+        return tuple(accumulate(self.table.sizes, initial=0))
+
+    @cached_property
+    def chances(self) -> tuple[Fraction, ...]:
+        """Exact probability of each marginal."""
+        return tuple(Fraction(group.weight, SPACE) for group in self.table.groups)
+
+    @cached_property
+    def oracles(self) -> SecretOracles:
+        """The one oracle."""
+        return SecretOracles("grr", self.epsilon, self.starts[-1:], chance=max(self.chances))
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """One group, and the number of a cell."""
+        return ReportFormat(("group", "y"), np.array([[self.starts[-1]]], dtype=np.int64))
+
+    def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
+        drawn = self.table.assign(entropy.words(len(codes)))
+        cells = np.array(self.starts)[drawn] + self.table.node(drawn, codes)
+        batch = np.zeros(len(codes), dtype=np.int64)
+        return [batch, *self.oracles.respond(batch, cells, entropy)]
+
+    def law(self) -> Law:
+        """The exact channel over all codes."""
+        return enumerate_law(self.domain, self.starts[-1], self._report_law)
+
+    def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
+        groups = np.arange(len(self.chances))
+        codes = np.tile(np.array(record, dtype=np.int64), (len(groups), 1))
+        found: dict[Outcome, Fraction] = {}
+        cells = np.array(self.starts[:-1]) + self.table.node(groups, codes)
+        for chance, cell in zip(self.chances, cells.tolist(), strict=True):
+            for answer, share in grr_law(self.oracles.threshold, self.starts[-1], cell):
+                row = (0, answer)
+                found[row] = found.get(row, Fraction(0)) + chance * share
+        return found
+
+    def selector_odds(self) -> Fraction | None:
+        """The worst cell's odds between records that hold it and others. See `StatesOdds`.
+
+        A lie from a cell of another marginal lands on this one with a probability that only
+        depends on whether that marginal's cells come before.
+        """
+        cells = self.starts[-1]
+        if cells == 1:
+            return Fraction(1)
+        truth = Fraction(self.oracles.threshold, SPACE)
+        worst = Fraction(1)
+        for number, size in enumerate(self.table.sizes):
+            before = sum(self.chances[:number], start=Fraction(0))
+            own, after = self.chances[number], 1 - before - self.chances[number]
+            for cell in range(self.starts[number], self.starts[number] + size if size > 1 else 0):
+                low = probability_below(cell - 1, cells - 1) if cell else Fraction(0)
+                high = probability_below(cell, cells - 1) if cell < cells - 1 else Fraction(0)
+                others = (1 - truth) * (before * low + after * high)
+                lies = [low] if cell > self.starts[number] else []
+                lies += [high] if cell < self.starts[number] + size - 1 else []
+                holds = own * truth + others
+                misses = [own * (1 - truth) * lie + others for lie in lies]
+                least, most = min(holds, *misses), max(holds, *misses)
+                if least <= 0:
+                    return None
+                worst = max(worst, most / least)
+        return worst
+
+    def direct(
+        self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
+    ) -> CellQuery:
+        """See `CollectedMarginals.direct`; what the sum to one tells is known without asking."""
+        if self.sum_to_one:
+            known += sum(share * _part(box, self.domain.sizes) for share, box in boxes)
+        return super().direct(known, boxes, weight)
+
+    def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
+        """Cells among those of all marginals; each person's is drawn with the marginal's chance."""
+        start, size = self.starts[marginal], self.table.sizes[marginal]
+        if self.sum_to_one:
+            full = np.zeros(size)
+            np.add.at(full, cells, weights)
+            cells, weights = np.arange(size), full - full.mean()
+        return GroupCells(0, start + cells, weights / float(self.chances[marginal]))
+
+    def describe_group(self, number: int) -> str:
+        """All marginals at once."""
+        return f"{self.starts[-1]} cells of {len(self.chances)} marginals, grr"
+
+    def _evenly(self, people: int) -> SecretEvenly:
+        spread = [
+            np.full(size, float(chance) / size)
+            for size, chance in zip(self.table.sizes, self.chances, strict=True)
+        ]
+        return SecretEvenly(
+            people, np.array([float(people)]), self.starts[-1:], chances=np.concatenate(spread)
+        )
+
+    def blankets(self) -> tuple[Blanket, ...]:
+        """Of two people who differ in all attributes: each holds one cell of every marginal."""
+        hot = len(self.chances)
+        if self.starts[-1] == 1:
+            return (Blanket(((Fraction(1), Fraction(1), Fraction(1)),)),)
+        return (hot_cells(self.starts[-1], hot, Fraction(self.oracles.threshold, SPACE)),)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """What `restore` needs besides name, domain and epsilon."""
+        return {**super().to_json(), "sum_to_one": self.sum_to_one}
+
+
+def _part(box: Box, sizes: Sequence[int]) -> float:
+    """The share of all combinations of codes that lies in a box."""
+    part = 1.0
+    for side, size in zip(box.sides, sizes, strict=True):
+        part *= 1.0 if side is None else cardinality(side) / size
+    return part

@@ -1,0 +1,174 @@
+"""Public. Sees parameters. Oracles whose budgets were chosen group by group.
+
+In the shuffle model a group's local budget follows from how well its reports hide among others,
+so groups may differ in it, in how many answers there are (padding), or in how many values a hash
+has. Specification: shuffle, sections 3.1 to 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.grr import Grr
+from ldpsql.mechanisms.grr import odds as grr_odds
+from ldpsql.mechanisms.olh import Solh
+from ldpsql.mechanisms.oracle import Oracle
+from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.mechanisms.oue import Oue, Sue
+from ldpsql.privacy import Epsilon
+from ldpsql.privacy.shuffle import Atom
+
+Atoms = tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class PaddedGrr(Grr):
+    """GRR over as many answers for every slot, of which the slot's nodes are the first.
+
+    held: nodes per slot.
+    """
+
+    held: tuple[int, ...] = ()
+
+    def odds(self, slot: int) -> Fraction | None:
+        """Those of randomized response, where only the first answers are somebody's own."""
+        return grr_odds(self.thresholds[slot], self.sizes[slot], self.held[slot])
+
+
+def _grr(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
+    return Grr(budget, sizes)
+
+
+def _padded(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
+    return PaddedGrr(budget, tuple(values for _ in sizes), held=sizes)
+
+
+def _solh(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
+    return Solh(budget, sizes, hash_values=values)
+
+
+def _oue(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
+    return Oue(budget, sizes)
+
+
+def _sue(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
+    return Sue(budget, sizes)
+
+
+MAKERS: Mapping[str, Callable[[Epsilon, tuple[int, ...], int], Oracle]] = {
+    "grr": _grr,
+    "padded": _padded,
+    "solh": _solh,
+    "oue": _oue,
+    "sue": _sue,
+}
+
+
+@dataclass(frozen=True)
+class CalibratedOracles(OracleTable):
+    """The oracle of every group, all of one kind, each with its budget.
+
+    epsilon: the largest of `epsilons`.  values: answers of padded GRR, hash
+    values of SOLH; 0 for the others.
+    """
+
+    values: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in MAKERS:
+            raise SurveyError(f"a calibrated oracle is one of {', '.join(MAKERS)}")
+        if len(self.epsilons) != len(self.sizes):
+            raise SurveyError("a design needs a budget for every group")
+        if any(budget.value > self.epsilon.value for budget in self.epsilons):
+            raise SurveyError("a group's budget exceeds the epsilon of the design")
+        if self.name == "padded" and self.values < max(self.sizes):
+            raise SurveyError("a padded domain is at least as large as every attribute")
+        if self.name == "solh" and not 2 <= self.values < 1 << 31:
+            raise SurveyError("hash functions need at least 2 values, and less than 2^31")
+
+    def kind(self, group: int) -> str:
+        """The same for all groups."""
+        return self.name
+
+    def is_unary(self, group: int) -> bool:
+        """See `OracleTable.is_unary`."""
+        return self.name in ("oue", "sue")
+
+    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> Oracle:
+        return MAKERS[kind](Epsilon(budget), sizes, self.values)
+
+    def truth(self, group: int) -> Fraction:
+        """The exact probability with which randomized response names a group's true node."""
+        oracle = self._of(group)
+        if not isinstance(oracle, Grr):
+            raise ValueError(f"{self.name} is no randomized response")
+        return Fraction(oracle.thresholds[self._slot(group)], SPACE)
+
+    def atoms(self, group: int) -> Atoms:
+        """The blanket of a group's reports for two people at different nodes of it.
+
+        (r, R0, R1) as in `Blanket`, without the draw of the group.
+        """
+        oracle, slot = self._of(group), self._slot(group)
+        if self.sizes[group] == 1:
+            return ((Fraction(1), Fraction(1), Fraction(1)),)
+        if isinstance(oracle, Grr):
+            return answered(self.truth(group), oracle.sizes[slot])
+        if isinstance(oracle, Solh):
+            return _hashed(oracle, oracle.collision(slot))
+        assert isinstance(oracle, Oue)
+        return _unary(*oracle.chances, self.sizes[group])
+
+
+def answered(truth: Fraction, answers: int) -> Atoms:
+    """Randomized response by two people who would truthfully answer differently.
+
+    All other answers count as equally likely; 64-bit draws differ from that by less than the
+    accountant allows for (see `Blanket`).
+    """
+    other = (1 - truth) / (answers - 1)
+    rest = (answers - 2) * other
+    pair = ((other, truth, other), (other, other, truth))
+    return (*pair, (rest, rest, rest)) if rest else pair
+
+
+def _hashed(oracle: Solh, collision: Fraction) -> Atoms:
+    """Two nodes with different hash values, or with the same."""
+    truth, values = Fraction(oracle.threshold, SPACE), oracle.values
+    other = (1 - truth) / (values - 1)
+    apart = scaled(answered(truth, values), 1 - collision)
+    alike = ((other, truth, truth), ((values - 1) * other, 1 - truth, 1 - truth))
+    return (*apart, *(scaled(alike, collision) if collision else ()))
+
+
+def _unary(own: Fraction, other: Fraction, size: int) -> Atoms:
+    """The bits of two nodes; of all records the least likely to send some bits are at a 0 of them.
+
+    Where no bit is 0 all records send them alike. Specification shuffle, 2.1, takes the least
+    over the two bits alone, where people at a third node set these as if they had no bit of
+    their own; but that bit is in the report as well, and tells that they are at a third node.
+    """
+    absent = (1 - own) / (1 - other)
+    both_one, both_zero = own * other, (1 - own) * (1 - other)
+    left, right = own * (1 - other), other * (1 - own)
+    full = other ** (size - 2)
+    atoms = [
+        (min(left, right), left, right),
+        (min(left, right), right, left),
+        (both_zero, both_zero, both_zero),
+        (both_one * full, both_one * full, both_one * full),
+    ]
+    if size > 2:
+        partly = both_one * (1 - full)
+        atoms.append((other * other * absent * (1 - full), partly, partly))
+    return tuple(atoms)
+
+
+def scaled(atoms: Atoms, share: Fraction) -> Atoms:
+    """The blanket's part of a channel that is entered with probability `share`."""
+    return tuple((share * r, share * one, share * two) for r, one, two in atoms)

@@ -1,0 +1,72 @@
+"""Public. Sees parameters. Marginals with a frequency oracle in each, and their blankets.
+
+Specification: shuffle, sections 2.1, 3.1, 3.3, 3.4 and 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from ldpsql.mechanisms.calibrated import Atoms, CalibratedOracles, scaled
+from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.marginals import CollectedMarginals
+from ldpsql.privacy import Epsilon
+from ldpsql.privacy.shuffle import Atom, Blanket
+
+
+@dataclass(frozen=True)
+class MarginalDesign(CollectedMarginals):
+    """Marginals with a frequency oracle in each.
+
+    budgets: local epsilon of every group.  values: see `CalibratedOracles`.  visible: whether
+    whoever sees the reports may know who reports on which marginal, as where each has a shuffler
+    of its own.
+    """
+
+    budgets: tuple[Epsilon, ...] = ()
+    values: int = 0
+    visible: bool = False
+
+    @cached_property
+    def oracles(self) -> CalibratedOracles:
+        """The oracle of every marginal."""
+        return CalibratedOracles(
+            self.oracle, self.epsilon, self.table.sizes, self.budgets, self.values
+        )
+
+    def blankets(self) -> tuple[Blanket, ...]:
+        """Of two people who differ in all attributes; see `StatesBlankets`."""
+        groups = range(len(self.table.groups))
+        if self.visible:
+            return tuple(dict.fromkeys(self.blanket_of(number) for number in groups))
+        parts = (scaled(self.oracles.atoms(number), self._chance(number)) for number in groups)
+        return (Blanket(merged(atom for part in parts for atom in part)),)
+
+    def blanket_of(self, group: int) -> Blanket:
+        """That of one marginal, where whoever looks knows who reports on it."""
+        return Blanket(self.oracles.atoms(group), self._chance(group))
+
+    def _chance(self, group: int) -> Fraction:
+        return Fraction(self.table.groups[group].weight, SPACE)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """What `restored` needs besides name, domain and epsilon."""
+        return {
+            **super().to_json(),
+            "budgets": [str(budget) for budget in self.budgets],
+            "values": self.values,
+        }
+
+
+def merged(atoms: Iterable[Atom]) -> Atoms:
+    """Atoms of ratios that agree to 14 digits, added up; see `Blanket`."""
+    found: dict[tuple[str, str], list[Fraction]] = {}
+    for r, one, two in atoms:
+        key = (f"{float(one / r):.13e}", f"{float(two / r):.13e}")
+        total = found.setdefault(key, [Fraction(0)] * 3)
+        total[:] = [total[0] + r, total[1] + one, total[2] + two]
+    return tuple((r, one, two) for r, one, two in found.values())

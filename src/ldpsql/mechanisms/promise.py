@@ -1,0 +1,113 @@
+"""Public. Sees parameters. Designs that keep a promise made for a shuffled batch.
+
+The survey promises (epsilon, delta) against whoever sees the batch; the accountant says which
+local epsilon goes with it. A mechanism that chooses its local budgets itself does; one that states
+its blankets is accounted for by them; of any other one only the local epsilon counts (clones).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import (
+    Design,
+    Mechanism,
+    ShuffleMechanism,
+    StagedDesign,
+    StatesBlankets,
+)
+from ldpsql.privacy import Central, Epsilon
+from ldpsql.privacy.shuffle import (
+    Blanket,
+    clones,
+    epsilon_of_batch,
+    keeps,
+    largest_local,
+    largest_local_of_any,
+)
+from ldpsql.privacy.trust import Shuffled
+from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
+
+Promise = Epsilon | Central
+"""What is promised to each person: by the report alone, or once it is shuffled."""
+
+
+def design_for(
+    maker: Mechanism,
+    domain: RecordDomain,
+    promise: Promise,
+    options: Mapping[str, Any],
+    workload: Workload | None = None,
+) -> Design:
+    """The design of a mechanism that keeps a promise; SurveyError where there is none."""
+    if isinstance(promise, Epsilon):
+        return maker.design(domain, promise, options, workload)
+    if isinstance(maker, ShuffleMechanism):
+        return maker.shuffled(domain, promise, options, workload)
+
+    def at(local: Epsilon) -> Design:
+        return maker.design(domain, local, options, workload)
+
+    design = at(largest_local_of_any(promise))
+    _require_local(design)
+    if not isinstance(design, StatesBlankets):
+        return design
+    return at(largest_local(lambda local: blankets_of(at(local)), promise))
+
+
+def blankets_of(design: Design) -> Sequence[Blanket]:
+    """Those that the design states, or those of any mechanism of its local epsilon.
+
+    SurveyError for a design that makes no promise for one report, and for one that asks in rounds.
+    """
+    _require_local(design)
+    if isinstance(design, StatesBlankets):
+        return design.blankets()
+    return (clones(design.epsilon.odds),)
+
+
+def check_promise(design: Design, trust: Shuffled) -> None:
+    """SurveyError unless shuffled batches of the designed size keep what the survey promises."""
+    if not keeps_promise(design, trust, trust.users):
+        found = achieved(design, trust, trust.users)
+        raise SurveyError(
+            f"{design.name} at local epsilon {design.epsilon} does not keep epsilon "
+            f"{trust.epsilon} at delta {trust.delta} once shuffled among {trust.users:,} users: "
+            f"it is {found if found is not None else 'unbounded'}"
+        )
+
+
+def keeps_promise(design: Design, trust: Shuffled, reports: int) -> bool:
+    """Whether a shuffled batch of so many reports keeps what the survey promises."""
+    people = trust.people_of(reports)
+    if people < 2:
+        return design.epsilon.value <= trust.epsilon.value
+    central = replace(trust.central, people=people)
+    return keeps(blankets_of(design), central, design.epsilon)
+
+
+def achieved(design: Design, trust: Shuffled, reports: int) -> Decimal | None:
+    """The central epsilon of a shuffled batch of so many reports at the survey's delta.
+
+    Rounded up to four significant digits; the local epsilon where others hide nothing, None where
+    there is no bound. Fewer than two honest people hide nobody.
+    """
+    people = trust.people_of(reports)
+    if people < 2:
+        return design.epsilon.value
+    return epsilon_of_batch(blankets_of(design), people, trust.central.delta, design.epsilon)
+
+
+def _require_local(design: Design) -> None:
+    if design.guarantee.kind != "local" or design.guarantee.delta:
+        raise SurveyError(
+            f'trust = "shuffle" needs a mechanism that is locally private for every record; '
+            f"{design.name} is {design.guarantee}"
+        )
+    if isinstance(design, StagedDesign):
+        raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not know')

@@ -1,0 +1,1 @@
+"""Public. Sees parameters. The channel of least variance for a workload."""

@@ -1,0 +1,1 @@
+"""Public. Sees parameters. The channel that most often tells the truth."""

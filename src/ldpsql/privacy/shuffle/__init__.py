@@ -1,0 +1,32 @@
+"""Public. Sees parameters. What shuffling reports is worth: the accountant of the shuffle model."""
+
+from __future__ import annotations
+
+from ldpsql.privacy.shuffle.accountant import delta_of, keeps
+from ldpsql.privacy.shuffle.blanket import (
+    Atom,
+    Blanket,
+    Response,
+    clones,
+    hot_cells,
+    randomized_response,
+    responses,
+    unary,
+)
+from ldpsql.privacy.shuffle.inverse import epsilon_of_batch, largest_local, largest_local_of_any
+
+__all__ = [
+    "Atom",
+    "Blanket",
+    "Response",
+    "clones",
+    "delta_of",
+    "epsilon_of_batch",
+    "hot_cells",
+    "keeps",
+    "largest_local",
+    "largest_local_of_any",
+    "randomized_response",
+    "responses",
+    "unary",
+]

@@ -1,0 +1,141 @@
+"""Public. Sees parameters. The blanket of a local channel: what it does without looking.
+
+Whatever the record, a report y comes out with probability r(y) at least. So every person's report
+is, with probability sum r, one drawn from r without looking at the record: among those the report
+of one person hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+Atom = tuple[Fraction, Fraction, Fraction]
+
+
+@dataclass(frozen=True)
+class Blanket:
+    """The blanket of a local channel, for one worst pair of records x0 and x1.
+
+    atoms: (r, R0, R1) for every class of reports with equal ratios: its probability under the
+    blanket, at most the least of the channel over all records, and under the two records.  The R0
+    add up to 1, so do the R1.  Reports whose ratios differ by less than 2^-44, as those of
+    64-bit draws do, may be one class: the accountant allows for it.
+    share: the chance with which a person's report goes into the batch that is looked at,
+    independently of the record; 1 where there is one shuffler. The atoms are given that it does.
+    Source: Balle, Bell, Gascon, Nissim 2019, section 5; specification shuffle, section 2.1.
+    Raises ValueError for atoms that are no blanket.
+    """
+
+    atoms: tuple[Atom, ...]
+    share: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if any(not 0 <= r <= min(one, other) for r, one, other in self.atoms):
+            raise ValueError("a blanket is nowhere above the channel")
+        if any(sum(atom[side] for atom in self.atoms) != 1 for side in (1, 2)):
+            raise ValueError("the reports of a record have probability 1 together")
+        if not 0 < self.share <= 1:
+            raise ValueError("a batch holds a positive share of the people")
+
+    @property
+    def odds(self) -> Fraction | None:
+        """The largest ratio of an atom's probabilities under the two records; None if unbounded."""
+        pairs = [(max(atom[1:]), min(atom[1:])) for atom in self.atoms if max(atom[1:])]
+        if any(low == 0 for _, low in pairs):
+            return None
+        return max(high / low for high, low in pairs)
+
+
+@dataclass(frozen=True)
+class Response:
+    """Randomized response over `size` values, one of the secretly drawn parts of a report.
+
+    truth: the probability of the true value; every other has the same.  chance: of this part.
+    """
+
+    size: int
+    truth: Fraction
+    chance: Fraction = Fraction(1)
+
+    @property
+    def other(self) -> Fraction:
+        """The probability of each other value."""
+        return (1 - self.truth) / (self.size - 1)
+
+    def __post_init__(self) -> None:
+        if self.size < 2 or not Fraction(1, self.size) <= self.truth < 1:
+            raise ValueError("randomized response tells the truth at least as often as a lie")
+        if not 0 < self.chance <= 1:
+            raise ValueError("every part of a report has a positive chance")
+
+
+def responses(parts: Sequence[Response], share: Fraction = Fraction(1)) -> Blanket:
+    """One of several randomized responses, drawn secretly and independently of the record, its
+    number being part of the report. The worst pair of records differs in all of them.
+
+    ValueError unless the chances add up to 1. Specification: shuffle, sections 3.3 and 3.4.
+    """
+    if sum(part.chance for part in parts) != 1:
+        raise ValueError("the chances of the parts add up to 1")
+    atoms: list[Atom] = []
+    for part in parts:
+        chance, p, q = part.chance, part.truth, part.other
+        atoms += [(chance * q, chance * p, chance * q), (chance * q, chance * q, chance * p)]
+        rest = chance * (part.size - 2) * q
+        atoms += [(rest, rest, rest)] if rest else []
+    return Blanket(tuple(atoms), share)
+
+
+def randomized_response(size: int, truth: Fraction, share: Fraction = Fraction(1)) -> Blanket:
+    """Randomized response over `size` values that tells the truth with a probability."""
+    return responses([Response(size, truth)], share)
+
+
+def hot_cells(cells: int, hot: int, truth: Fraction) -> Blanket:
+    """Randomized response over `cells` values, of which a record holds `hot` and one is drawn.
+
+    Specification: shuffle, section 3.2 (ARR-SS: one value per attribute). ValueError for more hot
+    cells than half of all.
+    """
+    if not 0 < 2 * hot <= cells:
+        raise ValueError("two records that differ everywhere hold at most all cells")
+    q = Response(cells, truth).other
+    high = hot * q + truth - q
+    rest = (cells - 2 * hot) * q
+    atoms: list[Atom] = [(hot * q, high, hot * q), (hot * q, hot * q, high)]
+    return Blanket((*atoms, (rest, rest, rest)) if rest else tuple(atoms))
+
+
+def unary(one: Fraction, zero: Fraction) -> Blanket:
+    """A vector of bits sent as one message: a bit that should be 1 is with probability `one`, one
+    that should be 0 with probability `zero`.
+
+    The patterns of the two bits in which two records differ decide; other people may hold a third
+    value. Specification: shuffle, section 2.1 and the warning of 3.6.
+    """
+    if not 0 < zero < one < 1:
+        raise ValueError("a bit is 1 more often where it should be")
+
+    def chance(bits: tuple[int, int], first: Fraction, second: Fraction) -> Fraction:
+        return (first if bits[0] else 1 - first) * (second if bits[1] else 1 - second)
+
+    atoms = []
+    for bits in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        under = chance(bits, one, zero), chance(bits, zero, one)
+        atoms.append((min(*under, chance(bits, zero, zero)), *under))
+    return Blanket(tuple(atoms))
+
+
+def clones(odds: Fraction) -> Blanket:
+    """Any local channel whose reports have odds of at most `odds` between any two records.
+
+    Source: Feldman, McMillan, Talwar 2021 ("Hiding among the clones"), Theorem 3.1; Kairouz, Oh,
+    Viswanath 2015 for the two-point form; specification: shuffle, section 2.1.
+    """
+    if odds < 1:
+        raise ValueError("odds are at least 1")
+    high, low = odds / (1 + odds), 1 / (1 + odds)
+    clone = 1 / (2 * odds)
+    return Blanket(((clone, high, low), (clone, low, high)))

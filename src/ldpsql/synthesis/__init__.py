@@ -1,0 +1,9 @@
+"""Runs at the collector. Sees reports. Tables of made-up people, drawn from what reports say.
+
+synthesizer = Synthesizer.of(store, survey)
+synthesizer.table(10_000, seed=1), synthesizer.notes
+"""
+
+from ldpsql.synthesis.synthesizer import Synthesizer
+
+__all__ = ["Synthesizer"]

@@ -1,0 +1,216 @@
+"""The definitions of the guarantees in exact fractions, on channels that meet them or do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from uldp_tools import made, spared
+
+from ldpsql.audit import audit_design
+from ldpsql.audit.definitions import Definition
+from ldpsql.audit.exposure import exposures
+from ldpsql.mechanisms.base import Law
+from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.uldp import tables, urap
+from ldpsql.mechanisms.uldp.design import CellDesign
+from ldpsql.mechanisms.uldp.layout import Layout
+from ldpsql.mechanisms.uldp.response import Response
+from ldpsql.privacy import Epsilon
+
+PLANE = ((3, 5), (2, 2))
+
+
+def meets(design, kind, epsilon=None):
+    """Whether its channel meets a definition at its epsilon."""
+    return Definition(kind, design.domain).holds(design.law(), epsilon or design.epsilon)
+
+
+@pytest.mark.parametrize(
+    ("name", "local", "product", "each"),
+    [
+        ("jd-grr", True, True, False),
+        ("cprr", False, True, False),
+        ("jurr", False, False, True),
+        ("jurr-g", False, False, True),
+        ("tdrr", False, False, True),
+    ],
+)
+def test_which_mechanism_meets_which_definition(name, local, product, each):
+    """CPRR does not meet Definition 3 (erratum E8): anybody can send its reports of a value that is
+    not sensitive. JuRR does not meet product ULDP; neither is plain LDP, at any epsilon."""
+    design = made(name, *PLANE, "1.5")
+    found = [meets(design, kind) for kind in ("local", "uldp", "uldp-joint")]
+    assert found == [local, product, each]
+    twenty = Epsilon.parse("20")
+    assert meets(design, "local", twenty) == local
+    assert meets(design, "uldp", twenty) == product
+    assert meets(design, "uldp-joint", twenty) == each
+
+
+@pytest.mark.parametrize("name", ["urr", "urap", "cprr", "jurr", "jurr-g", "tdrr"])
+def test_a_little_less_epsilon_is_too_little(name):
+    """They spend what they have."""
+    shape = ((5,), (2,)) if name in ("urr", "urap") else PLANE
+    design = made(name, *shape, "1.5")
+    kind = design.guarantee.kind
+    assert meets(design, kind)
+    assert not meets(design, kind, Epsilon.parse("1.499999999"))
+
+
+def test_the_definition_of_two_attributes_condition_by_condition():
+    """Two values each, the first sensitive; the report names a cell, row by row."""
+    domain = spared((2, 2), (1, 1))
+    cells = ((0, 0), (0, 1), (1, 0), (1, 1))
+    design = made("jurr", (2, 2), (1, 1), "1")
+    law = design.law()
+    rows = [list(row) for row in law.probabilities]
+
+    def holds(changes):
+        changed = [list(row) for row in rows]
+        for record, report, chance in changes:
+            changed[cells.index(record)][cells.index(report)] += Fraction(chance)
+        return Definition("uldp-joint", domain).holds(
+            Law(law.inputs, law.outputs, tuple(map(tuple, changed))), design.epsilon
+        )
+
+    assert holds([])
+    assert not holds([((0, 0), (0, 0), "1/10")])
+    assert not holds([((0, 0), (0, 1), "1/1000")])
+    assert not holds([((1, 0), (0, 1), "1/1000")])
+    assert not holds([((0, 1), (0, 1), "1/10")])
+    assert not holds([((0, 1), (1, 1), "1/1000")])
+    assert not holds([((0, 0), (1, 1), "1/1000")])
+
+
+def with_words(design, **changes):
+    """The design with some words of its response multiplied."""
+    (response,) = design.layout.responses
+    words = {
+        pair: int(word * Fraction(changes.get(f"w{pair[0]}{pair[1]}", 1)))
+        for pair, word in response.words.items()
+    }
+    layout = Layout(design.layout.axes, (Response(response.shape, words),))
+    return replace(design, layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("urr", {"w11": "0.99"}),
+        ("urr", {"w01": "0.95"}),
+        ("cprr", {"w01": "0.999"}),
+        ("jurr", {"w33": "0.999"}),
+        ("jurr", {"w13": "0.9"}),
+        ("jurr", {"w22": "0.99"}),
+        ("jurr", {"w02": "0.999"}),
+        ("jurr-g", {"w13": "0.9"}),
+    ],
+)
+def test_mutants_are_caught(name, change):
+    """By enumeration, and by the odds that they state."""
+    shape = ((5,), (2,)) if name == "urr" else PLANE
+    design = with_words(made(name, *shape, "1.5"), **change)
+    found = audit_design(design)
+    assert f"the odds of some report are above e^{design.epsilon}" in found.problems
+    assert design.selector_odds() > design.epsilon.odds
+    assert design.selector_odds() == found.odds
+
+
+def test_a_share_rounded_the_wrong_way_is_caught(monkeypatch):
+    """By one part of 2^64, on a table of any size."""
+    right = tables._share
+    monkeypatch.setattr(tables, "_share", lambda *args: right(*args) - 1)
+    for sizes, held in (PLANE, ((60, 60), (3, 3))):
+        found = audit_design(made("jurr", sizes, held, "3"))
+        assert "the odds of some report are above e^3" in found.problems
+        assert found.epsilon > 3
+
+
+def test_a_threshold_of_urap_rounded_the_wrong_way_is_caught(monkeypatch):
+    right = urap._up
+    assert audit_design(made("urap", (5,), (2,), "1")).holds
+    monkeypatch.setattr(urap, "_up", lambda chance: right(chance) - 1)
+    assert not audit_design(made("urap", (5,), (2,), "1")).holds
+
+
+def test_a_value_that_others_name_is_caught(monkeypatch):
+    """Definition 3 with its conditions, not just its odds."""
+    monkeypatch.setattr(CellDesign, "_disclosures", (0.5, 0.5))
+    stray = replace(made("jd-grr", *PLANE, "1.5"), kind="uldp-joint")
+    found = audit_design(stray)
+    assert found.odds <= stray.epsilon.odds
+    assert found.problems == (
+        "a report names a value that is not sensitive and comes from a record without it",
+    )
+
+
+def test_a_sensitive_value_that_is_named_is_caught():
+    """A report that one sensitive record can send alone has unbounded odds."""
+    design = made("urr", (3,), (2,), "1")
+    law = design.law()
+    assert Definition("uldp", design.domain).worst(law).odds is not None
+    turned = replace(design.domain, sensitive=((2,),))
+    worst = Definition("uldp", turned).worst(law)
+    assert worst.odds is None
+    assert (worst.record, worst.unlikely) == ((2,), 0)
+
+
+@pytest.mark.parametrize("name", ["urr", "urap", "cprr", "jurr", "jurr-g", "tdrr"])
+def test_the_device_code_keeps_to_it(name):
+    """What is disclosed is not held against it, what is protected is found out."""
+    shape = ((5,), (2,)) if name in ("urr", "urap") else PLANE
+    found = audit_design(made(name, *shape, "1.5"), reports=20_000)
+    assert found.holds, found.problems
+    assert 0.8 < found.empirical.epsilon <= 1.5
+
+
+def test_device_code_that_tells_the_truth_too_often_is_caught(monkeypatch):
+    right = Response.__dict__["_ladder"].func
+
+    def shortened(self):
+        starts, ends, widths = right(self)
+        return starts // 2, ends // 2, (widths // 2).clip(1)
+
+    design = made("cprr", *PLANE, "1.5")
+    monkeypatch.setattr(Response, "_ladder", property(shortened))
+    found = audit_design(design, reports=20_000)
+    assert any("does not keep epsilon" in problem for problem in found.problems)
+
+
+def test_a_large_table_is_audited_by_its_integers():
+    found = audit_design(made("jurr", (100, 100), (3, 3), "2.5"))
+    assert (found.method, found.holds) == ("tables", True)
+    assert found.odds > Epsilon.parse("2.5").odds * (1 - Fraction(1, 10**9))
+    assert found.enumerated.domain.sensitive == ((0, 1, 2), (0, 1, 2))
+
+
+def test_who_is_protected_against_whom():
+    """The table of section 1.2, and what CPRR protects besides."""
+    law, domain = made("jurr", (3, 4), (2, 2), "2").law(), spared((3, 4), (2, 2))
+    rows = {(row.owner, row.differs): row for row in exposures(law, domain)}
+    half = "x sensitive, y not"
+    assert rows["x sensitive, y sensitive", "x and y"].epsilon == pytest.approx(2.0)
+    assert rows[half, "x"].epsilon == pytest.approx(2.0)
+    assert rows[half, "y"].epsilon is None
+    assert rows[half, "y"].given_away == pytest.approx(0.615, abs=5e-4)
+    assert rows[half, "y"].promised == "ULDP"
+    assert rows[half, "x"].promised == "ULDP, ULDP per attribute"
+    assert rows["x not, y not", "x"].promised == "none"
+    other = exposures(made("cprr", (3, 4), (2, 2), "2").law(), domain)
+    kept = {(row.owner, row.differs) for row in other if row.epsilon is not None}
+    assert (half, "y") in kept
+    assert all(row.epsilon <= 2.0 + 1e-9 for row in other if "ULDP" in row.promised)
+    assert exposures(law, spared((3, 4), (3, 4))) == ()
+
+
+def test_a_word_space_is_never_exceeded():
+    """The truth gets what the others leave."""
+    (response,) = made("jurr", *PLANE, "1.5").layout.responses
+    for kind in response.shape.kinds:
+        given = sum(
+            response.words[kind, mask] * response.shape.cells(mask)
+            for mask in response.targets(kind)
+        )
+        assert given + response.extra[kind] == SPACE

@@ -1,0 +1,106 @@
+"""A small made-up table, its survey, and comparisons on them."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ldpsql.bench.contestants import contestants
+from ldpsql.bench.harness import Comparison
+from ldpsql.bench.people import People
+from ldpsql.bench.questions import Draft, Question, Wanted, question
+from ldpsql.designer.file import SurveyFile, read_file
+
+TOML = """
+[survey]
+table = "app"
+epsilon = "2"
+[dimension.age]
+type = "int"
+domain = [1, 12]
+[dimension.score]
+type = "int"
+domain = [0, 19]
+bin_width = 4
+[dimension.state]
+type = "category"
+values = ["CA", "NY", "O'K"]
+nulls = "value"
+[dimension.joined]
+type = "date"
+range = ["2026-01-01", "2026-01-31"]
+unit = "week"
+[dimension.weight]
+type = "float"
+edges = [0.0, 1.5, 4.0]
+[measure.age]
+bounds = [3, 9]
+[measure.pay]
+bounds = [-5, 50]
+[public.version]
+type = "int"
+nulls = "value"
+"""
+COUNTS = """
+[survey]
+table = "app"
+epsilon = "2"
+[dimension.age]
+type = "int"
+domain = [1, 12]
+"""
+
+
+def raw(rows: int = 400) -> pa.Table:
+    """People; some of their pay lies outside of its bounds, and some states are missing."""
+    random = np.random.default_rng(8)
+    states = ["CA", "NY", "O'K", None]
+    first = date(2026, 1, 1)
+    return pa.table(
+        {
+            "age": random.integers(1, 13, rows),
+            "score": random.integers(0, 20, rows),
+            "state": pa.array([states[i] for i in random.integers(0, 4, rows)]),
+            "joined": pa.array([first + timedelta(int(d)) for d in random.integers(0, 31, rows)]),
+            "weight": np.round(random.uniform(0, 4, rows) * 2) / 2,
+            "pay": np.round(random.uniform(-20, 80, rows)),
+            "version": pa.array([None if v == 2 else int(v) for v in random.integers(0, 3, rows)]),
+        }
+    )
+
+
+def survey_file(text: str = TOML) -> SurveyFile:
+    return read_file(text)
+
+
+def asked(sql: str, text: str = TOML) -> Question:
+    """One question of one's own."""
+    file = survey_file(text)
+    return question(sql, Draft(file.table, file.schema), "mine")
+
+
+def stored(folder: Path, table: pa.Table | None = None) -> Path:
+    """The table as a Parquet file."""
+    path = folder / "people.parquet"
+    pq.write_table(raw() if table is None else table, path)
+    return path
+
+
+def comparison(*names: str, text: str = COUNTS, repetitions: int = 2, **more: object) -> Comparison:
+    """Of counts over ranges of one dimension."""
+    file = survey_file(text)
+    table = raw().select(["age"]) if text == COUNTS else raw()
+    wanted = Wanted(predicates=(1,), volume=0.25, count=5, aggregates=("count",))
+    return Comparison(
+        file,
+        People(table),
+        wanted.questions(Draft(file.table, file.schema)),
+        contestants(names),
+        ("2",),
+        repetitions=repetitions,
+        **more,
+    )

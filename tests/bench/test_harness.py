@@ -1,0 +1,156 @@
+"""A comparison, stopped and continued; its numbers against the mechanism's own prediction."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench.comparing import COUNTS, comparison, raw, stored
+
+from ldpsql.bench.cases import Outcome
+from ldpsql.bench.contestants import Contestant
+from ldpsql.bench.harness import Progress, compare
+from ldpsql.bench.people import People
+from ldpsql.bench.summary import lines, refusals
+from ldpsql.boxes import LinearQuery
+from ldpsql.engine.rewrite.boxes import slices
+from ldpsql.errors import SurveyError
+from ldpsql.privacy import Epsilon
+
+
+class Stopped(Exception):
+    """As if somebody had pressed a key."""
+
+
+def ran(folder: Path, stop_after: int | None = None, **more: object) -> list[Progress]:
+    """Compare in a folder; what was said."""
+    said: list[Progress] = []
+
+    def say(progress: Progress) -> None:
+        said.append(progress)
+        if len(said) == stop_after:
+            raise Stopped
+
+    compare(comparison("hio", "grr", repetitions=3, **more), folder, say=say)
+    return said
+
+
+def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
+    """Six runs, stopped after two: four are left, and then none."""
+    with pytest.raises(Stopped):
+        ran(tmp_path, stop_after=2)
+    said = ran(tmp_path)
+    assert [progress.done for progress in said] == [3, 4, 5, 6]
+    assert {progress.kept for progress in said} == {2}
+    assert ran(tmp_path) == []
+
+
+def test_a_stopped_comparison_gives_what_a_whole_one_does(tmp_path: Path) -> None:
+    """To the last bit."""
+    with pytest.raises(Stopped):
+        ran(tmp_path / "a", stop_after=2)
+    found = [
+        [outcome.answers for _, outcome in compare(comparison("hio", "grr"), tmp_path / name)]
+        for name in ("a", "b")
+    ]
+    assert found[0] == found[1]
+
+
+def test_another_seed_is_another_comparison(tmp_path: Path) -> None:
+    """Nothing is taken over."""
+    ran(tmp_path)
+    assert len(ran(tmp_path, seed=1)) == 6
+
+
+def test_a_killed_process_leaves_whole_files(tmp_path: Path) -> None:
+    """Killed without warning, its finished cases can be read, and the next run takes them."""
+    folder, survey = tmp_path / "cases", tmp_path / "survey.toml"
+    survey.write_text(COUNTS)
+    command = [sys.executable, "-c", "from ldpsql.cli.main import main; main()", "bench"]
+    command += [str(stored(tmp_path)), "--survey", str(survey), "--cases", str(folder)]
+    command += ["--mechanisms", "grr", "--repetitions", "400", "--queries", "3"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60.0
+        while len(list(folder.glob("*.parquet"))) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    kept = list(folder.glob("[!.]*.parquet"))
+    assert 3 <= len(kept) < 400
+    assert all(Outcome.read(path).answers.num_rows == 3 for path in kept)
+    command[command.index("400")] = str(len(kept) + 1)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"({len(kept)} done before)" in done.stderr
+
+
+def test_numbers_agree_with_the_prediction(tmp_path: Path) -> None:
+    """HIO on ages, one question, independent runs.
+
+    A mean of m squares of normal errors has a relative standard deviation of sqrt(2 / m); 5 of
+    them are alpha < 1e-6. A standard error of twice the size would be noticed.
+    """
+    runs = 100
+    asked = comparison("hio", repetitions=runs)
+    asked = replace(asked, questions=asked.questions[:1])
+    (line,) = lines(compare(asked, tmp_path))
+    survey = asked.contestants[0].survey(asked.file, Epsilon.parse("2"), 400)
+    (question,) = asked.questions
+    boxes = slices(question.query.predicate, asked.file.schema, question.sql)[0].boxes
+    planned = [survey.design.plan(LinearQuery.count(*boxes))]
+    predicted = float(survey.design.variance(planned, 400)[0])
+    tolerance = 5.0 * math.sqrt(2.0 / runs)
+    assert line.errors.mse / predicted == pytest.approx(1.0, abs=tolerance)
+    assert line.errors.mse / (4.0 * predicted) != pytest.approx(1.0, abs=tolerance)
+
+
+def test_unsound_mechanisms_are_left_out_unless_wanted(tmp_path: Path) -> None:
+    """And are marked where they are wanted."""
+    found = compare(comparison(repetitions=1), tmp_path)
+    assert "not differentially private" in refusals(found)["lgrr"]
+    assert all(line.sound for line in lines(found))
+    found = compare(comparison("lgrr", "grr", repetitions=1, include_unsound=True), tmp_path)
+    assert {line.mechanism: line.sound for line in lines(found)} == {"lgrr": False, "grr": True}
+
+
+def test_a_named_mechanism_must_fit(tmp_path: Path) -> None:
+    """The error says which and why; nothing is left out in silence."""
+    with pytest.raises(SurveyError, match="lgrr: it is not differentially private"):
+        compare(comparison("grr", "lgrr"), tmp_path)
+    with pytest.raises(SurveyError, match="no estimator 'best'"):
+        compare(comparison("grr/best"), tmp_path)
+
+
+def test_two_processes_give_what_one_does(tmp_path: Path) -> None:
+    """The same answers, in the same order."""
+    asked = comparison("hio", "grr")
+    one, two = (compare(asked, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
+    assert [case for case, _ in one] == [case for case, _ in two]
+    assert [outcome.answers for _, outcome in one] == [outcome.answers for _, outcome in two]
+
+
+def test_samples() -> None:
+    """Without replacement where there are enough, with it where there are not; seeded."""
+    people = People(raw())
+    few, many = people.sample(50, 1), people.sample(1000, 1)
+    assert (few.table.num_rows, many.table.num_rows) == (50, 1000)
+    assert few.table == people.sample(50, 1).table
+    assert few.table != people.sample(50, 2).table
+    assert few.fingerprint != people.fingerprint
+    assert people.sample(None, 1) is people
+
+
+def test_contestants_read_back_what_they_are_called() -> None:
+    """Name, options, estimator."""
+    text = "hio:inference=consistent:fanout=4/smooth"
+    found = Contestant.parse(text)
+    assert (found.mechanism, found.estimator, found.label) == ("hio", "smooth", text)
+    assert found.options == '{"inference": "consistent", "fanout": 4}'
+    for wrong in ("hoi", "hio:fanout", "auto:fanout=4"):
+        with pytest.raises(SurveyError):
+            Contestant.parse(wrong)

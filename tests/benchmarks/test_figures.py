@@ -1,0 +1,100 @@
+"""Figures of the papers: files, kept cases, verdicts; and that H4MDA's can be measured."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.figures import Cases, Figure, Measured, Verdict
+from benchmarks.figures.__main__ import every
+from benchmarks.figures.h4mda import FIGURES, QUICK, measure
+from benchmarks.figures.h4mda_claims import judge
+from ldpsql.cli.charts import Curve, Panel, drawn
+
+
+def toy(cases: Cases, *, runs: int) -> Measured:
+    def work() -> list[dict[str, object]]:
+        done.append(runs)
+        return [{"x": x, "y": x * runs} for x in (1, 2)]
+
+    return Measured(cases.rows({"runs": runs}, work), "made up")
+
+
+done: list[int] = []
+FIGURE = Figure(
+    name="toy",
+    source="Nobody 2026, Figure 1",
+    measure=toy,
+    draw=lambda measured: drawn(
+        "Toy",
+        [Panel("one", "x", "y", (Curve("line", measured.values("x"), measured.values("y")),))],
+        note=measured.data,
+    ),
+    judge=lambda measured: [Verdict("y grows", True, f"{measured.values('y')}")],
+    quick={"runs": 1},
+    full={"runs": 3},
+)
+
+
+def test_a_figure_leaves_its_files(tmp_path: Path) -> None:
+    """Numbers, pictures, and what was run."""
+    (verdict,) = FIGURE.run(tmp_path, full=True)
+    assert str(verdict) == "holds: y grows ([3, 6])"
+    with (tmp_path / "toy.csv").open(newline="") as file:
+        assert list(csv.DictReader(file)) == [{"x": "1", "y": "3"}, {"x": "2", "y": "6"}]
+    assert (tmp_path / "toy.png").stat().st_size > 1000
+    assert (tmp_path / "toy.svg").exists()
+    told = json.loads((tmp_path / "toy.json").read_text())
+    assert told["parameters"] == {"runs": 3}
+    assert told["verdicts"][0]["holds"] is True
+
+
+def test_cases_are_kept(tmp_path: Path) -> None:
+    """The same parameters are not measured again, others are."""
+    done.clear()
+    for runs in (1, 1, 2, 1):
+        FIGURE.run(tmp_path, runs=runs)
+    assert done == [1, 2]
+
+
+def test_every_figure_is_found() -> None:
+    """Under its own name."""
+    found = every()
+    assert {figure.name for figure in FIGURES} <= set(found)
+
+
+def test_rows_have_the_same_keys() -> None:
+    with pytest.raises(ValueError, match="differ in their keys"):
+        Measured([{"a": 1}, {"b": 1}], "")
+
+
+def test_h4mda_is_measured_and_judged(tmp_path: Path) -> None:
+    """Two points of two mechanisms on a few people; every error is a finite number."""
+    small = {"windows": 3, "sweeps": {"epsilon": ("1", "5")}, "mechanisms": ("hio", "ehio")}
+    parameters = {**QUICK, **small, "table": "SYN", "people": 3000}
+    measured = measure(Cases(tmp_path, "x"), **parameters)
+    assert len(measured.rows) == 2 * 2 * (1 + 3)
+    assert all(0.0 < row["error"] < 1e6 for row in measured.rows)
+    verdicts = {verdict.claim: verdict.holds for verdict in judge(measured)}
+    assert verdicts["NMSE falls with epsilon"] is True
+    assert verdicts["NMSE of COUNT and SUM grows with m"] is None
+
+
+def rows(errors: dict[str, float]) -> Measured:
+    found = [
+        {"sweep": "volume", "x": 0.1, "mechanism": name, "predicates": k, "aggregate": "COUNT"}
+        | {"error": error}
+        for name, error in errors.items()
+        for k in (1, 2)
+    ]
+    return Measured(found, "made up")
+
+
+@pytest.mark.parametrize(("hgrr", "holds"), [(2.0, True), (4.0, False), (0.5, False)])
+def test_slightly_less_accurate_is_neither_more_nor_much_less(hgrr: float, holds: bool) -> None:
+    """HGRR against HIO."""
+    found = judge(rows({"hio": 1.0, "hgrr": hgrr}))
+    assert next(v for v in found if v.claim.startswith("HGRR")).holds is holds

@@ -1,0 +1,85 @@
+"""A peer that is a command: what it is given, what is made of what it gives."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.peers import ours
+from benchmarks.peers.folder import CannotDo, Peer, installed, named
+from benchmarks.peers.table import lines
+from benchmarks.peers.work import Task, codes_of, queries_of, truth
+
+TASK = Task("2-D, 64x64", "correlated", "1", 2000)
+EXACT = """
+import sys, pathlib
+sys.path.insert(0, {adapters!r})
+from exchange import answer, task
+told, codes, queries = task()
+assert told == {{"epsilon": 1.0, "sizes": [64, 64], "seed": 5}}
+answer([((codes >= q[:, 0]) & (codes < q[:, 1])).all(axis=1).mean() for q in queries])
+"""
+
+
+def peer(folder: Path, text: str) -> Peer:
+    script = folder / "peer.py"
+    script.write_text(text)
+    return named(f"exact={sys.executable} {script}")
+
+
+def test_a_peer_gets_the_task_and_gives_answers(tmp_path: Path) -> None:
+    """One that sees the codes in clear is exact."""
+    adapters = str(Path(ours.__file__).parent / "adapters")
+    codes, queries = codes_of(TASK), queries_of(TASK, 20)
+    shares, _ = peer(tmp_path, EXACT.format(adapters=adapters)).answers(TASK, codes, queries, 5)
+    assert shares == pytest.approx(truth(codes, queries))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import sys; print('one dimension only', file=sys.stderr); sys.exit(3)", "^one dimension"),
+        ("raise ValueError('no')", "failed: ValueError: no"),
+    ],
+)
+def test_a_peer_that_cannot(tmp_path: Path, text: str, reason: str) -> None:
+    """Says why, and the rest goes on."""
+    with pytest.raises(CannotDo, match=reason):
+        peer(tmp_path, text).answers(TASK, codes_of(TASK), queries_of(TASK, 2), 0)
+
+
+def test_what_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LDPSQL_PEERS_PYTHON", raising=False)
+    for found in installed():
+        with pytest.raises(CannotDo, match="not installed"):
+            found.answers(TASK, codes_of(TASK), queries_of(TASK, 2), 0)
+
+
+def test_ours_on_the_common_work() -> None:
+    """Within six of the largest standard errors that HaarHRR can have: ((e + 1) / (e - 1)) h /
+    sqrt(2 n) with h = 8 levels (specification h4mda, section 4)."""
+    task = Task("1-D, 256", "gauss", "2", 20_000)
+    codes, queries = codes_of(task), queries_of(task, 5)
+    shares, _ = ours.answers(task, "haarhrr", codes, queries, 1)
+    odds = np.exp(2.0)
+    stderr = (odds + 1) / (odds - 1) * 8 / np.sqrt(2 * task.people)
+    assert 0.0 < np.abs(shares - truth(codes, queries)).max() < 6 * stderr
+
+
+def test_the_table_has_ratios_and_reasons() -> None:
+    """Errors are compared with ours for as many people; who cannot is said why."""
+    common = {"shape": "1-D, 256", "data": "gauss", "epsilon": 1.0, "seconds": 1.0}
+    rows = [
+        {**common, "name": "fourier", "people": 400, "error": 0.01, "why": ""},
+        {**common, "name": "hio", "people": 400, "error": 0.025, "why": ""},
+        {**common, "name": "fourier", "people": 100, "error": 0.02, "why": ""},
+        {**common, "name": "other", "people": 100, "error": 0.03, "why": ""},
+        {**common, "name": "third", "people": 100, "error": float("nan"), "why": "not installed"},
+    ]
+    text = "\n".join(lines(rows))
+    assert "| 1-D, 256 | gauss | 1 | 1.000 % | 2.50 |\n" in text
+    assert "| 1-D, 256 | gauss | 1 | 2.000 % | 1.50 | no |\n" in text
+    assert "* no: third (peer), 1-D, 256: not installed" in text

@@ -1,0 +1,137 @@
+"""`ldpsql bench` from end to end on a tiny table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+from bench.comparing import COUNTS, raw, stored
+from cli.running import refusal, run
+
+SUM_TOML = COUNTS + "[measure.pay]\nbounds = [-5, 50]\n"
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    path = tmp_path / "survey.toml"
+    path.write_text(SUM_TOML)
+    return path
+
+
+def bench(table: Path, survey: Path, *more: object):
+    return run("bench", table, "--survey", survey, "--repetitions", 1, "--queries", 3, *more)
+
+
+def test_results_tables_and_figures(tmp_path: Path, survey: Path) -> None:
+    """Everything that may be asked for, at two epsilons and two numbers of people."""
+    target, pictures = tmp_path / "results.parquet", tmp_path / "out"
+    found = bench(
+        stored(tmp_path),
+        survey,
+        *("--mechanisms", "hgrr,lgrr", "--include-unsound", "--epsilon", "1,2"),
+        *("--users", "200,600", "--predicates", 1, "-o", target, "--plot", pictures),
+    )
+    assert found.exit_code == 0, found.output
+    assert "lgrr (NOT PRIVATE)" in found.stdout
+    assert "8 of 8 runs" in found.stderr
+    results = pq.read_table(target)
+    assert results.num_rows == 2 * 2 * 2 * 3
+    assert set(results.column("sound").to_pylist()) == {True, False}
+    for name in ("errors", "users", "coverage", "cost"):
+        assert (pictures / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (pictures / f"{name}.svg").read_text()[:400]
+    page = (pictures / "index.html").read_text()
+    assert "users.svg" in page
+    assert "lgrr (NOT PRIVATE)" in page
+
+
+def test_a_file_of_sql_and_csv_of_the_results(tmp_path: Path, survey: Path) -> None:
+    """Two statements over three lines, one of them grouped; a table in CSV."""
+    sql, table, target = tmp_path / "mine.sql", tmp_path / "people.csv", tmp_path / "results.csv"
+    sql.write_text(
+        "SELECT COUNT(*) FROM app\n WHERE age < 5;\nSELECT age, AVG(pay) FROM app GROUP BY age;"
+    )
+    pacsv.write_csv(raw().select(["age", "pay"]), table)
+    found = bench(table, survey, "--mechanisms", "hgrr", "--workload", sql, "-o", target)
+    assert found.exit_code == 0, found.output
+    rows = pacsv.read_csv(target).to_pylist()
+    assert [(row["workload"], row["aggregate"], row["answers"]) for row in rows] == [
+        ("mine.sql", "COUNT(*)", 1),
+        ("mine.sql", "AVG(pay)", 12),
+    ]
+
+
+def test_sound_mechanisms_are_the_default(tmp_path: Path, survey: Path) -> None:
+    """What does not fit, or promises nothing, is left out with the reason."""
+    found = bench(stored(tmp_path), survey, "--predicates", 1, "--counts-only")
+    assert found.exit_code == 0, found.output
+    assert "NOT PRIVATE" not in found.stdout
+    assert "left out: lgrr: it is not differentially private" in found.stderr
+    assert "fourier" in found.stdout
+
+
+def with_age(ages: list[object]) -> pa.Table:
+    return pa.table({"age": ages, "pay": [1.0] * len(ages)})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pa.table({"age": [1, 2]}), "has no column pay"),
+        (with_age([1, 13, 4]), "age lies outside its domain [1, 12] in row 2"),
+        (with_age([1, None, 4]), "age is missing"),
+        (
+            with_age([]).cast(pa.schema([("age", pa.int64()), ("pay", pa.float64())])),
+            "holds nobody",
+        ),
+        (with_age(["a", "b"]), "age is of type string in the data"),
+    ],
+)
+def test_a_table_that_does_not_fit(
+    tmp_path: Path, survey: Path, table: pa.Table, message: str
+) -> None:
+    """One line that names the column, and no value."""
+    assert message in refusal(bench(stored(tmp_path, table), survey), 1)
+
+
+def test_people_who_do_not_fit_can_be_left_out(tmp_path: Path, survey: Path) -> None:
+    """And it is said how many."""
+    table = stored(tmp_path, with_age([1, 13, 4, 5] * 50))
+    found = bench(table, survey, "--skip-invalid", "--mechanisms", "grr", "--predicates", 1)
+    assert found.exit_code == 0, found.output
+    assert "50 records did not fit" in found.stderr
+    assert "150 people" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT COUNT(*) FROM app;\n\nSELECT COUNT(*)\nFROM app WHERE agee = 1", "line 4: "),
+        ("SELECT COUNT(*) FROM other", "line 1: there is no survey 'other'"),
+        ("SELECT COUNT(*) FROM app ORDER BY 1 LIMIT 1", "line 1: a comparison needs one SELECT"),
+        ("SELECT COUNT(*), STDERR(COUNT(*)) FROM app", "line 1: error bars are compared anyway"),
+        ("SELECT COUNT(*) FROM app GROUP BY age", "line 1: rows are compared by their keys"),
+        ("SELECT COUNT(*) FROM app WHERE age = 'x'", "line 1: "),
+        ("SELEC", "line 1: "),
+        ("-- nothing\n", "holds no SQL"),
+    ],
+)
+def test_sql_that_cannot_be_compared(tmp_path: Path, survey: Path, text: str, message: str) -> None:
+    """The error names the file and the line in it."""
+    sql = tmp_path / "mine.sql"
+    sql.write_text(text)
+    said = refusal(bench(stored(tmp_path), survey, "--workload", sql), 1)
+    assert said.startswith("mine.sql")
+    assert message in said
+
+
+def test_usage(tmp_path: Path, survey: Path) -> None:
+    """What is no workload, no file of results and no list."""
+    table = stored(tmp_path)
+    assert "--workload is one of" in refusal(bench(table, survey, "--workload", "range"), 2)
+    assert "results are .csv or .parquet" in refusal(bench(table, survey, "-o", "x.json"), 2)
+    assert "no list of values" in refusal(bench(table, survey, "--users", "0"), 2)
+    assert "there is no file" in refusal(bench(tmp_path / "none.parquet", survey), 1)

@@ -1,0 +1,45 @@
+"""Panels of curves: what is refused, and what a legend says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ldpsql.cli.charts import Curve, Panel, drawn, save
+
+
+def test_a_curve_is_of_one_length() -> None:
+    with pytest.raises(ValueError, match="differ in length"):
+        Curve("a", [1, 2], [1.0])
+    with pytest.raises(ValueError, match="both low and high"):
+        Curve("a", [1], [1.0], low=[0.5])
+
+
+def test_the_same_name_looks_the_same_in_every_panel() -> None:
+    """And the legend has it once; what is not private says so."""
+    one = Panel("one", "x", "y", (Curve("a", [1, 2], [1.0, 2.0]),), log_y=True)
+    two = Panel(
+        "two",
+        "x",
+        "y",
+        (
+            Curve("b", [1, 2], [1.0, 3.0], role="unsound"),
+            Curve("a", [1, 2], [2.0, 3.0], [1.0, 2.0], [3.0, 4.0]),
+        ),
+    )
+    figure = drawn("Title", [one, two])
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b (NOT PRIVATE)"]
+    colours = [[line.get_color() for line in axes.get_lines()] for axes in figure.axes]
+    assert colours[0][0] == colours[1][1] != colours[1][0]
+
+
+def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
+    """No date, no random names."""
+    kinds = Panel("kinds", "", "y", (Curve("a", ["p", "q"], [1.0, 2.0], [0.5, 1], [2, 3]),))
+    found = [
+        [path.read_bytes() for path in save(drawn("Title", [kinds]), tmp_path, name)]
+        for name in ("a", "b")
+    ]
+    assert found[0] == found[1]

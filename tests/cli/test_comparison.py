@@ -1,0 +1,26 @@
+"""The table of what `auto` compared."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.cli.comparison import comparison
+from ldpsql.designer.auto import Candidate, Choice
+from ldpsql.designer.forecast import Forecast
+from ldpsql.designer.probes import Probe
+from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.privacy import Epsilon
+from ldpsql.schema import RecordDomain
+
+
+@pytest.mark.parametrize(("bins", "is_coarse"), [(16, True), (64, False)])
+def test_coarse_bins_are_named_beside_errors_that_leave_them_out(
+    bins: int, is_coarse: bool
+) -> None:
+    domain = RecordDomain(("x",), (64,), (), (), ())
+    made = Fourier().design(domain, Epsilon.parse("1"), {"bins": bins})
+    probe = Probe("x range", "COUNT", 1.0, (LinearQuery.count(Box((((3, 30),),))),))
+    candidate = Candidate("fourier", {"bins": bins}, Forecast.of(made, [probe], 1000))
+    lines = comparison(Choice((candidate,), {}, None), 1000)
+    assert any("fourier counts the people of a coarse bin" in line for line in lines) == is_coarse

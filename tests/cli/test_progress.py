@@ -1,0 +1,79 @@
+"""A line about what takes long: on terminals only for as long as it does, elsewhere late."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from ldpsql.cli import progress
+from ldpsql.cli.progress import Progress
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PATIENCE", "EVERY", "LONG_PATIENCE", "SELDOM"):
+        monkeypatch.setattr(progress, name, 0.02)
+
+
+def until(stream: io.StringIO, words: str) -> None:
+    """Wait until the stream holds the words."""
+    end = time.monotonic() + 10.0
+    while words not in stream.getvalue():
+        assert time.monotonic() < end, stream.getvalue()
+        time.sleep(0.005)
+
+
+def test_a_terminal_sees_what_is_being_done_and_in_the_end_nothing() -> None:
+    stream = Terminal()
+    with Progress("designing", stream) as shown:
+        until(stream, "designing (0 s)")
+        shown.now("trying hio")
+        until(stream, "designing: trying hio (0 s)")
+    written = stream.getvalue()
+    assert "\n" not in written
+    assert written.endswith("\r\x1b[K")
+
+
+def test_elsewhere_it_is_lines_of_their_own() -> None:
+    stream = io.StringIO()
+    with Progress("designing", stream) as shown:
+        shown.now("trying hio")
+        until(stream, "trying hio")
+    lines = stream.getvalue().splitlines()
+    assert set(lines) == {"designing: trying hio (0 s)"}
+    assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_short_work_is_done_in_silence(
+    stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    monkeypatch.setattr(progress, "LONG_PATIENCE", 60.0)
+    with Progress("designing", stream):
+        pass
+    assert stream.getvalue() == ""
+
+
+def test_an_error_passes_and_the_line_is_erased() -> None:
+    stream = Terminal()
+    with pytest.raises(ValueError, match="no such thing"), Progress("designing", stream):
+        until(stream, "designing")
+        raise ValueError("no such thing")
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_closed_stream_stops_no_work() -> None:
+    stream = Terminal()
+    with Progress("designing", stream):
+        stream.close()
+        time.sleep(0.1)

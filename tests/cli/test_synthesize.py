@@ -1,0 +1,104 @@
+"""Synthetic tables on the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from cli.running import refusal, run, store_reports
+from client.surveys import SMALL, TOML
+
+from ldpsql.designer import design
+from ldpsql.engine.backends.duckdb import DuckDBStore
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("synthesize") / "app.duckdb"
+    store_reports(path, 5000)
+    return path
+
+
+def test_a_parquet_file_with_its_promise_and_notes(database, tmp_path):
+    target = tmp_path / "out.parquet"
+    done = run("synthesize", "--db", database, "-n", 1234, "-o", target, "--seed", 1)
+    assert (done.exit_code, done.stdout) == (0, "")
+    notes = done.stderr.splitlines()
+    assert all(note.startswith("note: ") for note in notes)
+    assert "5000 reports" in notes[0]
+    assert "2-LDP" in notes[0]
+    table = pq.read_table(target)
+    assert table.num_rows == 1234
+    assert table.column_names == ["age", "state", "spent", "day", "version"]
+    assert table.schema.metadata[b"ldpsql.guarantee"] == b"app: 2-LDP (hgrr)"
+    said = table.schema.metadata[b"ldpsql.notes"].decode().splitlines()
+    assert [f"note: {note}" for note in said] == notes
+    ages = table["age"].to_numpy()
+    assert 18 <= ages.min() < ages.max() <= 90
+    assert set(table["state"].to_pylist()) == {"CA", "NY", "WA", None}
+
+
+def test_the_same_seed_the_same_file_and_csv(database, tmp_path):
+    tables = []
+    for name in ("one.csv", "two.CSV"):
+        done = run("synthesize", "--db", database, "-n", 300, "-o", tmp_path / name, "--seed", 7)
+        assert done.exit_code == 0
+        tables.append(pa.csv.read_csv(tmp_path / name))
+    assert tables[0].equals(tables[1])
+    assert tables[0].num_rows == 300
+    run("synthesize", "--db", database, "-n", 300, "-o", tmp_path / "three.csv", "--seed", 8)
+    assert not tables[0].equals(pa.csv.read_csv(tmp_path / "three.csv"))
+
+
+def test_as_many_rows_as_reports_unless_told(database, tmp_path):
+    target = tmp_path / "out.parquet"
+    assert run("synthesize", "--db", database, "-o", target).exit_code == 0
+    assert pq.read_metadata(target).num_rows == 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("-n", 0, "-o", "x.parquet"), 2, "0 is not in the range"),
+        (("-n", 10**12, "-o", "x.parquet"), 2, "not in the range"),
+        (("-o", "x.xlsx"), 2, "a table is one of .parquet, .csv"),
+        (("--table", "other", "-o", "x.csv"), 1, "other"),
+        (("--table", "small", "-o", "x.csv"), 1, "small has no reports"),
+        ((), 2, "Missing option"),
+    ],
+)
+def test_bad_input_is_refused_and_leaves_no_file(tmp_path, monkeypatch, arguments, code, said):
+    monkeypatch.chdir(tmp_path)
+    with DuckDBStore.open("app.duckdb", read_only=False) as store:
+        store.register(design(TOML))
+        store.register(design(SMALL))
+    assert said in refusal(run("synthesize", "--db", "app.duckdb", *arguments), code)
+    assert [path.name for path in tmp_path.iterdir()] == ["app.duckdb"]
+
+
+def test_a_missing_database_is_unreachable(tmp_path):
+    line = refusal(run("synthesize", "--db", tmp_path / "no.duckdb", "-o", tmp_path / "x.csv"), 3)
+    assert "no.duckdb" in line
+
+
+def test_a_failure_leaves_the_old_file_as_it_was(database, tmp_path, monkeypatch):
+    target = tmp_path / "out.parquet"
+    target.write_text("old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    assert "No space left" in refusal(run("synthesize", "--db", database, "-o", target), 1)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_rows_do_not_give_a_report_away(database, tmp_path):
+    """No column of reports is in the table."""
+    target = tmp_path / "out.parquet"
+    run("synthesize", "--db", database, "-n", 10, "-o", target)
+    assert not [name for name in pq.read_schema(target).names if name.startswith("ldpsql_")]
+    assert np.isfinite(pq.read_table(target)["spent"].to_numpy()).all()

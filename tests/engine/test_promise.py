@@ -1,0 +1,70 @@
+"""Answers state both promises, and the achieved one where a batch was small."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from shuffled_survey import USERS, raw_reports, shuffled_survey
+
+from ldpsql.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.engine.promise import kept, shortfall
+from ldpsql.engine.session import Session
+from ldpsql.mechanisms.promise import achieved
+from ldpsql.shuffler import shuffle_table
+from ldpsql.survey import Survey
+
+SQL = "SELECT COUNT(*) FROM app WHERE member"
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return shuffled_survey()
+
+
+def asked(survey, sizes, sql=SQL):
+    """The answer of a store with batches of these sizes."""
+    whole = shuffle_table(survey, raw_reports(survey, USERS))
+    with DuckDBStore.open(None, read_only=False) as store:
+        for size in sizes:
+            said = ShuffledBatch(survey.fingerprint, size).to_json().encode()
+            metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
+            table = whole.slice(0, size).replace_schema_metadata(metadata)
+            store.ingest_table(table, accept_smaller_batch=True)
+        return Session(store).execute(sql)
+
+
+def test_a_batch_as_designed_keeps_the_promise(survey):
+    found = asked(survey, [USERS])
+    assert found.guarantees == (survey.guarantee,)
+    assert found.notes == ()
+    assert asked(survey, [USERS], f"EXPLAIN {SQL}").explain.splitlines()[1] == (
+        f"guarantee: {survey.guarantee}"
+    )
+
+
+@pytest.mark.parametrize("sql", [SQL, f"EXPLAIN {SQL}"])
+def test_the_smallest_batch_decides(survey, sql):
+    found = asked(survey, [USERS, 600], sql)
+    (got,) = found.guarantees
+    assert got.central.people == 540
+    assert got.central.epsilon.value == achieved(survey.design, survey.shuffled, 600) > Decimal(1)
+    assert got.epsilon == survey.epsilon
+    assert len(found.notes) == 1
+    assert str(got.central) in found.notes[0]
+    assert str(survey.guarantee.central) in found.notes[0]
+
+
+def test_too_few_to_hide_among_leave_the_local_promise(survey):
+    for smallest in (1, 3):
+        got = kept(survey, smallest)
+        assert got.central is None
+        assert "no more than the local promise" in shortfall(survey, got)[0]
+
+
+def test_local_surveys_have_nothing_to_fall_short_of(survey):
+    local = Survey.of("app", survey.schema, "1", "hio")
+    assert kept(local, 1) == local.guarantee
+    assert shortfall(local, local.guarantee) == ()
+    assert kept(survey, None) == survey.guarantee

@@ -1,0 +1,155 @@
+"""Answers from the counts of a channel's reports: unbiased exactly, with honest errors."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from fourier_tools import domain_of
+from histograms import histogram_of
+from statistics_tools import coverage_fits, is_unbiased, variance_fits
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.estimate import quantile
+from ldpsql.mechanisms.cells.estimator import CellEstimator
+from ldpsql.mechanisms.cells.query import planned
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.reported_rows import ReportedRows
+from ldpsql.privacy import Epsilon
+from ldpsql.report import Histogram, Rows
+
+RUNS, PEOPLE = 400, 1_000
+BOUNDS = (10.0, 50.0)
+DOMAIN = domain_of((12,), (BOUNDS,))
+SPANS = [(2, 5), (0, 7), (4, 5), (6, 12)]
+PLACES = {"flat": np.arange(12), "spiky": np.array([1, 4, 4, 4, 9]), "one cell": np.array([4])}
+
+
+@cache
+def design_of(epsilon: str):
+    return mechanism("staircase").design(DOMAIN, Epsilon.parse(epsilon), {})
+
+
+def queries() -> list[LinearQuery]:
+    boxes = [Box(((span,),)) for span in SPANS]
+    return [*map(LinearQuery.count, boxes), *(LinearQuery.sum(0, box) for box in boxes[:2])]
+
+
+def people(data: str, seed: int) -> np.ndarray:
+    """Codes and signs of people drawn anew; the measure is uniform on its bounds."""
+    random = np.random.default_rng([seed, 4])
+    codes = PLACES[data][random.integers(0, len(PLACES[data]), PEOPLE)]
+    return np.stack([codes, random.random(PEOPLE) < random.random(PEOPLE)], axis=1).astype(int)
+
+
+def truths(data: str) -> np.ndarray:
+    """Means over the people that might have been drawn."""
+    places = PLACES[data]
+    share = [float(((places >= low) & (places < high)).mean()) for low, high in SPANS]
+    return PEOPLE * np.array([*share, 30.0 * share[0], 30.0 * share[1]])
+
+
+def answers(epsilon: str, data: str, drop_out: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Values and standard errors over repeated surveys, shape (runs, queries).
+
+    drop_out: share of the reports with a low number that get lost, which no design allows for.
+    """
+    design = design_of(epsilon)
+    plans = [design.plan(query) for query in queries()]
+    found = []
+    for seed in range(RUNS):
+        reports = design.randomize(people(data, seed), SeededEntropy(seed))
+        answer = np.asarray(reports.columns["answer"]).astype(np.int64)
+        if drop_out:
+            late = np.arange(PEOPLE) >= drop_out * PEOPLE
+            answer = answer[late | (answer >= design.table.reports // 2)]
+        counts = np.bincount(answer, minlength=design.table.reports)
+        rows = Rows((np.flatnonzero(counts),), counts[counts > 0])
+        histogram = Histogram(np.array([len(answer)]), lambda _, r=rows: r, lambda r=rows: r)
+        given = design.estimator(histogram).answer(plans)
+        found.append((given.values, given.stderr))
+    values, errors = zip(*found, strict=True)
+    return np.array(values), np.array(errors)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "data"),
+    [("0.5", "flat"), ("1", "spiky"), ("2", "one cell"), ("4", "spiky"), ("6", "flat")],
+)
+def test_repeated_surveys_are_unbiased_and_their_errors_honest(epsilon, data):
+    values, errors = answers(epsilon, data)
+    truth = truths(data)
+    half = quantile(0.95) * errors
+    for number in range(values.shape[1]):
+        assert is_unbiased(values[:, number], truth[number])
+        inside = np.abs(values[:, number] - truth[number]) <= half[:, number]
+        assert coverage_fits(int(inside.sum()), RUNS)
+        if data == "flat" and number < len(SPANS):
+            plan = design_of(epsilon).plan(queries()[number])
+            predicted = design_of(epsilon).variance([plan], PEOPLE)[0]
+            assert variance_fits(values[:, number], predicted)
+            # What two more people add to the error may not matter.
+            assert np.mean(errors[:, number] ** 2) == pytest.approx(predicted, rel=0.1)
+
+
+def test_reports_that_get_lost_by_what_they_say_are_caught():
+    """The negative control."""
+    values, _ = answers("1", "spiky", drop_out=0.3)
+    assert not all(is_unbiased(values[:, n], t) for n, t in enumerate(truths("spiky")))
+
+
+def test_the_exact_counts_give_the_exact_answers():
+    """From the channel that is drawn from, not from the one that was wished for."""
+    design = design_of("1")
+    random = np.random.default_rng(5)
+    cells = random.integers(0, 100, 24).astype(float)
+    counts = design.table.channel @ cells
+    estimate = counts @ design.decoder.contributions
+    assert estimate == pytest.approx(cells, abs=1e-9 * cells.sum())
+
+
+def test_covariance_adds_up():
+    """The variance of a sum is that of its parts, taken together."""
+    design = design_of("1")
+    histogram = histogram_of(design.randomize(people("spiky", 1), SeededEntropy(1)))
+    parts = [LinearQuery.count(Box((((a, b),),))) for a, b in ((0, 5), (5, 9), (9, 12))]
+    whole = LinearQuery.count(Box((((0, 9),),)))
+    estimator = design.estimator(histogram)
+    found = estimator.answer([design.plan(query) for query in (*parts, whole)])
+    assert found.values[0] + found.values[1] == pytest.approx(found.values[3])
+    assert sum(found.values[:3]) == pytest.approx(PEOPLE)
+    both = found.covariance[:2, :2].sum()
+    assert both == pytest.approx(found.covariance[3, 3], rel=0.02)
+
+
+def test_nobody_tells_nothing():
+    design = design_of("1")
+    histogram = histogram_of(design.randomize(np.zeros((0, 2), dtype=np.int64), SeededEntropy(1)))
+    found = design.estimator(histogram).answer([design.plan(query) for query in queries()[:2]])
+    assert np.isnan(found.values).all()
+    assert np.isinf(np.diagonal(found.covariance)).all()
+
+
+def test_public_weights_are_summed():
+    """Sums of a public column, from the moments of the rows."""
+    design = mechanism("staircase").design(domain_of((4,)), Epsilon.parse("3"), {})
+    weight = Weight("amount")
+    random = np.random.default_rng(2)
+    codes, amount = random.integers(0, 4, 20_000), random.random(20_000)
+    reports = design.randomize(codes[:, None], SeededEntropy(3))
+    answer = np.asarray(reports.columns["answer"]).astype(np.int64)
+    size = design.table.reports
+    moments = {
+        (weight, None): np.bincount(answer, amount, size),
+        (weight, weight): np.bincount(answer, amount**2, size),
+    }
+    rows = Rows((np.arange(size),), np.bincount(answer, minlength=size), moments)
+    totals = {pair: float(m.sum()) for pair, m in moments.items()}
+    histogram = Histogram(np.array([len(codes)]), lambda _: rows, lambda: rows, totals)
+    query = LinearQuery(((1.0, Box((((1, 3),),))),), None, weight)
+    estimator = CellEstimator(design.decoder, ReportedRows(histogram=histogram))
+    found = estimator.answer([planned(query, design.domain)])
+    truth = amount[(codes >= 1) & (codes < 3)].sum()
+    assert abs(found.values[0] - truth) < 5 * found.stderr[0] < 0.1 * truth

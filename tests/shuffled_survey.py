@@ -1,0 +1,27 @@
+"""A survey of shuffled reports, and reports of it from made-up people."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from client.surveys import Seeded
+
+from ldpsql.client.table import randomize_batch
+from ldpsql.privacy import Shuffled
+from ldpsql.schema import Schema
+from ldpsql.survey import Survey
+
+USERS = 1000
+SCHEMA = Schema.from_keys(
+    {"dimension": {"age": {"type": "int", "domain": [18, 41]}, "member": {"type": "bool"}}}
+)
+
+
+def shuffled_survey(users: int = USERS, table: str = "app") -> Survey:
+    return Survey.of(table, SCHEMA, Shuffled.parse("1", "1e-6", users, "0.9"), "hio")
+
+
+def raw_reports(survey: Survey, count: int) -> pa.Table:
+    people = pa.table(
+        {"age": [18 + i % 24 for i in range(count)], "member": [i % 3 == 0 for i in range(count)]}
+    )
+    return randomize_batch(survey, people, Seeded(1))[0]

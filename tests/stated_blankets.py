@@ -1,0 +1,51 @@
+"""A mechanism like flat randomized response that states its blankets, truly or not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ldpsql.audit.central import enumerated_blankets
+from ldpsql.mechanisms.flat import Flat
+from ldpsql.privacy import Epsilon
+from ldpsql.privacy.shuffle import Blanket, largest_local
+
+
+class StatingDesign:
+    """Another design, which states blankets besides."""
+
+    def __init__(self, design, blankets) -> None:
+        self._design = design
+        self._blankets = blankets
+
+    def __getattr__(self, name):
+        return getattr(self._design, name)
+
+    def blankets(self):
+        return self._blankets
+
+
+class StatingGrr:
+    """The blankets of the enumerated channel."""
+
+    name = "grr"
+
+    def design(self, domain, epsilon, options, workload=None):
+        design = Flat("grr").design(domain, epsilon, options, workload)
+        return StatingDesign(design, enumerated_blankets(design.law()))
+
+
+class LyingGrr(StatingGrr):
+    """The blankets of a channel that tells nothing."""
+
+    def design(self, domain, epsilon, options, workload=None):
+        one = Fraction(1)
+        made = Flat("grr").design(domain, epsilon, options, workload)
+        return StatingDesign(made, (Blanket(((one, one, one),)),))
+
+
+class ShufflingGrr(StatingGrr):
+    """Chooses its local epsilon itself, and a tenth of what it may."""
+
+    def shuffled(self, domain, central, options, workload=None):
+        found = largest_local(lambda e: self.design(domain, e, options).blankets(), central)
+        return self.design(domain, Epsilon(found.value / 10), options, workload)

@@ -1,0 +1,204 @@
+"""Surveys of shuffled reports: both promises are kept, stored and checked."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+from stated_blankets import StatingGrr
+
+from ldpsql.designer import design, designed
+from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.base import StatesBlankets
+from ldpsql.mechanisms.promise import check_promise, design_for
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.privacy import Epsilon, Shuffled
+from ldpsql.privacy.shuffle import expectation, largest_local_of_any
+from ldpsql.privacy.shuffle.accountant import _delta
+from ldpsql.schema import Schema
+from ldpsql.survey import Survey, _canonical
+
+TOML = """
+[survey]
+table = "app"
+epsilon = "0.5"
+mechanism = "hio"
+trust = "shuffle"
+delta = "1e-6"
+users = 20000
+[dimension.age]
+type = "int"
+domain = [18, 41]
+[dimension.member]
+type = "bool"
+"""
+TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
+
+
+def changed(survey: Survey, change) -> str:
+    """A survey's JSON after a change, with the fingerprint that fits it."""
+    content = json.loads(survey.to_json())
+    content.pop("fingerprint")
+    change(content)
+    content["fingerprint"] = sha256(_canonical(content).encode()).hexdigest()
+    return json.dumps(content)
+
+
+def test_both_promises_are_in_the_survey():
+    survey = design(TOML)
+    assert survey.trust == "shuffle"
+    assert survey.shuffled == TRUST
+    assert survey.epsilon == survey.design.epsilon == largest_local_of_any(TRUST.central)
+    assert survey.guarantee.epsilon == survey.epsilon
+    assert survey.guarantee.central == TRUST.central
+    shown = str(survey.guarantee)
+    assert f"{survey.epsilon}-LDP" in shown
+    assert "(0.5, 1e-06)-DP once shuffled among at least 20,000 honest people" in shown
+    assert any("shuffler" in item for item in survey.guarantee.not_protected)
+
+
+def test_published_and_read_again():
+    survey = design(TOML)
+    assert Survey.from_json(survey.to_json()) == survey
+    assert json.loads(survey.to_json())["trust"]["epsilon"] == "0.5"
+
+
+def test_a_local_survey_says_nothing_of_shuffling():
+    """So surveys published before keep their fingerprints."""
+    lines = [x for x in TOML.splitlines() if x.split(" ")[0] not in ("trust", "delta")]
+    survey = design("\n".join(lines))
+    assert (survey.trust, survey.shuffled, survey.guarantee) == (
+        "local", None, survey.design.guarantee,
+    )  # fmt: skip
+    assert "trust" not in json.loads(survey.to_json())
+    assert design("\n".join([*lines]).replace("[survey]", '[survey]\ntrust = "local"')) == survey
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["trust"].update(epsilon="0.1"),
+        lambda content: content["trust"].update(delta="1e-9"),
+        lambda content: content["trust"].update(users=15_000),
+        lambda content: content["trust"].update(honest="0.5"),
+        lambda content: content["trust"].update(model="hope"),
+        lambda content: content["trust"].pop("delta"),
+        lambda content: content.update(trust="shuffle"),
+        lambda content: content.update(users=20_000),
+    ],
+)
+def test_a_promise_that_does_not_hold_is_refused_when_read(change):
+    """With the right fingerprint: what is checked is the promise."""
+    with pytest.raises(SurveyError):
+        Survey.from_json(changed(design(TOML), change))
+    Survey.from_json(changed(design(TOML), lambda content: None))
+
+
+def test_what_only_its_blankets_justify_is_refused_without_them():
+    """A survey made by a mechanism that states its blankets, read as one that does not."""
+    schema = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 2]}}})
+    made = design_for(StatingGrr(), schema.record_domain, TRUST.central, {})
+    survey = Survey("app", schema, made, shuffled=TRUST)
+    with pytest.raises(SurveyError, match="does not keep epsilon"):
+        Survey.from_json(survey.to_json())
+
+
+def test_public_columns_would_split_the_crowd():
+    with pytest.raises(SurveyError, match="public"):
+        design(TOML + '[public.day]\ntype = "date"\n')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('trust = "shuffle"', 'trust = "local"', "delta belongs to"),
+        ('trust = "shuffle"', "", "delta belongs to"),
+        ('trust = "shuffle"\ndelta = "1e-6"', "honest = 0.9", "honest belongs to"),
+        ('trust = "shuffle"', 'trust = "hope"', "trust must be one of local, shuffle"),
+        ('trust = "shuffle"', "trust = 1", "trust must be"),
+        ('delta = "1e-6"', "", "delta is missing"),
+        ("users = 20000", "", "users is missing"),
+        ("users = 20000", "users = 1", "users"),
+        ('delta = "1e-6"', 'delta = "1e-3"', "delta must lie"),
+        ('"hio"', '"ahead"', "rounds"),
+        ('"hio"', '"lgrr"', "not differentially private"),
+    ],
+)
+def test_half_a_promise_in_a_file_is_refused(old, new, words):
+    assert old in TOML
+    with pytest.raises(SurveyError, match=words):
+        design(TOML.replace(old, new))
+
+
+def test_a_trust_that_belongs_to_another_survey_is_refused():
+    survey = design(TOML)
+    with pytest.raises(SurveyError, match="does not keep"):
+        replace(survey, shuffled=Shuffled.parse("0.05", "1e-6", 20_000))
+    plain = Survey.of("app", survey.schema, "1", "hio")
+    with pytest.raises(SurveyError, match="says in its trust"):
+        replace(plain, shuffled=Shuffled.parse("1", "1e-6", 20_000), users=20_000)
+
+
+@contextmanager
+def coarse():
+    """Fewer terms in the accountant's series: still a bound, for many of them in little time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expectation, "TERMS", 1 << 10)
+        _delta.cache_clear()
+        largest_local_of_any.cache_clear()
+        yield
+    _delta.cache_clear()
+    largest_local_of_any.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def tried():
+    """What `auto` makes of a small survey, and the local epsilon of any mechanism."""
+    with coarse():
+        found = designed(TOML.replace('"hio"', '"auto"').replace("41]", "21]"))
+        return found, largest_local_of_any(TRUST.central)
+
+
+def test_auto_ranks_at_derived_local_epsilons(tried):
+    chosen, local = tried
+    designs = [candidate.forecast.design for candidate in chosen.choice.ranked]
+    assert {d.epsilon for d in designs if not isinstance(d, StatesBlankets)} == {local}
+    assert all(d.epsilon.value > local.value for d in designs if isinstance(d, StatesBlankets))
+    for design_ in designs:
+        check_promise(design_, TRUST)
+    assert chosen.people == 20_000
+    assert chosen.survey.chosen == "auto"
+    assert chosen.survey.guarantee.central == TRUST.central
+    assert chosen.bound is None
+    assert "ahead" in chosen.choice.left_out
+
+
+def test_epsilon_given_beside_the_file_is_the_central_one():
+    stricter = design(TOML, epsilon="0.1")
+    assert stricter.shuffled == Shuffled.parse("0.1", "1e-6", 20_000)
+    assert stricter.epsilon.value < design(TOML).epsilon.value
+
+
+def test_the_epsilon_that_a_precision_takes_is_the_central_one():
+    with coarse():
+        found = designed(TOML)
+        smaller = found.epsilon_for(2 * found.forecast.half_width)
+    assert smaller is not None
+    assert smaller.value < Epsilon.parse("0.5").value
+
+
+def test_shuffled_trust_without_a_file():
+    schema = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 4]}}})
+    survey = Survey.of("app", schema, TRUST, "grr")
+    assert survey.shuffled == TRUST
+    assert mechanism("grr").design(schema.record_domain, survey.epsilon, {}) == survey.design
+
+
+def test_auto_lets_mechanisms_over_marginals_collect_attributes_together(tried):
+    """By default predicates on both dimensions are wished for, which one-way marginals cannot
+    answer."""
+    ranked = {candidate.name: candidate for candidate in tried[0].choice.ranked}
+    assert ranked["srr-ss"].options == {"ways": 2}
