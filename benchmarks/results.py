@@ -60,7 +60,8 @@ def _bench(folder: Path) -> Iterator[str]:
     yield ""
     yield (
         f"`benchmarks/surveys/adult.toml`, {int(first['users']):,} people, "
-        f"{first['repetitions']} repetitions. COUNT and SUM: root mean square error in % of the "
+        f"{first['repetitions']} repetitions, {first['answers']} answers behind each number. "
+        "COUNT and SUM: root mean square error in % of the "
         "people, or of the sum over everybody; coverage over all epsilons."
     )
     yield ""
@@ -71,10 +72,14 @@ def _bench(folder: Path) -> Iterator[str]:
     for row in rows:
         key = (row["workload"], row["aggregate"], row["mechanism"])
         groups.setdefault(key, {})[float(row["epsilon"])] = row
-    for (workload, aggregate, mechanism), own in groups.items():
+    order = list(dict.fromkeys((workload, aggregate) for workload, aggregate, _ in groups))
+    for (workload, aggregate, mechanism), own in sorted(
+        groups.items(), key=lambda item: order.index(item[0][:2])
+    ):
         if aggregate.startswith("AVG"):
             continue
-        cells = [f"{100 * float(own[e]['nmse']) ** 0.5:.3g}" if e in own else "" for e in epsilons]
+        errors = [100 * float(own[e]["nmse"]) ** 0.5 for e in epsilons]
+        cells = [f"{error:,.0f}" if error >= 1000 else f"{error:.3g}" for error in errors]
         held = [float(row["coverage"]) for row in own.values() if row["coverage"]]
         share = f"{100 * sum(held) / len(held):.1f} %"
         yield f"| {workload} | {aggregate} | {mechanism} | {' | '.join(cells)} | {share} |"

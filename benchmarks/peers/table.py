@@ -8,6 +8,9 @@ from benchmarks.figures.cases import Row
 from benchmarks.peers.ours import DEFAULT, MECHANISMS
 
 
+BIASED = ("ahead", "multi-freq-ldpy")
+
+
 def lines(rows: Sequence[Row]) -> Iterator[str]:
     """Markdown: a table per number of people, then why some cannot do a task.
 
@@ -16,6 +19,13 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     """
     for people in dict.fromkeys(row["people"] for row in rows):
         yield from _table(people, [row for row in rows if row["people"] == people])
+        yield ""
+    biased = [name for name in dict.fromkeys(row["name"] for row in rows) if name in BIASED]
+    if biased:
+        yield (
+            f"{', '.join(biased)}: biased, for what comes out negative is set to 0; the others are "
+            "unbiased. That pays where noise is larger than what is asked for."
+        )
         yield ""
     yield from _reasons(rows)
 

@@ -199,7 +199,7 @@ def _axis(line: Line) -> str:
     measure, _, unit = measure_of(line).partition(", ")
     if measure.startswith("root"):
         return f"RMSE ({unit})"
-    return f"{measure} ({unit}) of what is not NULL"
+    return f"{measure} ({unit}), not NULL"
 
 
 def _page(lines: Sequence[Line], figures: Sequence[tuple[str, str]], note: str) -> str:
