@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from histograms import histogram_of
-from mechanisms.test_contract import is_private
 from statistics_tools import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.base import Design, Law
 from ldpsql.mechanisms.hi import HiDesign
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
@@ -47,6 +46,12 @@ def made(domain: RecordDomain, epsilon: str, options: dict[str, Any]) -> HiDesig
     design = mechanism("hi").design(domain, Epsilon.parse(epsilon), options)
     assert isinstance(design, HiDesign)
     return design
+
+
+def is_private(law: Law, epsilon: Epsilon) -> bool:
+    """No report is more than e^epsilon times likelier under one record than under another."""
+    worst = law.worst_odds()
+    return worst is not None and worst <= epsilon.odds
 
 
 @pytest.mark.parametrize("allocation", ["uniform", "optimal"])
