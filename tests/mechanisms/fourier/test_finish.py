@@ -9,6 +9,7 @@ import pytest
 from fourier_tools import UNITS, domain_of
 
 from ldpsql.mechanisms.fourier import finish
+from ldpsql.mechanisms.fourier.components import Products
 from ldpsql.mechanisms.fourier.demand import demand, floor
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.dictionary import Dictionary
@@ -185,3 +186,18 @@ def test_a_workload_that_needs_nothing_still_has_a_design() -> None:
     workload = Workload.everyday(domain_of((1,)))
     design = Fourier().design(workload.domain, Epsilon.parse("1"), {}, workload)
     assert len(design.table.weights) >= 1
+
+
+def test_pruning_never_takes_all_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where characters are too many for an arc each, only products tell about every frequency."""
+    problem = problem_of(everything((10, 9), "range"), float(np.e))
+    weights = problem.solve(problem.start(), 50)
+    monkeypatch.setattr(finish, "_CANDIDATES", -(10**9))
+    kept = finish._heaviest(problem, weights)
+    sizes = [
+        int((own > 0.0).sum())
+        for component, own in zip(problem.components, kept, strict=True)
+        if isinstance(component, Products)
+    ]
+    assert sizes == [finish._SPANNING]
+    assert sum(float(own.sum()) for own in kept) == pytest.approx(1.0)
