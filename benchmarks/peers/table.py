@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from benchmarks.figures.cases import Row
 from benchmarks.peers.ours import DEFAULT, MECHANISMS
 
-
 BIASED = ("ahead", "multi-freq-ldpy")
 
 
