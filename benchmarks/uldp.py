@@ -44,7 +44,7 @@ def run() -> None:
     print()
     print_table(
         f"95 % intervals of single cells, {COVERAGE_RUNS:,} surveys each: percent that cover, "
-        "least and most of the 12 cells with more than 100 people",
+        "least and most of the 11 cells with more than 100 people, and of the other 4",
         (
             "epsilon",
             "mechanism",

@@ -104,10 +104,9 @@ def people_of(name: str) -> People:
     """The table as codes; every k-th person where there are too many."""
     columns = TABLES[name]
     table, line = data.people(name, columns, lambda: _stand_in(name))
-    step = -(-table.num_rows // LARGEST_TABLE) if table.num_rows > LARGEST_TABLE else 1
+    step = table.num_rows // LARGEST_TABLE
     if step > 1:
-        table = table.take(np.arange(0, table.num_rows, table.num_rows // LARGEST_TABLE))
-        table = table.slice(0, LARGEST_TABLE)
+        table = table.take(np.arange(0, table.num_rows, step)).slice(0, LARGEST_TABLE)
         line += f", of whom {table.num_rows:,}"
     codes = []
     for column in columns:
@@ -229,7 +228,7 @@ def measure(
 
 
 def draw(found: Measured) -> Drawing:
-    """A panel per table: measured as lines, predicted dashed."""
+    """A panel per table, with the measured errors."""
     panels = []
     for name in found.values("data"):
         curves = []

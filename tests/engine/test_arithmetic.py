@@ -203,13 +203,16 @@ def test_affine_forms_have_normal_intervals(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "parts"), QUOTIENTS.items(), ids=QUOTIENTS)
 def test_quotients_have_fiellers_interval(text: str, parts: tuple[str, str]) -> None:
-    """At either end r, top - r * bottom lies just z standard errors from zero."""
+    """At either end r of Fieller's, top - r * bottom lies just z standard errors from zero; the
+    square of its half-width is raised by that of the denominator's relative variance."""
     top, bottom = parts
     x, y = reference(top)(VALUES), reference(bottom)(VALUES)
     bars = form(text).interval(SUMS, LEVEL)
     assert (bars.low < reference(text)(VALUES)).all()
     assert (reference(text)(VALUES) < bars.high).all()
-    for end in (bars.low, bars.high):
+    raised = np.sqrt(1.0 + (spread(bottom, bottom) / y**2) ** 2)
+    middle, half = (bars.low + bars.high) / 2.0, (bars.high - bars.low) / 2.0 / raised
+    for end in (middle - half, middle + half):
         variance = (
             spread(top, top) - 2.0 * end * spread(top, bottom) + end**2 * spread(bottom, bottom)
         )

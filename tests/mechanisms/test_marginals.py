@@ -77,6 +77,18 @@ class TestBudgets:
         assert found.budgets[0] == found.budgets[2] != found.budgets[1]
         assert found.epsilon == max(found.budgets, key=lambda budget: budget.value)
 
+    @pytest.mark.parametrize("name", ["sue-ms", "srr-ms"])
+    def test_marginals_of_unlike_budgets_and_sizes_are_told_apart(self, name: str) -> None:
+        """Also where one needs one word of bits, and the other two."""
+        design = mechanism(name).shuffled(domain_of(2, 40), CENTRAL, {})
+        codes = np.stack([np.arange(20_000) % 2, np.arange(20_000) % 7 * 6], axis=1)
+        reports = design.randomize(codes.astype(np.int64), SeededEntropy(1))
+        asked = [count(2, a0=((1, 2),)), *(count(2, a1=((c, c + 1),)) for c in (0, 5, 36))]
+        planned = [design.plan(query) for query in asked]
+        answer = design.estimator(histogram_of(reports)).answer(planned)
+        truth = np.array([10_000, 20_000 / 7, 0, 20_000 / 7])
+        assert (np.abs(answer.values - truth) < 5.0 * answer.stderr).all()
+
     @pytest.mark.parametrize("name", ["srr-ms", "psrr-ss", "arr-ss"])
     def test_published_budgets_are_smaller(self, name: str) -> None:
         """And never below the central epsilon in what the device's response spends."""

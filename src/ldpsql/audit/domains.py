@@ -10,13 +10,15 @@ from ldpsql.schema import RecordDomain
 
 _CAPS = (8, 6, 5, 4, 3, 2)
 LARGEST_RECORDS = 4096
+LARGEST_DIMENSION, _DIGITS = 1 << 31, 10
 
 
 def made_up(text: str, measures: int, sensitive: str | None = None) -> RecordDomain:
     """A domain from its sizes, "4x4", with measures between 0 and 1.
 
     sensitive: how many codes of each dimension, the first ones, are sensitive, "2x1"; all where
-    None. SurveyError if a text is no product of whole numbers from 1, or does not fit.
+    None. SurveyError if a text is no product of whole numbers from 1, one is above 2^31, or they
+    do not fit.
     """
     sizes = _product(text, "a domain is codes per dimension, like 4x4")
     held = sizes
@@ -37,8 +39,10 @@ def made_up(text: str, measures: int, sensitive: str | None = None) -> RecordDom
 
 def _product(text: str, meaning: str) -> tuple[int, ...]:
     parts = text.lower().split("x")
-    if not all(part.isascii() and part.isdigit() and int(part) >= 1 for part in parts):
+    if not all(part.isascii() and part.isdigit() and part.strip("0") for part in parts):
         raise SurveyError(f"{meaning}, not {text!r}")
+    if any(len(part.lstrip("0")) > _DIGITS or int(part) > LARGEST_DIMENSION for part in parts):
+        raise SurveyError(f"a dimension has at most {LARGEST_DIMENSION} codes")
     return tuple(map(int, parts))
 
 

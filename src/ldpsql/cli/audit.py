@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ldpsql.survey import Survey
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
+_LONG = 20_000
 
 
 @click.command(short_help="Check what a survey promises to each person.")
@@ -142,7 +143,10 @@ def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[st
     from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
     from ldpsql.privacy import Epsilon  # noqa: PLC0415
 
-    return mechanism(name).design(domain, Epsilon.parse(epsilon), chosen)
+    maker, budget, codes = mechanism(name), Epsilon.parse(epsilon), sum(domain.sizes)
+    if codes > _LONG:
+        click.echo(f"designing {name} for {codes:,} codes; this may take minutes", err=True)
+    return maker.design(domain, budget, chosen)
 
 
 def _json(found: Audit, central: CentralAudit | None) -> str:

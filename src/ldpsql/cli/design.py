@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 _MOST_VALUES = 12
 
 
+MOST_PEOPLE = 10_000_000_000
+
+
 @click.command(short_help="Design a survey and publish it as JSON.")
 @click.argument("source", metavar="[SURVEY.toml]", type=options.survey_file, required=False)
 @click.option("--epsilon", help="Overrides the file's.")
 @click.option("--mechanism", help="Overrides the file's; auto takes the most accurate one.")
 @click.option(
     "--users",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_PEOPLE),
     help="Predict the standard errors of the workload for so many people.",
 )
 @click.option(

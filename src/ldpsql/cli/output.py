@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import math
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -145,7 +146,11 @@ def _estimate_cells(column: list[Figure | None]) -> list[str]:
 
 
 def _table(header: list[str], rows: list[list[str]], numeric: list[bool]) -> str:
+    """One line per row; on a terminal too narrow for that, one line per value."""
     shown = [[_one_line(cell) for cell in row] for row in (header, *rows)]
+    needed = sum(max(map(len, column)) + 2 for column in zip(*shown, strict=True)) - 2
+    if sys.stdout.isatty() and needed > shutil.get_terminal_size().columns and len(header) > 1:
+        return _upright(shown[0], shown[1:])
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     shown.insert(1, ["-" * width for width in widths])
     lines = []
@@ -156,6 +161,17 @@ def _table(header: list[str], rows: list[list[str]], numeric: list[bool]) -> str
         ]
         lines.append("  ".join(cells).rstrip() + "\n")
     return "".join(lines)
+
+
+def _upright(header: list[str], rows: list[list[str]]) -> str:
+    """Row by row, name and value on a line of their own."""
+    width = max(map(len, header))
+    blocks = []
+    for number, row in enumerate(rows, start=1):
+        pairs = zip(header, row, strict=True)
+        lines = [f"{name:<{width}}  {cell.strip()}".rstrip() + "\n" for name, cell in pairs]
+        blocks.append(f"-- row {number}\n" + "".join(lines))
+    return "".join(blocks)
 
 
 def _markdown(header: list[str], rows: list[list[str]], numeric: list[bool]) -> str:

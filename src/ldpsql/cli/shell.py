@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ldpsql.survey import Survey
 
 HELP = """\
-Statements end with ; and may span lines.
+Statements end with ; and may span lines: SELECT COUNT(*) FROM table WHERE age >= 30;
+EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
 .tables          the surveys that can be asked
 .schema [TABLE]  their columns
 .survey [TABLE]  mechanism, guarantee and fingerprint
@@ -96,6 +97,7 @@ def _lines(*, interactive: bool) -> Iterator[str]:
         return
     with suppress(ImportError):  # line editing and history, where Python has them
         import readline  # noqa: F401, PLC0415
+    click.echo("Statements end with ;  .help lists the commands, .quit leaves.", err=True)
     while True:
         try:
             yield input("ldpsql> ") + "\n"

@@ -1,7 +1,7 @@
-"""Public. Sees parameters. Whether an estimator is one that a mechanism has, before it is designed.
+"""Public. Sees parameters. Whether an estimator is one that a mechanism has, before the design.
 
-Which estimators a design has depends at most on how many attributes it has, and some mechanisms take
-a certain number, or two codes each: so designs over a few small domains tell.
+Which estimators a design has depends at most on how many attributes it has, and some mechanisms
+take a certain number, or two codes each: so designs over a few small domains tell.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ so that a question asked again costs no estimation.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from ldpsql.engine.answers import Answers, Key, selection
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.backends.base import Selection, Store
 from ldpsql.engine.explain import Asked, explain, explain_verbose
+from ldpsql.engine.notes import impossible_sums, misfits, notes_on
 from ldpsql.engine.plan import Plan
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.relation import Relation
@@ -29,11 +30,11 @@ from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.errors import InterfaceError, NotSupportedError
 from ldpsql.estimate import Array, Estimates
-from ldpsql.mechanisms.base import Estimator, StagedDesign, StatesBias
+from ldpsql.mechanisms.base import Estimator, StagedDesign
 from ldpsql.parser import parse
 from ldpsql.parser.query import ROW, Query, Statement
 from ldpsql.privacy import Guarantee
-from ldpsql.report import Histogram
+from ldpsql.report import Histogram, Integers
 from ldpsql.survey import Survey
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -43,10 +44,12 @@ _KEPT_RELATIONS, _LARGEST_KEPT = 64, 4096
 
 @dataclass(frozen=True)
 class _Source:
-    """What one selection of reports says: an estimator per key, and how many people there are."""
+    """What one selection of reports says: an estimator per key, how many people there are, and how
+    many reports of every selector, shape (selectors,)."""
 
     estimators: Mapping[Key, Estimator]
     people: int
+    sizes: Integers
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class _Source:
         return cls(
             {key: make(histogram) for key, histogram in histograms},
             earlier + sum(histogram.people for _, histogram in histograms),
+            np.sum([histogram.sizes for _, histogram in histograms], axis=0, dtype=np.int64),
         )
 
 
@@ -96,22 +100,29 @@ class Session:
         def source_of(survey: Survey, chosen: Selection) -> _Source:
             return self._source(survey, versions[survey.fingerprint], chosen)
 
-        reports = sum(source_of(survey, Selection()).people for survey in asked)
+        sources = {survey.table: source_of(survey, Selection()) for survey in asked}
+        reports = sum(source.people for source in sources.values())
         guarantees = tuple(map(self._promise, asked))
         short = tuple(
             note
             for survey, got in zip(asked, guarantees, strict=True)
             for note in shortfall(survey, got)
         )
+        names = {survey.table: self._estimator(survey) for survey in asked}
         if statement.mode == "answer":
             relations = {
                 base.relation: self._relation(base, sql, versions, source_of)
                 for base in statement.bases
             }
-            found = self._answered(statement, relations, asked, reports)
-            return replace(found, notes=(*found.notes, *short), guarantees=guarantees)
+            notes = notes_on(statement, relations.values(), names)
+            for survey in asked:
+                notes += misfits(survey, sources[survey.table].sizes)
+            for relation in relations.values():
+                table = relation.answers.plan.survey.table
+                notes += impossible_sums(relation.answers, sources[table].people, names[table])
+            found = self._answered(statement, relations, asked, reports, (*notes, *short))
+            return replace(found, guarantees=guarantees)
         traces = [self._trace(base, sql) for base in statement.bases]
-        names = {survey.table: self._estimator(survey) for survey in asked}
         found = _explained(statement, traces, source_of, names, asked, reports)
         return replace(found, notes=short, guarantees=guarantees)
 
@@ -196,6 +207,7 @@ class Session:
         relations: Mapping[str, Relation],
         surveys: tuple[Survey, ...],
         reports: int,
+        notes: tuple[str, ...],
     ) -> Result:
         evaluated = self._evaluated(statement, relations)
         width = len(statement.outputs)
@@ -232,7 +244,7 @@ class Session:
             table,
             intervals,
             joint,
-            _notes(statement, relations.values(), {s.table: self._estimator(s) for s in surveys}),
+            notes,
             surveys,
             reports,
             typical=typical,
@@ -278,38 +290,6 @@ def _asked(plan: Plan, number: int, source_of: SourceOf) -> Asked:
         return Asked(people)
     estimator = source_of(plan.survey, selection(plan, piece)).estimators[()]
     return Asked(people, estimator.answer_rows([plan.planned[number][0]])[0].stderr)
-
-
-def _notes(
-    statement: Statement, relations: Collection[Relation], names: Mapping[str, str]
-) -> tuple[str, ...]:
-    """What whoever reads an answer should know; names: the estimator of each survey."""
-    undetermined = sum(relation.undetermined for relation in relations)
-    notes = []
-    if any(output.is_bare for output in statement.outputs):
-        notes.append(
-            "numbers that further SQL computes from estimates have no error bar; select "
-            "STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them"
-        )
-    if undetermined:
-        notes.append(
-            f"{undetermined} value(s) are NULL: too few reports, or a denominator that cannot be "
-            "told from zero"
-        )
-    asked = {relation.answers.plan.survey.table: relation for relation in relations}
-    for table, relation in asked.items():
-        design = relation.answers.plan.survey.design
-        if relation.answers.sums.replicates is not None:
-            notes.append(
-                f"{table}: values are post-processed; ± is the interval of the unbiased estimate "
-                "around them, (typ. x) the error that simulations say is typical"
-            )
-        bias = design.biases.get(names[table]) if isinstance(design, StatesBias) else None
-        if bias is not None:
-            notes.append(f"{table}: estimator {names[table]} is biased: {bias}")
-        if design.guarantee.kind == "none":
-            notes.append(f"{table}: {design.guarantee} ({design.name})")
-    return tuple(notes)
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -229,6 +229,16 @@ class StatesOdds(Protocol):
 
 
 @runtime_checkable
+class StatesSelectors(Protocol):
+    """What a design may offer besides: how often devices draw each selector, whoever they are."""
+
+    @property
+    def selector_shares(self) -> Array:
+        """Probability of every selector, shape (selectors,)."""
+        ...
+
+
+@runtime_checkable
 class StatesBlankets(Protocol):
     """What a design may offer besides: how well its reports hide among those of others."""
 

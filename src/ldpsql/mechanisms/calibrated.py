@@ -19,7 +19,7 @@ from ldpsql.mechanisms.grr import odds as grr_odds
 from ldpsql.mechanisms.olh import Solh
 from ldpsql.mechanisms.oracle import Oracle
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.mechanisms.oue import Oue, Sue
+from ldpsql.mechanisms.oue import Oue, Sue, words_of
 from ldpsql.privacy import Epsilon
 from ldpsql.privacy.shuffle import Atom
 
@@ -53,11 +53,11 @@ def _solh(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
 
 
 def _oue(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
-    return Oue(budget, sizes)
+    return Oue(budget, sizes, values)
 
 
 def _sue(budget: Epsilon, sizes: tuple[int, ...], values: int) -> Oracle:
-    return Sue(budget, sizes)
+    return Sue(budget, sizes, values)
 
 
 MAKERS: Mapping[str, Callable[[Epsilon, tuple[int, ...], int], Oracle]] = {
@@ -67,6 +67,7 @@ MAKERS: Mapping[str, Callable[[Epsilon, tuple[int, ...], int], Oracle]] = {
     "oue": _oue,
     "sue": _sue,
 }
+UNARY = ("oue", "sue")
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,13 @@ class CalibratedOracles(OracleTable):
 
     def is_unary(self, group: int) -> bool:
         """See `OracleTable.is_unary`."""
-        return self.name in ("oue", "sue")
+        return self.name in UNARY
 
     def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> Oracle:
-        return MAKERS[kind](Epsilon(budget), sizes, self.values)
+        """Bits of a node stand in the same word whatever the budget of its group."""
+        unary = self.name in UNARY
+        values = words_of(max(self.sizes)) if unary else self.values
+        return MAKERS[kind](Epsilon(budget), sizes, values)
 
     def truth(self, group: int) -> Fraction:
         """The exact probability with which randomized response names a group's true node."""

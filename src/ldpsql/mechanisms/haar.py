@@ -147,6 +147,11 @@ class HaarDesign:
             self.domain, int(self.report_format.limits.prod(axis=1).sum()), self._report_law
         )
 
+    @property
+    def selector_shares(self) -> Array:
+        """Of the groups. See `StatesSelectors`."""
+        return np.array(self.weights, dtype=np.float64) / SPACE
+
     def selector_odds(self) -> Fraction | None:
         """Those of randomized response on one bit, in every group alike; 1 for a single record."""
         return Fraction(1) if self._is_single else odds(self.threshold, 2, 2)
@@ -228,8 +233,7 @@ class HaarDesign:
 
     def variance(self, queries: Sequence[HaarQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all padded codes, shape (k,)."""
-        sizes = np.array(self.weights, dtype=np.float64) / SPACE * people
-        evenly = EvenCoefficients(self.order, people, sizes)
+        evenly = EvenCoefficients(self.order, people, self.selector_shares * people)
         answer = HaarEstimator(self.levels, self.scale, evenly).answer(queries)
         return np.diagonal(answer.covariance).copy()
 

@@ -143,6 +143,11 @@ class HiDesign(NodeDesign):
         outputs = sum(math.prod(map(int, row)) for row in self.report_format.limits)
         return enumerate_law(self.domain, outputs, self._report_law)
 
+    @property
+    def selector_shares(self) -> Array:
+        """Of the frames, which are drawn evenly. See `StatesSelectors`."""
+        return np.full(len(self.members), 1.0 / len(self.members))
+
     def selector_odds(self) -> Fraction | None:
         """The worst frame's odds: the product over its levels, which two records that share no
         node but the root attain."""

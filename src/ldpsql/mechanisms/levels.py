@@ -71,6 +71,11 @@ class LevelDesign(NodeDesign):
         outputs = sum(math.prod(map(int, row)) for row in self.report_format.limits)
         return enumerate_law(self.domain, outputs, self._report_law)
 
+    @property
+    def selector_shares(self) -> Array:
+        """Of the groups. See `StatesSelectors`."""
+        return self.shares
+
     def selector_odds(self) -> Fraction | None:
         """The worst group's odds: every node of a group is some record's, and groups are drawn
         without looking at the record. See `StatesOdds`."""

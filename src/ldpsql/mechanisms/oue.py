@@ -33,12 +33,21 @@ _HALF = SPACE // 2
 _DIGITS = 10**40
 
 
+def words_of(nodes: int) -> int:
+    """Words that hold a bit for every node."""
+    return -(-nodes // WORD)
+
+
 @dataclass(frozen=True)
 class Oue:
-    """OUE over slots of the given numbers of nodes (at most 1024 each)."""
+    """OUE over slots of the given numbers of nodes (at most 1024 each).
+
+    words: how many a report has at least; more where the largest slot needs them.
+    """
 
     epsilon: Epsilon
     sizes: tuple[int, ...]
+    words: int = 1
 
     def __post_init__(self) -> None:
         if max(self.sizes, default=1) > LARGEST_SLOT:
@@ -50,8 +59,9 @@ class Oue:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """As many words as the largest slot needs."""
-        return tuple(f"w{index}" for index in range(-(-max(self.sizes) // WORD)))
+        """As many words as the largest slot needs, or more."""
+        count = max(self.words, words_of(max(self.sizes)))
+        return tuple(f"w{index}" for index in range(count))
 
     @cached_property
     def own_threshold(self) -> int:

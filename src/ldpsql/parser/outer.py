@@ -12,11 +12,12 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.base import Base, base
 from ldpsql.parser.columns import Columns, suggestion
 from ldpsql.parser.keys import alias_of
+from ldpsql.parser.parts import check_name, check_parts, check_table, present, refused, renamed
 from ldpsql.parser.query import Output, Query
 from ldpsql.parser.scope import Names, Scope
 from ldpsql.parser.source import Source
@@ -83,7 +84,7 @@ class Outer:
         Where the statement is itself a base query, the error bars of its estimates stand at the
         end of its select list.
         """
-        while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
+        while isinstance(tree, exp.Subquery) and set(present(tree)) == {"this"}:
             tree = tree.this
         scope = self._with_ctes(tree, Scope())
         if isinstance(tree, exp.Select) and self._survey_table(tree, scope):
@@ -102,7 +103,7 @@ class Outer:
 
     def _body(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, Names]:
         if isinstance(tree, exp.Subquery):
-            self._check_parts(tree, {"this", "with_"})
+            check_parts(self.source, tree, {"this", "with_"})
             inner, names = self._query(tree.this, scope)
             tree.set("this", inner)
             return tree, names
@@ -148,37 +149,11 @@ class Outer:
         return found
 
     def _survey(self, table: exp.Table) -> Asked:
-        self._check_table(table)
+        check_table(self.source, table)
         try:
             return self.survey_of(table.name)
         except QueryError as error:
             raise self.source.wrong(error.reason, table, hint=error.hint) from None
-
-    def _check_table(self, table: exp.Table) -> None:
-        if not isinstance(table.this, exp.Identifier):
-            raise self.source.unsupported(
-                "a table function is not answered", table, hint="name a survey or a CTE"
-            )
-        if table.args.get("db") or table.args.get("catalog"):
-            raise self.source.wrong(
-                "a survey's table has no schema or catalog", table, hint=f"write {table.name}"
-            )
-        self._check_parts(table, {"this", "alias"})
-        alias = table.args.get("alias")
-        if alias and alias.args.get("columns"):
-            raise self.source.unsupported(
-                "a table's columns cannot be renamed", table, hint="write only the alias"
-            )
-
-    def _check_parts(self, node: exp.Expr, allowed: set[str]) -> None:
-        for part, value in _present(node).items():
-            if part not in allowed:
-                first = value[0] if isinstance(value, list) else value
-                raise self.source.unsupported(
-                    f"{part.strip('_').upper()} is not answered",
-                    first if isinstance(first, exp.Expr) else node,
-                    hint="leave it out",
-                )
 
     # -- queries over results -------------------------------------------------------------
 
@@ -191,28 +166,16 @@ class Outer:
                 "recursive queries are not answered", clause, hint="write WITH"
             )
         for cte in clause.expressions:
-            self._check_parts(cte, {"this", "alias", "materialized"})
+            check_parts(self.source, cte, {"this", "alias", "materialized"})
             query, names = self._query(cte.this, scope)
             cte.set("this", query)
-            self._check_name(cte.args["alias"])
-            names = self._renamed(cte.args["alias"], names)
+            check_name(self.source, cte.args["alias"])
+            names = renamed(self.source, cte.args["alias"], names)
             scope = replace(scope, ctes={**scope.ctes, cte.alias.lower(): names})
         return scope
 
-    def _check_name(self, alias: exp.Expr) -> None:
-        if alias.name.lower().startswith(RESERVED_PREFIX):
-            raise self.source.wrong(
-                f"names that start with {RESERVED_PREFIX} are reserved", alias, hint="rename it"
-            )
-
-    def _renamed(self, alias: exp.Expr, names: Names) -> Names:
-        columns = [column.name for column in alias.args.get("columns") or ()]
-        if len(columns) > len(names):
-            raise self.source.wrong(f"there are {len(names)} columns to name", alias)
-        return (*columns, *names[len(columns) :])
-
     def _set_operation(self, tree: exp.SetOperation, scope: Scope) -> tuple[exp.Query, Names]:
-        self._check_parts(tree, _UNION_PARTS)
+        check_parts(self.source, tree, _UNION_PARTS)
         left, names = self._query(tree.this, scope)
         right, others = self._query(tree.expression, scope)
         if tree.args.get("by_name"):
@@ -229,7 +192,7 @@ class Outer:
         return tree, names
 
     def _select(self, tree: exp.Select, scope: Scope) -> tuple[exp.Query, Names]:
-        self._check_parts(tree, _SELECT_PARTS)
+        check_parts(self.source, tree, _SELECT_PARTS)
         sources, visible = self._sources(tree, scope)
         inner = Scope(scope.ctes, sources, outside=scope if scope.sources else scope.outside)
         if not sources and any(item.find(exp.AggFunc) for item in tree.expressions):
@@ -267,26 +230,28 @@ class Outer:
                     node,
                     hint="aggregate each survey in a CTE, then join the results",
                 )
-            self._check_parts(node, {"this", "alias"})
+            check_parts(self.source, node, {"this", "alias"})
             names = scope.ctes[node.name.lower()]
             alias = node.args.get("alias")
-            return node.alias_or_name.lower(), self._renamed(alias, names) if alias else names
+            return node.alias_or_name.lower(), renamed(
+                self.source, alias, names
+            ) if alias else names
         if isinstance(node, exp.Subquery):
-            self._check_parts(node, {"this", "alias", "with_"})
+            check_parts(self.source, node, {"this", "alias", "with_"})
             query, names = self._query(node.this, self._with_ctes(node, Scope(scope.ctes)))
             node.set("this", query)
             alias = node.args.get("alias")
             if alias is None:
                 return f" {id(node)}", names
-            self._check_name(alias)
-            return node.alias.lower(), self._renamed(alias, names)
+            check_name(self.source, alias)
+            return node.alias.lower(), renamed(self.source, alias, names)
         raise self.source.unsupported(
             "a table function is not answered", node, hint="name a survey, a CTE or a subquery"
         )
 
     def _join_columns(self, join: exp.Expr) -> set[str]:
         """The columns that USING merges into those on the left."""
-        self._check_parts(join, {"this", "on", "using", "side", "kind", "method"})
+        check_parts(self.source, join, {"this", "on", "using", "side", "kind", "method"})
         side, kind = (str(join.args.get(part) or "").upper() for part in ("side", "kind"))
         if side not in _SIDES or kind not in _KINDS or join.args.get("method"):
             words = " ".join(filter(None, (str(join.args.get("method") or "").upper(), side, kind)))
@@ -325,7 +290,7 @@ class Outer:
             return None
         if written is not item:
             raise self.source.wrong("* has no single name", item, hint="leave AS out")
-        if _present(star):
+        if present(star):
             raise self.source.unsupported(
                 "EXCLUDE, REPLACE and RENAME are not answered", item, hint="name the columns"
             )
@@ -357,7 +322,7 @@ class Outer:
             if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 raise self.source.wrong("* stands only by itself or in COUNT(*)", node)
             if not is_outer(node):
-                raise self._refused(node)
+                raise refused(self.source, node)
             waiting += node.iter_expressions()
 
     def _check_column(self, node: exp.Column, scope: Scope) -> None:
@@ -371,23 +336,6 @@ class Outer:
                 node,
                 hint=suggestion(node.name, names),
             )
-
-    def _refused(self, node: exp.Expr) -> UnsupportedSQL:
-        name = function_name(node)
-        if name in ("STDERR", "CI_LOW", "CI_HIGH", "BIN"):
-            return self.source.unsupported(
-                f"{name} is answered only in the SELECT over a survey's table",
-                node,
-                hint="name it there and use its name here",
-            )
-        what = f"the function {name}" if isinstance(node, exp.Func) else name
-        return self.source.unsupported(
-            f"{what} is not answered", node, hint="use plain SQL functions over the result"
-        )
-
-
-def _present(node: exp.Expr) -> dict[str, object]:
-    return {part: value for part, value in node.args.items() if value not in (None, False, [])}
 
 
 def _is_cte(table: exp.Table, scope: Scope) -> bool:

@@ -1,0 +1,122 @@
+"""Runs at the collector. Sees reports. What whoever reads an answer should know besides.
+
+Anybody can send whatever fits the report format, so reports may be forged, and estimates that are
+unbiased for honest ones may then be anything. Two signs of it cost nothing to look for: a sum that
+no people can have, and selectors that are not spread as the survey draws them. Neither is proof,
+and reports forged with care show neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from ldpsql.engine.answers import Answers
+from ldpsql.engine.relation import Relation
+from ldpsql.mechanisms.base import StatesBias, StatesSelectors
+from ldpsql.parser.query import Statement
+from ldpsql.report import Integers
+from ldpsql.survey import Survey
+
+SUSPICIOUS = 6.0
+"""Standard errors from which on chance is no explanation: one in a thousand million."""
+
+
+def notes_on(
+    statement: Statement, relations: Collection[Relation], names: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Of the statement and its mechanisms; names: the estimator of each survey."""
+    undetermined = sum(relation.undetermined for relation in relations)
+    notes = []
+    if any(output.is_bare for output in statement.outputs):
+        notes.append(
+            "numbers that further SQL computes from estimates have no error bar; select "
+            "STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them"
+        )
+    if undetermined:
+        notes.append(
+            f"{undetermined} value(s) are NULL: too few reports, or a denominator that cannot be "
+            "told from zero; ask about more people (a wider range, fewer groups), or collect more "
+            "reports"
+        )
+    asked = {relation.answers.plan.survey.table: relation for relation in relations}
+    for table, relation in asked.items():
+        design = relation.answers.plan.survey.design
+        if relation.answers.sums.replicates is not None:
+            notes.append(
+                f"{table}: values are post-processed; ± is the interval of the unbiased estimate "
+                "around them, (typ. x) the error that simulations say is typical"
+            )
+        bias = design.biases.get(names[table]) if isinstance(design, StatesBias) else None
+        if bias is not None:
+            notes.append(f"{table}: estimator {names[table]} is biased: {bias}")
+        if design.guarantee.kind == "none":
+            notes.append(f"{table}: {design.guarantee} ({design.name})")
+    return tuple(notes)
+
+
+def impossible_sums(answers: Answers, people: int, estimator: str) -> tuple[str, ...]:
+    """A note where unbiased sums lie far outside of what so many people can add up to.
+
+    Sums of public columns are left out: what they can add up to is in the reports themselves.
+    """
+    survey = answers.plan.survey
+    design = survey.design
+    if isinstance(design, StatesBias) and estimator in design.biases:
+        return ()
+    values, covariance = answers.sums.values, answers.sums.covariance
+    errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    far = np.zeros(len(values), dtype=bool)
+    for place, target in enumerate(answers.plan.targets):
+        if target.weight is not None:
+            continue
+        bounds = (1.0, 1.0) if target.measure is None else design.domain.bounds[target.measure]
+        least, most = min(0.0, bounds[0]) * people, max(0.0, bounds[1]) * people
+        room = SUSPICIOUS * errors[:, place]
+        with np.errstate(invalid="ignore"):
+            far |= (values[:, place] < least - room) | (values[:, place] > most + room)
+    if not far.any():
+        return ()
+    return (
+        f"{survey.table}: {int(far.sum())} row(s) hold estimates more than {SUSPICIOUS:g} standard "
+        f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
+        "made for another survey",
+    )
+
+
+def misfits(survey: Survey, sizes: Integers) -> tuple[str, ...]:
+    """A note where reports are not spread over selectors as the survey has devices draw them.
+
+    sizes: reports per selector, shape (selectors,).
+    """
+    design, people = survey.design, int(sizes.sum())
+    if not isinstance(design, StatesSelectors) or not people:
+        return ()
+    expected = design.selector_shares * people
+    if not _is_beyond_chance(sizes, expected):
+        return ()
+    return (
+        f"{survey.table}: reports are not spread over the groups as devices draw them (a group has "
+        f"{_farthest(sizes, expected)}); some were lost by group, or forged",
+    )
+
+
+def _is_beyond_chance(sizes: Integers, expected: np.ndarray) -> bool:
+    """Pearson's chi-square on its normal scale (Wilson and Hilferty); rare selectors together."""
+    rare = expected < 5.0
+    found = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
+    wanted = np.append(expected[~rare], expected[rare].sum())
+    found, wanted = found[wanted >= 5.0], wanted[wanted >= 5.0]
+    degrees = len(wanted) - 1
+    if degrees < 1:
+        return False
+    statistic = float(np.sum((found - wanted) ** 2 / wanted))
+    spread = 2.0 / (9.0 * degrees)
+    score = ((statistic / degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5
+    return bool(score > SUSPICIOUS)
+
+
+def _farthest(sizes: Integers, expected: np.ndarray) -> str:
+    place = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
+    return f"{int(sizes[place]):,} reports, {float(expected[place]):,.0f} expected"

@@ -1,0 +1,87 @@
+"""Notes on answers: signs of forged reports, and what to do about NULL."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.client.table import randomize_batch
+from ldpsql.designer import design
+from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.engine.notes import misfits
+from ldpsql.engine.session import Session
+from ldpsql.schema import RESERVED_PREFIX
+from ldpsql.survey import Survey
+
+PEOPLE = 4_000
+
+
+def survey(mechanism: str) -> Survey:
+    return design(
+        f'[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "{mechanism}"\n'
+        '[dimension.age]\ntype = "int"\ndomain = [0, 7]\n[measure.pay]\nbounds = [-5, 20]\n'
+    )
+
+
+def honest(asked: Survey) -> pa.Table:
+    random = np.random.default_rng(1)
+    people = {"age": random.integers(0, 8, PEOPLE), "pay": random.uniform(-5, 20, PEOPLE)}
+    return randomize_batch(asked, pa.table(people), SeededEntropy(1))[0]
+
+
+def notes(asked: Survey, reports: pa.Table, sql: str) -> list[str]:
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(reports, asked)
+        return list(Session(store).execute(sql).notes)
+
+
+COUNTS = "SELECT age, COUNT(*), SUM(pay) FROM app GROUP BY age"
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "hio", "ehio", "hi", "haarhrr"])
+def test_honest_reports_are_not_suspected(mechanism: str) -> None:
+    """Counts of next to nobody, sums of a measure that may be negative."""
+    if mechanism == "hio":
+        asked = design(
+            '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "hio"\n'
+            '[dimension.age]\ntype = "int"\ndomain = [0, 7]\n'
+        )
+        sql = "SELECT age, COUNT(*) FROM app GROUP BY age"
+    else:
+        asked, sql = survey(mechanism), COUNTS
+    assert not [note for note in notes(asked, honest(asked), sql) if "forged" in note]
+
+
+def test_counts_that_nobody_can_have_are_named() -> None:
+    """Everybody sends the same report, which no randomizer would let happen."""
+    asked = survey("grr")
+    reports = honest(asked)
+    for place, name in enumerate(reports.column_names):
+        if name == f"{RESERVED_PREFIX}y":
+            same = pa.array(np.full(PEOPLE, 3), type=reports.schema.field(place).type)
+            reports = reports.set_column(place, name, same)
+    found = [note for note in notes(asked, reports, COUNTS) if "forged" in note]
+    assert len(found) == 1
+    assert "more than 6 standard errors outside of what 4,000 people" in found[0]
+
+
+def test_groups_that_nobody_draws_so_often_are_named() -> None:
+    """A tenth more reports in one group; the negative control has them as drawn."""
+    asked = survey("ehio")
+    shares = np.array([group.weight / 2**64 for group in asked.design.table.groups])
+    fair = np.random.default_rng(2).multinomial(100_000, shares)
+    assert misfits(asked, fair) == ()
+    stuffed = fair.copy()
+    stuffed[1] += round(0.1 * fair[1])
+    (note,) = misfits(asked, stuffed)
+    assert "not spread over the groups as devices draw them" in note
+    assert misfits(asked, np.zeros(len(shares), dtype=np.int64)) == ()
+
+
+def test_null_answers_say_what_to_do() -> None:
+    """An average over hardly anybody."""
+    asked = survey("grr")
+    said = notes(asked, honest(asked).slice(0, 40), "SELECT AVG(pay) FROM app WHERE age = 0")
+    assert any("ask about more people" in note for note in said)
