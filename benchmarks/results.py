@@ -135,6 +135,12 @@ def _peers(folder: Path) -> Iterator[str]:
         f"project, {asked['peer_people']:,} people and {asked['peer_runs']} run(s) for other "
         "projects. `python -m benchmarks.peers` runs a million people, three times."
     )
+    if min(asked["runs"], asked["peer_runs"]) == 1:
+        yield ""
+        yield (
+            "The errors of ranges of one run are correlated: a ratio within a third of 1 may be "
+            "chance."
+        )
     yield ""
     yield from peer_lines(found["rows"])
     yield ""
@@ -148,6 +154,7 @@ def _figures(folder: Path) -> Iterator[str]:
     for found in summaries:
         assert found is not None
         kind = "full" if found["full"] else "quick"
+        kind += f" (but for {', '.join(found['changed'])})" if found["changed"] else ""
         yield f"### {found['source']}"
         yield ""
         yield f"{found['data']}; {kind} parameters: {_parameters(found['parameters'])}."

@@ -91,6 +91,7 @@ class Figure:
             "name": self.name,
             "source": self.source,
             "full": full,
+            "changed": sorted(changed),
             "parameters": parameters,
             "data": measured.data,
             "pictures": [self.name + suffix for suffix in pictures],
