@@ -78,6 +78,7 @@ def design(
 
     for written in (target, picture):
         if written is not None:
+            options.keep_inputs(written, source, finished)
             options.check_writable(written)
     if (source is None) == (finished is None):
         raise click.UsageError("name a survey file, or a finished round with --next")

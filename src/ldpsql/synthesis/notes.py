@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from ldpsql.engine.promise import shortfall
 from ldpsql.mechanisms.base import StatesBias
+from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
 from ldpsql.synthesis.graph import Axes
 from ldpsql.synthesis.learning import Learned
@@ -16,13 +18,21 @@ _NOTICEABLE = 1e-3
 
 
 def notes(
-    survey: Survey, people: int, learned: Learned, public: PublicPeople | None
+    survey: Survey,
+    promised: Guarantee,
+    people: int,
+    learned: Learned,
+    public: PublicPeople | None,
 ) -> tuple[str, ...]:
-    """Sentences: what was drawn from, what is kept and how well, and what is not."""
+    """Sentences: what was drawn from, what is kept and how well, and what is not.
+
+    promised: what the people behind the reports were promised and got.
+    """
     design = survey.design
     said = [
-        f"{survey.table}: made-up people from {people} reports; {survey.guarantee} ({design.name}, "
+        f"{survey.table}: made-up people from {people} reports; {promised} ({design.name}, "
         f"epsilon {survey.epsilon} per report)",
+        *shortfall(survey, promised),
         *_biased(survey),
         *_alone(learned),
         *_together(learned),
