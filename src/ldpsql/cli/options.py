@@ -135,7 +135,7 @@ def check_writable(target: Path) -> None:
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
 def keep_inputs(target: Path | None, *inputs: Path | None) -> None:

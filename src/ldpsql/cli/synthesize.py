@@ -81,6 +81,7 @@ def synthesize(
     made from the reports alone and costs nobody any privacy.
     """
     options.keep_inputs(target, database)
+    options.check_writable(target)
 
     from ldpsql.client.atomic import replacing  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
