@@ -285,3 +285,23 @@ def test_a_shuffled_survey_is_drawn_with_its_own_promise() -> None:
     assert str(survey.guarantee) in made.schema.metadata[b"ldpsql.notes"].decode()
     both = [made[name].to_numpy(zero_copy_only=False) for name in ("a", "b")]
     assert abs(np.corrcoef(*both)[0, 1] - np.corrcoef(a, b)[0, 1]) < 0.1
+
+
+def test_a_column_that_is_not_answered_is_spread_evenly_over_its_values() -> None:
+    """More values than groups: all are as likely, and nothing claims to be kept."""
+    values = ", ".join(f'"{letter}"' for letter in "abcdefg")
+    survey = design(
+        '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "truthful"\n'
+        "[survey.options]\nprior = [0.7, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05]\n"
+        f'[dimension.a]\ntype = "category"\nvalues = [{values}]\n'
+    )
+    people = pa.table({"a": list("abcdefg") * 100})
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(randomize_batch(survey, people, SeededEntropy(1))[0], survey)
+        drawn = Synthesizer.of(store)
+    counts = drawn.table(ROWS, seed=1).group_by("a").aggregate([("a", "count")])
+    found = counts.column("a_count").to_numpy()
+    statistic, degrees = chi_square(found, np.full(7, ROWS / 7))
+    assert statistic < chi_square_bound(degrees)
+    assert not any(note.startswith("kept, with") for note in drawn.notes)
+    assert not any("do not fit together" in note for note in drawn.notes)

@@ -79,10 +79,12 @@ def _alone(learned: Learned) -> list[str]:
         for axis, error in zip(learned.axes, learned.alone, strict=True)
         if math.isnan(error)
     ]
-    said = [
-        "kept, with the standard error of the share of one bin among all people: "
-        + ", ".join(known)
-    ]
+    said = []
+    if known:
+        said.append(
+            "kept, with the standard error of the share of one bin among all people: "
+            + ", ".join(known)
+        )
     if unknown:
         said.append(f"not answered by the design, spread evenly: {', '.join(unknown)}")
     return said
