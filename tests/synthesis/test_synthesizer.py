@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from exact_double import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
+from shuffled_survey import USERS, raw_reports, shuffled_survey
 from statistics_tools import chi_square, chi_square_bound, normal_bound
 
 import ldpsql
+from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
@@ -21,9 +23,11 @@ from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.domains import BOOL, Listed, int_domain, time_range
 from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.engine.promise import kept, shortfall
 from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 
@@ -285,3 +289,20 @@ def test_a_shuffled_survey_is_drawn_with_its_own_promise() -> None:
     assert str(survey.guarantee) in made.schema.metadata[b"ldpsql.notes"].decode()
     both = [made[name].to_numpy(zero_copy_only=False) for name in ("a", "b")]
     assert abs(np.corrcoef(*both)[0, 1] - np.corrcoef(a, b)[0, 1]) < 0.1
+
+
+def test_a_smaller_batch_than_designed_is_drawn_with_what_it_keeps() -> None:
+    survey = shuffled_survey()
+    whole = shuffle_table(survey, raw_reports(survey, USERS))
+    said = ShuffledBatch(survey.fingerprint, 600).to_json().encode()
+    part = whole.slice(0, 600).replace_schema_metadata(
+        {**whole.schema.metadata, BATCH_KEY.encode(): said}
+    )
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(part, accept_smaller_batch=True)
+        made = Synthesizer.of(store)
+    got = kept(survey, 600)
+    assert got != survey.guarantee
+    assert made.columns.metadata[b"ldpsql.guarantee"].decode() == f"app: {got} (hio)"
+    assert str(got) in made.notes[0]
+    assert made.notes[-1:] == shortfall(survey, got)

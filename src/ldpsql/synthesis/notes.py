@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from ldpsql.mechanisms.base import StatesBias
+from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
 from ldpsql.synthesis.graph import Axes
 from ldpsql.synthesis.learning import Learned
@@ -16,12 +17,19 @@ _NOTICEABLE = 1e-3
 
 
 def notes(
-    survey: Survey, people: int, learned: Learned, public: PublicPeople | None
+    survey: Survey,
+    guarantee: Guarantee,
+    people: int,
+    learned: Learned,
+    public: PublicPeople | None,
 ) -> tuple[str, ...]:
-    """Sentences: what was drawn from, what is kept and how well, and what is not."""
+    """Sentences: what was drawn from, what is kept and how well, and what is not.
+
+    guarantee: what people got of the survey's promise.
+    """
     design = survey.design
     said = [
-        f"{survey.table}: made-up people from {people} reports; {survey.guarantee} ({design.name}, "
+        f"{survey.table}: made-up people from {people} reports; {guarantee} ({design.name}, "
         f"epsilon {survey.epsilon} per report)",
         *_biased(survey),
         *_alone(learned),
