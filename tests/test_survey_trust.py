@@ -201,4 +201,5 @@ def test_auto_lets_mechanisms_over_marginals_collect_attributes_together(tried):
     """By default predicates on both dimensions are wished for, which one-way marginals cannot
     answer."""
     ranked = {candidate.name: candidate for candidate in tried[0].choice.ranked}
-    assert ranked["srr-ss"].options == {"ways": 2}
+    assert ranked["srr-ss"].options == {"ways": 0}
+    assert ranked["srr-ss"].forecast.design.marginals == ((0, 1),)
