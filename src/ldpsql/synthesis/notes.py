@@ -77,12 +77,14 @@ def _alone(learned: Learned) -> list[str]:
         for axis, error in zip(learned.axes, learned.alone, strict=True)
         if math.isnan(error)
     ]
-    said = [
-        "kept, with the standard error of the share of one bin among all people: "
-        + ", ".join(known)
-    ]
+    said = []
+    if known:
+        share = "the standard error of the share of one bin among all people"
+        said.append(f"kept, with {share}: {', '.join(known)}")
     if unknown:
-        said.append(f"not answered by the design, spread evenly: {', '.join(unknown)}")
+        said.append(
+            f"not answered by the design or its reports, spread evenly: {', '.join(unknown)}"
+        )
     return said
 
 
@@ -102,8 +104,8 @@ def _left_out(learned: Learned) -> list[str]:
         )
     if learned.unknown:
         said.append(
-            f"drawn as if independent, not answered by the survey's design: "
-            f"{_named(learned, learned.unknown)}"
+            "drawn as if independent, not answered by the survey's design or its reports, or too "
+            f"many to ask for: {_named(learned, learned.unknown)}"
         )
     if learned.dropped:
         said.append(
