@@ -224,6 +224,9 @@ def test_files_that_are_none_are_refused(survey, tmp_path):
             shuffle_reports(survey, [source], target)
     with pytest.raises(ReportError, match="given twice"):
         shuffle_reports(survey, [good, tmp_path / "empty" / ".." / "a.parquet"], target)
+    os.link(good, tmp_path / "empty" / "other.parquet")
+    with pytest.raises(ReportError, match="given twice"):
+        shuffle_reports(survey, [good, tmp_path / "empty"], target)
     with pytest.raises(ReportError, match="would replace"):
         shuffle_reports(survey, [good], good)
     shuffle_reports(survey, [good], target)
