@@ -90,6 +90,36 @@ def test_intervals_cover_what_holds_for_the_population(name):
     assert not all(coverage_fits(int(count), RUNS) for count in half.sum(axis=0))
 
 
+def share_covered(design, people, cell):
+    """Of surveys of people drawn anew, how many intervals of a cell hold its mean."""
+    random, total = np.random.default_rng(6), int(people.sum())
+    asked, inside = [TableQuery(0.0, np.eye(len(people))[cell], None)], 0
+    for seed in range(RUNS):
+        drawn = random.multinomial(total, people / total)
+        codes = np.unravel_index(np.repeat(np.arange(len(people)), drawn), design.domain.sizes)
+        reports = design.randomize(np.stack(codes, axis=1), SeededEntropy(seed))
+        answer = design.estimator(histogram_of(reports)).answer(asked)
+        inside += abs(answer.values[0] - people[cell]) <= quantile(0.95) * answer.stderr[0]
+    return inside / RUNS
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "few"),
+    [("jurr", "1.2", 20), ("jurr", "2", 6), ("tdrr", "1.5", 10), ("urap", "0.5", 8)],
+)
+def test_a_cell_whose_few_people_may_all_keep_silent_has_an_honest_interval(
+    name, epsilon, few, monkeypatch
+):
+    """Its holders alone send its report, and of so few perhaps none does."""
+    sizes, held = ((12,), (7,)) if name == "urap" else ((3, 4), (2, 2))
+    people = np.full(12, (PEOPLE - few) / 11)
+    people[11] = few
+    design = made(name, sizes, held, epsilon)
+    assert share_covered(design, people, 11) >= 0.94
+    monkeypatch.setattr(type(design.channel), "spread", lambda *_: np.zeros(1))
+    assert share_covered(design, people, 11) < 0.9
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_predictions_are_those_of_people_spread_evenly(name):
     """The generic variance with the share of the sample."""

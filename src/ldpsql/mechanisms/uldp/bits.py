@@ -70,7 +70,9 @@ class BitChannel:
         """See `uldp.estimator.Channel`."""
         width = (self.on - self.off) ** 2
         own = (self.on * (1.0 - self.on) - self.off * (1.0 - self.off)) / width
-        return np.asarray(np.ptp(weights**2 * (1.0 + own), axis=1))
+        people = np.ptp(weights**2 * (1.0 + own), axis=1)
+        named = (weights / self.on)[:, ~self.axis.is_sensitive] ** 2
+        return np.asarray(np.maximum(people, named.max(axis=1, initial=0.0)))
 
     def simulated(self, people: Array, random: np.random.Generator, count: int) -> Array:
         """See `uldp.estimator.Channel`."""

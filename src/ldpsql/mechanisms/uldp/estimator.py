@@ -7,8 +7,9 @@ drawn from a larger population, as everywhere in this library (docs/architecture
     sum over cells of people there x E[u^2 | cell]  -  (sum of people x w)^2 / people,
 
 and for a fixed table of people (`noise`) sum of people x (E[u^2 | cell] - w^2). Estimated people
-enter a variance only where they are not negative, and two more of them are added, those that move
-the answer most (see `mechanisms.doubt`). Specification: uldp, section 0.
+enter a variance only where they are not negative, and what two more reports add, those that move
+the answer most, is added (see `mechanisms.doubt`). They are reports and not people: where few
+holders of a value give it away, none of them may have done so. Specification: uldp, section 0.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ class Channel(Protocol):
         ...
 
     def spread(self, weights: Array) -> Array:
-        """How far E[square of a query's weight of a report] differs between cells, shape (k,)."""
+        """What one doubtful report may add to a sum of squares of a query's weights, shape (k,).
+
+        The square of the weight of a report that only those send who hold a value which is not
+        sensitive, if that is more than the mean square differs between cells.
+        """
         ...
 
     def simulated(self, people: Array, random: np.random.Generator, count: int) -> Array:
@@ -65,7 +70,7 @@ class Source(Protocol):
 
     @property
     def doubt(self) -> float:
-        """People to add before a variance is made of estimates."""
+        """Reports to add before a variance is made of estimates."""
         ...
 
     def total(self, weight: Weight | None) -> float:
@@ -178,7 +183,7 @@ class TableEstimator:
         return np.clip(self._totals(left, right), -np.sqrt(squares), np.sqrt(squares))
 
     def _doubted(self, rows: Array, columns: Array) -> Array:
-        """What one doubtful person adds, shape (k, l): as much as queries have cells in common."""
+        """What one doubtful report adds, shape (k, l): as much as queries have cells in common."""
         left, right = (
             part * np.sqrt(self.channel.spread(part) / np.sum(part**2, axis=1))[:, None]
             for part in (rows, columns)
