@@ -69,5 +69,5 @@ class CellChannel:
         return random.multinomial(size, shares / shares.sum(), count).T.astype(float)
 
     def simulated(self, people: Array, random: np.random.Generator, count: int) -> Array:
-        """See `Channel`."""
+        """See `smoothing.Simulates`."""
         return self.behind(self.drawn(people, random, count)).T
