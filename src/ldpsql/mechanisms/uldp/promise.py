@@ -70,9 +70,9 @@ def _each_value(
     )
     return (
         f"a record that is sensitive in every attribute: no report of its owner is more than "
-        f"e^{epsilon} times likelier than under any other record; a sensitive value beside values "
-        f"that are not: within e^{epsilon} against every other value of its own attributes, the "
-        "rest of the record being the same",
+        f"e^{epsilon} times likelier than under any other record; the sensitive values of other "
+        f"records: within e^{epsilon} against all values that could stand in their place, the rest "
+        "of the record being the same",
         (
             "a value that is not sensitive, even beside a sensitive one: a report gives it away "
             f"with a probability of {given}",
