@@ -157,7 +157,7 @@ def test_auto_shows_what_it_compared(source):
         assert words in heading
     first = next(line for line in lines[start + 1 :] if "2-LDP" in line)
     assert first.split()[0] == survey.design.name
-    assert "left out: hio: " in text
+    assert "left out: hio, " in text
 
 
 def test_many_kinds_of_queries_are_shown_by_size_and_target(source):
