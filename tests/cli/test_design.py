@@ -244,10 +244,23 @@ def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
     assert "guarantee    1-ULDP\n" in shown
     assert "sensitive    illness: HIV, cancer, NULL; not: none, flu\n" in shown
     assert "sensitive    member: True; not: False\n" in shown
-    assert "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED" in shown
+    assert (
+        "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below; devices must" in shown
+    )
     plain = run("design", path, "--mechanism", "grr", "-o", tmp_path / "plain.json").stdout
     assert "note         grr treats every value as sensitive\n" in plain
     assert "DISCLOSED" not in plain
+    chosen = ("--mechanism", "lgrr", "--accept-no-guarantee")
+    nothing = run("design", path, *chosen, "-o", tmp_path / "nothing.json").stdout
+    assert "note         lgrr protects none of them\n" in nothing
+
+
+def test_a_delta_is_warned_of(tmp_path):
+    path = tmp_path / "clinic.toml"
+    path.write_text(CLINIC.replace('"cprr"', '"truthful"\n[survey.options]\ndelta = 0.01'))
+    shown = run("design", path, "-o", tmp_path / "clinic.json").stdout
+    assert "warning      A REPORT MAY BE THE RECORD ITSELF, see below; devices must" in shown
+    assert "with probability 0.01 a report is the person's own value, in clear" in shown
 
 
 @pytest.mark.parametrize(("mechanism", "promise"), [("cprr", "1-LDP"), ("tdrr", "1-ULDP per")])
