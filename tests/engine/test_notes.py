@@ -85,3 +85,15 @@ def test_null_answers_say_what_to_do() -> None:
     asked = survey("grr")
     said = notes(asked, honest(asked).slice(0, 40), "SELECT AVG(pay) FROM app WHERE age = 0")
     assert any("ask about more people" in note for note in said)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_variance_that_rounding_left_below_zero_is_no_reason_to_warn() -> None:
+    """As those of a few reports of random families may be."""
+    asked = survey("fourier")
+    people = pa.table({"age": [3], "pay": [4.0]})
+    for seed in range(8):
+        report = randomize_batch(asked, people, SeededEntropy(seed))[0]
+        with DuckDBStore.open(None, read_only=False) as store:
+            store.ingest_table(report, asked)
+            assert Session(store).execute(COUNTS).reports == 1

@@ -66,7 +66,8 @@ def impossible_sums(answers: Answers, people: int, estimator: str) -> tuple[str,
     if isinstance(design, StatesBias) and estimator in design.biases:
         return ()
     values, covariance = answers.sums.values, answers.sums.covariance
-    errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    # Rounding may leave a variance of next to nothing below 0.
+    errors = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
     far = np.zeros(len(values), dtype=bool)
     for place, target in enumerate(answers.plan.targets):
         if target.weight is not None:

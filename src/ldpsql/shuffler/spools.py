@@ -48,13 +48,19 @@ def spools(survey: Survey, sources: Sequence[str | Path]) -> list[Spool]:
     """The files behind names of files and directories, each checked to be of this survey.
 
     Directories are searched in depth. ReportError for a name without a report file, for a file
-    given twice and for one that was shuffled before; FingerprintError for another survey's.
+    given twice, under whatever names, and for one that was shuffled before; FingerprintError for
+    another survey's.
     """
     found = [path for source in sources for path in _files(Path(source))]
-    places = [path.resolve() for path in found]
-    for path, place in zip(found, places, strict=True):
-        if places.count(place) > 1:
+    seen: set[tuple[int, int]] = set()
+    for path in found:
+        try:
+            place = path.stat()
+        except OSError:
+            raise _damaged(path) from None
+        if (place.st_dev, place.st_ino) in seen:
             raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
+        seen.add((place.st_dev, place.st_ino))
     return [_spool(survey, path) for path in found]
 
 

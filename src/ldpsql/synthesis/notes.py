@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from ldpsql.engine.promise import shortfall
 from ldpsql.mechanisms.base import StatesBias
 from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
@@ -19,20 +18,19 @@ _NOTICEABLE = 1e-3
 
 def notes(
     survey: Survey,
-    promised: Guarantee,
+    guarantee: Guarantee,
     people: int,
     learned: Learned,
     public: PublicPeople | None,
 ) -> tuple[str, ...]:
     """Sentences: what was drawn from, what is kept and how well, and what is not.
 
-    promised: what the people behind the reports were promised and got.
+    guarantee: what people got of the survey's promise.
     """
     design = survey.design
     said = [
-        f"{survey.table}: made-up people from {people} reports; {promised} ({design.name}, "
+        f"{survey.table}: made-up people from {people} reports; {guarantee} ({design.name}, "
         f"epsilon {survey.epsilon} per report)",
-        *shortfall(survey, promised),
         *_biased(survey),
         *_alone(learned),
         *_together(learned),
@@ -81,12 +79,12 @@ def _alone(learned: Learned) -> list[str]:
     ]
     said = []
     if known:
-        said.append(
-            "kept, with the standard error of the share of one bin among all people: "
-            + ", ".join(known)
-        )
+        share = "the standard error of the share of one bin among all people"
+        said.append(f"kept, with {share}: {', '.join(known)}")
     if unknown:
-        said.append(f"not answered by the design, spread evenly: {', '.join(unknown)}")
+        said.append(
+            f"not answered by the design or its reports, spread evenly: {', '.join(unknown)}"
+        )
     return said
 
 
@@ -106,8 +104,8 @@ def _left_out(learned: Learned) -> list[str]:
         )
     if learned.unknown:
         said.append(
-            f"drawn as if independent, not answered by the survey's design: "
-            f"{_named(learned, learned.unknown)}"
+            "drawn as if independent, not answered by the survey's design or its reports, or too "
+            f"many to ask for: {_named(learned, learned.unknown)}"
         )
     if learned.dropped:
         said.append(
