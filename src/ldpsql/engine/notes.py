@@ -14,6 +14,7 @@ import numpy as np
 
 from ldpsql.engine.answers import Answers
 from ldpsql.engine.relation import Relation
+from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import StatesBias, StatesSelectors
 from ldpsql.parser.query import Statement
 from ldpsql.report import Integers
@@ -21,6 +22,7 @@ from ldpsql.survey import Survey
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is no explanation: one in a thousand million."""
+_MOST_SUSPECTS, _ROUNDING = 64, 1e-9
 
 
 def notes_on(
@@ -65,24 +67,48 @@ def impossible_sums(answers: Answers, people: int, estimator: str) -> tuple[str,
     design = survey.design
     if isinstance(design, StatesBias) and estimator in design.biases:
         return ()
-    values, covariance = answers.sums.values, answers.sums.covariance
-    errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    far = np.zeros(len(values), dtype=bool)
+    values = answers.sums.values
+    variances = np.diagonal(answers.sums.covariance, axis1=1, axis2=2)
+    suspects: list[tuple[int, int]] = []
     for place, target in enumerate(answers.plan.targets):
         if target.weight is not None:
             continue
         bounds = (1.0, 1.0) if target.measure is None else design.domain.bounds[target.measure]
         least, most = min(0.0, bounds[0]) * people, max(0.0, bounds[1]) * people
-        room = SUSPICIOUS * errors[:, place]
-        with np.errstate(invalid="ignore"):
-            far |= (values[:, place] < least - room) | (values[:, place] > most + room)
-    if not far.any():
+        beyond = np.maximum(least - values[:, place], values[:, place] - most)
+        far = np.flatnonzero(_is_far(beyond, variances[:, place], most - least))
+        suspects += [
+            (int(row), place)
+            for row in far[:_MOST_SUSPECTS]
+            if _is_far(beyond[row], _expected(answers, int(row), place, people), most - least)
+        ]
+    if not suspects:
         return ()
     return (
-        f"{survey.table}: {int(far.sum())} row(s) hold estimates more than {SUSPICIOUS:g} standard "
-        f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
-        "made for another survey",
+        f"{survey.table}: {len({row for row, _ in suspects})} row(s) hold estimates more than "
+        f"{SUSPICIOUS:g} standard errors outside of what {people:,} people can add up to; reports "
+        "may be forged, or were made for another survey",
     )
+
+
+def _is_far(beyond: Array, variance: Array | float, span: float) -> Array:
+    """Whether estimates lie further beyond what is possible than chance, and rounding, take them.
+
+    span: from the least to the most that is possible.
+    """
+    room = SUSPICIOUS * np.sqrt(np.maximum(variance, 0.0)) + _ROUNDING * span
+    return np.asarray(beyond > room)
+
+
+def _expected(answers: Answers, row: int, place: int, people: int) -> float:
+    """Variance of one sum if so many people were spread evenly.
+
+    Of few reports, or where most reports tell the truth, an estimated variance may by chance be
+    next to nothing; what was to be expected is not.
+    """
+    plan = answers.plan
+    asked = [piece[row % len(plan.private_rows)][place] for piece in plan.planned]
+    return float(plan.survey.design.variance(asked, people).max())
 
 
 def misfits(survey: Survey, sizes: Integers) -> tuple[str, ...]:
