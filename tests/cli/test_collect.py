@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.running import refusal, run
-from client.surveys import RECORD, TOML, people, unsound
+from client.surveys import RECORD, TOML, people, spared, unsound
 
 from ldpsql.cli import collect
 from ldpsql.client import respond
@@ -144,6 +144,15 @@ def test_a_survey_without_a_guarantee_needs_its_flag(home):
     assert "--accept-no-guarantee" in refusal(run(*asked), 1)
     assert not (home / "r.parquet").exists()
     assert "500 reports" in run(*asked, "--accept-no-guarantee").stderr
+
+
+def test_a_survey_that_gives_values_away_must_be_accepted_on_the_device_too(home):
+    (home / "small.json").write_text(spared("jurr").to_json())
+    asked = ("randomize", "people.parquet", "--survey", "small.json", "-o", "r.parquet")
+    refused = refusal(run(*asked), 1)
+    assert "does not protect all values of age, state" in refused
+    assert "--accept-disclosure" in refused
+    assert "500 reports" in run(*asked, "--accept-disclosure").stderr
 
 
 SHUFFLED = """

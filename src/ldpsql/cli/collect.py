@@ -33,8 +33,18 @@ _BAR = 40
     is_flag=True,
     help="Answer a survey whose mechanism is not differentially private.",
 )
+@click.option(
+    "--accept-disclosure",
+    is_flag=True,
+    help="Answer a survey that may give away values which it does not declare sensitive.",
+)
 def randomize(
-    data: Path, survey: Path, target: Path, skip_invalid: bool, accept_no_guarantee: bool
+    data: Path,
+    survey: Path,
+    target: Path,
+    skip_invalid: bool,
+    accept_no_guarantee: bool,
+    accept_disclosure: bool,
 ) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
@@ -52,6 +62,7 @@ def randomize(
             target,
             skip_invalid=skip_invalid,
             accept_no_guarantee=accept_no_guarantee,
+            accept_disclosure=accept_disclosure,
             progress=progress,
         )
     click.echo(f"{target}: {tally.people} reports", err=True)

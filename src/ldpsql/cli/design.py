@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ldpsql.survey import Survey
 
 _MOST_VALUES = 12
+_SEE_BELOW = "see below; devices must accept that"
 
 
 MOST_PEOPLE = 10_000_000_000
@@ -182,6 +183,8 @@ def _promise(survey: Survey) -> list[str]:
     if guarantee.witness:
         lines.append(f"witness      {guarantee.witness}")
     lines += _sensitive(survey)
+    if guarantee.delta:
+        lines.append(f"warning      A REPORT MAY BE THE RECORD ITSELF, {_SEE_BELOW}")
     return lines + [f"not covered  {item}" for item in guarantee.not_protected]
 
 
@@ -199,9 +202,11 @@ def _sensitive(survey: Survey) -> list[str]:
             lines.append(f"sensitive    {dimension.name}: every value")
         else:
             lines.append(f"sensitive    {dimension.name}: {_some(held)}; not: {_some(spared)}")
-    if survey.design.guarantee.kind in ("local", "none"):
+    if survey.design.guarantee.kind == "none":
+        return [*lines, f"note         {survey.design.name} protects none of them"]
+    if survey.design.guarantee.kind == "local":
         return [*lines, f"note         {survey.design.name} treats every value as sensitive"]
-    return [*lines, "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below"]
+    return [*lines, f"warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, {_SEE_BELOW}"]
 
 
 def _value(label: object) -> str:
