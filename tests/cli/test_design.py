@@ -313,3 +313,19 @@ def test_the_mechanisms_that_are_tried_are_told(source):
     designed(TOML.replace("hgrr", "auto"), tell=told.append)
     assert told[0] == "trying fourier"
     assert {"trying hio", "trying grr"} < set(told)
+
+
+@pytest.mark.parametrize("more", [(), ("--users", 1000)])
+def test_a_workload_that_is_not_answered_is_said_and_the_survey_written(tmp_path, more):
+    source, target = tmp_path / "s.toml", tmp_path / "s.json"
+    source.write_text(
+        '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "srr-ss"\n'
+        '[dimension.a]\ntype = "bool"\n[dimension.b]\ntype = "bool"\n'
+    )
+    done = run("design", source, "-o", target, *more)
+    assert done.exit_code == 0, done.stderr
+    warning = done.stdout.splitlines()[-1]
+    assert warning.startswith("warning      it does not answer all of its workload")
+    assert "does not collect a and b together" in warning
+    assert "max_predicates under [workload]" in warning
+    assert Survey.from_json(target).design.name == "srr-ss"

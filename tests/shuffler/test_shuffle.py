@@ -99,6 +99,29 @@ def test_nobody_else_reads_a_batch_or_what_a_killed_shuffler_leaves(survey, tmp_
     assert {stat.S_IMODE(mode) for mode in modes} == {0o600}
 
 
+def test_a_copy_of_a_file_is_no_second_crowd(survey, tmp_path):
+    """The same reports under another name, packed otherwise: refused, and no batch is left."""
+    table = reports(survey, 600)
+    spool(table, tmp_path / "in" / "a.parquet")
+    pq.write_table(
+        table, tmp_path / "in" / "b.parquet", compression="none", row_group_size=100, version="1.0"
+    )
+    target = tmp_path / "batch.parquet"
+    with pytest.raises(ReportError, match=r"b\.parquet holds the same reports as .*a\.parquet"):
+        shuffle_reports(survey, [tmp_path / "in"], target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_equal_reports_of_two_small_files_are_two_people(survey, tmp_path):
+    one, alike = reports(survey, 1), reports(survey, 1).take([0] * 40)
+    for i in range(10):
+        spool(one, tmp_path / "in" / f"{i}.parquet")
+    for name in ("x", "y"):
+        spool(alike, tmp_path / "in" / f"{name}.parquet")
+    spool(reports(survey, USERS), tmp_path / "in" / "rest.parquet")
+    assert shuffle_reports(survey, [tmp_path / "in"], tmp_path / "b.parquet") == USERS + 90
+
+
 def test_what_randomize_writes_is_shuffled(survey, tmp_path):
     people = pa.table({"age": [18 + i % 73 for i in range(USERS)], "member": [True] * USERS})
     pq.write_table(people, tmp_path / "people.parquet")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql.cli import options
+from ldpsql.errors import Error
 
 if TYPE_CHECKING:
     from ldpsql.designer import Designed
@@ -79,6 +80,7 @@ def design(
 
     for written in (target, picture):
         if written is not None:
+            options.keep_inputs(written, source, finished)
             options.check_writable(written)
     if (source is None) == (finished is None):
         raise click.UsageError("name a survey file, or a finished round with --next")
@@ -138,18 +140,24 @@ def _expectations(found: Designed) -> list[str]:
     from ldpsql.cli.forecast import forecast  # noqa: PLC0415
 
     compared = comparison(found.choice, found.people) if found.choice else []
-    return [*compared, *forecast(found)]
+    try:
+        return [*compared, *forecast(found)]
+    except Error as error:
+        return [*compared, _unanswered(error)]
 
 
 def _certificate(found: Designed) -> list[str]:
-    """The distance from the best possible; nothing for a survey that cannot answer its workload."""
+    """The distance from the best possible, or why there is none."""
     from ldpsql.cli.forecast import distance  # noqa: PLC0415
-    from ldpsql.errors import Error  # noqa: PLC0415
 
     try:
         return distance(found)
-    except Error:
-        return []
+    except Error as error:
+        return [_unanswered(error)]
+
+
+def _unanswered(error: Error) -> str:
+    return f"warning      it does not answer all of its workload, so no error is expected: {error}"
 
 
 def _next_round(finished: Path) -> Survey:

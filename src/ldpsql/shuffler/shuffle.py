@@ -24,6 +24,7 @@ from ldpsql.errors import ReportError, SurveyError
 from ldpsql.privacy import Shuffled
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.shuffler.spools import (
+    Contents,
     Spool,
     checked,
     read,
@@ -54,8 +55,9 @@ def shuffle_reports(
     killed shuffler leaves of one is smaller than was promised.
 
     Raises SurveyError for a survey that promises nothing of shuffled reports; ReportError for a row
-    that is no report, for fewer reports than the survey was designed for, and for files that cannot
-    be read or written; FingerprintError for reports of another survey.
+    that is no report, for a copy of another file, for fewer reports than the survey was designed
+    for, and for files that cannot be read or written; FingerprintError for reports of another
+    survey.
     """
     place = Path(target)
     _require_trust(survey)
@@ -102,9 +104,9 @@ def _require_crowd(survey: Survey, total: int) -> None:
 def _parts(
     survey: Survey, found: Sequence[Spool], total: int, progress: Progress | None
 ) -> Iterator[Table]:
-    done = 0
+    done, contents = 0, Contents()
     for spool in found:
-        for part in read(survey, spool):
+        for part in contents.watched(spool, read(survey, spool)):
             yield part
             done += len(part)
             if progress is not None:

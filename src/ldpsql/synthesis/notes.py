@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from ldpsql.engine.promise import shortfall
 from ldpsql.mechanisms.base import StatesBias
 from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
@@ -18,19 +19,20 @@ _NOTICEABLE = 1e-3
 
 def notes(
     survey: Survey,
-    guarantee: Guarantee,
+    promised: Guarantee,
     people: int,
     learned: Learned,
     public: PublicPeople | None,
 ) -> tuple[str, ...]:
     """Sentences: what was drawn from, what is kept and how well, and what is not.
 
-    guarantee: what people got of the survey's promise.
+    promised: what the people behind the reports were promised and got.
     """
     design = survey.design
     said = [
-        f"{survey.table}: made-up people from {people} reports; {guarantee} ({design.name}, "
+        f"{survey.table}: made-up people from {people} reports; {promised} ({design.name}, "
         f"epsilon {survey.epsilon} per report)",
+        *shortfall(survey, promised),
         *_biased(survey),
         *_alone(learned),
         *_together(learned),
