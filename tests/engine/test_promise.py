@@ -74,7 +74,7 @@ def test_a_synthetic_table_states_what_the_smallest_batch_keeps(survey):
     assert got.central.people == 540
     assert drawn.columns.metadata[b"ldpsql.guarantee"].decode() == f"app: {got} (hio)"
     assert str(got) in drawn.notes[0]
-    assert drawn.notes[1] == shortfall(survey, got)[0]
+    assert drawn.notes[-1] == shortfall(survey, got)[0]
     with stored(survey, [USERS]) as store:
         whole = Synthesizer.of(store)
     assert str(survey.guarantee) in whole.notes[0]

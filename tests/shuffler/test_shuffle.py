@@ -77,28 +77,6 @@ def test_a_batch_holds_the_reports_and_nothing_else(survey, tmp_path):
     assert found == ShuffledBatch(survey.fingerprint, 1500)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-def test_nobody_else_reads_a_batch_or_what_a_killed_shuffler_leaves(survey, tmp_path, monkeypatch):
-    modes = []
-    given = permutation.in_random_order
-
-    def looking(rows, entropy):
-        modes.extend(path.stat().st_mode for path in tmp_path.glob(".*.tmp"))
-        return given(rows, entropy)
-
-    monkeypatch.setattr(permutation, "in_random_order", looking)
-    monkeypatch.setattr(permutation, "CAPACITY", 256)
-    spool(reports(survey, USERS), tmp_path / "a.parquet")
-    before = os.umask(0)
-    try:
-        shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / "batch.parquet")
-    finally:
-        os.umask(before)
-    assert modes
-    modes.append((tmp_path / "batch.parquet").stat().st_mode)
-    assert {stat.S_IMODE(mode) for mode in modes} == {0o600}
-
-
 def test_a_copy_of_a_file_is_no_second_crowd(survey, tmp_path):
     """The same reports under another name, packed otherwise: refused, and no batch is left."""
     table = reports(survey, 600)
@@ -120,6 +98,28 @@ def test_equal_reports_of_two_small_files_are_two_people(survey, tmp_path):
         spool(alike, tmp_path / "in" / f"{name}.parquet")
     spool(reports(survey, USERS), tmp_path / "in" / "rest.parquet")
     assert shuffle_reports(survey, [tmp_path / "in"], tmp_path / "b.parquet") == USERS + 90
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_nobody_else_reads_a_batch_or_what_a_killed_shuffler_leaves(survey, tmp_path, monkeypatch):
+    modes = []
+    given = permutation.in_random_order
+
+    def looking(rows, entropy):
+        modes.extend(path.stat().st_mode for path in tmp_path.glob(".*.tmp"))
+        return given(rows, entropy)
+
+    monkeypatch.setattr(permutation, "in_random_order", looking)
+    monkeypatch.setattr(permutation, "CAPACITY", 256)
+    spool(reports(survey, USERS), tmp_path / "a.parquet")
+    before = os.umask(0)
+    try:
+        shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / "batch.parquet")
+    finally:
+        os.umask(before)
+    assert modes
+    modes.append((tmp_path / "batch.parquet").stat().st_mode)
+    assert {stat.S_IMODE(mode) for mode in modes} == {0o600}
 
 
 def test_what_randomize_writes_is_shuffled(survey, tmp_path):

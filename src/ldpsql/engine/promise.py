@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpsql.engine.backends.base import Store
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.privacy import Central, Epsilon, Guarantee
 from ldpsql.survey import Survey
@@ -19,13 +18,6 @@ def kept(survey: Survey, smallest: int | None) -> Guarantee:
     if found is None or people < 2 or found >= survey.epsilon.value:
         return replace(survey.guarantee, central=None)
     return replace(survey.guarantee, central=Central(Epsilon(found), trust.central.delta, people))
-
-
-def kept_in(store: Store, survey: Survey) -> Guarantee:
-    """What the batches of a store keep of the promise of one of its surveys."""
-    if survey.shuffled is None:
-        return survey.guarantee
-    return kept(survey, store.smallest_batch(survey.table))
 
 
 def shortfall(survey: Survey, got: Guarantee) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from ldpsql.engine.promise import shortfall
 from ldpsql.mechanisms.base import StatesBias
 from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
@@ -19,20 +18,19 @@ _NOTICEABLE = 1e-3
 
 def notes(
     survey: Survey,
-    promised: Guarantee,
+    guarantee: Guarantee,
     people: int,
     learned: Learned,
     public: PublicPeople | None,
 ) -> tuple[str, ...]:
     """Sentences: what was drawn from, what is kept and how well, and what is not.
 
-    promised: what the people behind the reports were promised and got.
+    guarantee: what people got of the survey's promise.
     """
     design = survey.design
     said = [
-        f"{survey.table}: made-up people from {people} reports; {promised} ({design.name}, "
+        f"{survey.table}: made-up people from {people} reports; {guarantee} ({design.name}, "
         f"epsilon {survey.epsilon} per report)",
-        *shortfall(survey, promised),
         *_biased(survey),
         *_alone(learned),
         *_together(learned),
