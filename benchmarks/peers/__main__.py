@@ -9,6 +9,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from benchmarks.figures.cases import Cases, Row
 from benchmarks.peers import folder, ours
 from benchmarks.peers.table import lines
 from benchmarks.peers.work import DATA, SHAPES, Task, codes_of, queries_of, truth
-from ldpsql.errors import Error
+from ldpsql.errors import SurveyError
 
 Answers = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, float]]
 
@@ -27,27 +28,30 @@ def main(arguments: Sequence[str]) -> None:
     asked.folder.mkdir(parents=True, exist_ok=True)
     cases = Cases(asked.folder / "cases", "peers", Path(__file__).parent)
     rows: list[Row] = []
-    for task in _tasks(asked, asked.people):
-        for name in ours.MECHANISMS:
-            work = functools.partial(ours.answers, task, name)
-            rows += _rows(cases, task, name, work, asked.runs, asked.queries)
-            _keep(rows, asked)
-    for task in _tasks(asked, asked.peer_people):
-        work = functools.partial(ours.answers, task, ours.DEFAULT)
-        rows += _rows(cases, task, ours.DEFAULT, work, asked.peer_runs, asked.queries)
-        for peer in [*folder.installed(), *map(folder.named, asked.peer)]:
-            work = functools.partial(peer.answers, task)
-            rows += _rows(cases, task, peer.name, work, asked.peer_runs, asked.queries)
-            _keep(rows, asked)
+    for epsilon in asked.epsilon.split(","):
+        for names in ours.ORDER:
+            for task, name in product(_tasks(asked, epsilon, asked.people), names):
+                work = functools.partial(ours.answers, task, name)
+                rows += _rows(cases, task, name, work, asked.runs, asked.queries)
+                _keep(rows, asked)
+    peers = [*folder.installed(), *map(folder.named, asked.peer)]
+    for epsilon in asked.epsilon.split(","):
+        for task in _tasks(asked, epsilon, asked.peer_people):
+            for name in ours.COMPARED:
+                work = functools.partial(ours.answers, task, name)
+                rows += _rows(cases, task, name, work, asked.peer_runs, asked.queries)
+            for peer in peers:
+                work = functools.partial(peer.answers, task)
+                rows += _rows(cases, task, peer.name, work, asked.peer_runs, asked.queries)
+                _keep(rows, asked)
     print("\n".join(lines(rows)))
 
 
-def _tasks(asked: argparse.Namespace, people: int) -> list[Task]:
+def _tasks(asked: argparse.Namespace, epsilon: str, people: int) -> list[Task]:
     return [
         Task(shape, data, epsilon, people)
         for shape in asked.shapes
         for data in DATA
-        for epsilon in asked.epsilon.split(",")
         if data != "correlated" or len(SHAPES[shape]) > 1
     ]
 
@@ -74,7 +78,7 @@ def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> 
     }
     try:
         found = [work(codes, boxes, seed) for seed in range(runs)]
-    except (Error, folder.CannotDo) as reason:
+    except (SurveyError, folder.CannotDo) as reason:
         return [{**row, "why": " ".join(str(reason).split())}]
     squares = [np.mean((shares - exact) ** 2) for shares, _ in found]
     seconds = float(np.mean([seconds for _, seconds in found]))
