@@ -41,8 +41,11 @@ def main(arguments: Sequence[str]) -> None:
                 work = functools.partial(ours.answers, task, name)
                 rows += _rows(cases, task, name, work, asked.peer_runs, asked.queries)
             for peer in peers:
-                work = functools.partial(peer.answers, task)
-                rows += _rows(cases, task, peer.name, work, asked.peer_runs, asked.queries)
+                work, runs = functools.partial(peer.answers, task), asked.peer_runs
+                if peer.command:
+                    rows += _rows(cases, task, peer.name, work, runs, asked.queries)
+                else:  # not to be kept: it may be installed before the next run
+                    rows += _measured(task, peer.name, work, runs, asked.queries)
                 _keep(rows, asked)
     print("\n".join(lines(rows)))
 
