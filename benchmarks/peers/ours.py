@@ -42,6 +42,11 @@ COMPARED = (DEFAULT, SMOOTH)
 ORDER = (COMPARED, *((name,) for name in MECHANISMS if name not in COMPARED))
 
 
+def is_slow(task: Task, name: str) -> bool:
+    """Whether it takes minutes of CPU: replicates of a table of a quarter million cells."""
+    return name == SMOOTH and len(task.sizes) > 2
+
+
 def answers(
     task: Task, name: str, codes: np.ndarray, queries: np.ndarray, seed: int
 ) -> tuple[np.ndarray, float]:

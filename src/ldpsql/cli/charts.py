@@ -30,6 +30,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _BESIDE = 0.5  # of the distance of two kinds, over which their points are spread
 _STYLES: dict[Role, str] = {"measured": "-", "predicted": "--", "unsound": ":"}
 _FEW_PLACES = 8
+_LETTER = 0.022  # width of a digit of a tick's label, as a share of a panel's
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
 
@@ -188,13 +189,32 @@ def _is_kinds(curve: Curve) -> bool:
 
 
 def _ticks_at_values(axes: Axes, panel: Panel) -> None:
-    """Few measured places have ticks of their own, none between them."""
+    """Few measured places have ticks of their own, none between them; what would run into the
+    label before it has none."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
     places = {x for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
     if 0 < len(places) <= _FEW_PLACES:
-        axes.set_xticks(sorted(float(place) for place in places))
+        shown = _apart(sorted(map(float, places)), is_log=bool(panel.log_x) and min(places) > 0)
+        axes.set_xticks(shown, [f"{place:g}" for place in shown])
         axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _apart(places: Sequence[float], *, is_log: bool) -> list[float]:
+    """Those of ascending places whose labels fit beside each other, both ends among them."""
+    scaled = [math.log(place) for place in places] if is_log else list(places)
+    span = (scaled[-1] - scaled[0]) or 1.0
+    room = [_LETTER * (len(f"{place:g}") + 1) / 2 for place in places]
+    ends = [0, len(places) - 1]
+    shown = ends[:1]
+    for number in range(1, len(places)):
+        others = {shown[-1]} | ({ends[1]} - {number})
+        if number in ends or all(
+            abs(scaled[number] - scaled[other]) / span >= room[number] + room[other]
+            for other in others
+        ):
+            shown.append(number)
+    return [places[number] for number in shown]
 
 
 def _readable_decades(axes: Axes) -> None:
