@@ -193,9 +193,9 @@ def _ticks_at_values(axes: Axes, panel: Panel) -> None:
     label before it has none."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
-    places = {x for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
+    places = {float(x) for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
     if 0 < len(places) <= _FEW_PLACES:
-        shown = _apart(sorted(map(float, places)), is_log=bool(panel.log_x) and min(places) > 0)
+        shown = _apart(sorted(places), is_log=bool(panel.log_x) and min(places) > 0)
         axes.set_xticks(shown, [f"{place:g}" for place in shown])
         axes.xaxis.set_minor_locator(NullLocator())
 
