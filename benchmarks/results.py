@@ -1,7 +1,7 @@
 """Write docs/results.md from the results of the last run: `python -m benchmarks.results [FOLDER]`.
 
 FOLDER (out) holds what the measurements left there: `figures/*.json` (`make figures FULL=1`),
-`peers/peers.json` (`python -m benchmarks.peers`), `harness.json` (`python -m benchmarks.harness`),
+`peers*/peers.json` (`python -m benchmarks.peers`), `harness.json` (`python -m benchmarks.harness`),
 `bench.csv` and `bench/` (`ldpsql bench ... -o out/bench.csv --plot out/bench`). What is not there
 is left out. Small copies of the pictures go to docs/images/results (needs the extra `plot`).
 """
@@ -150,27 +150,31 @@ def _harness(folder: Path) -> Iterator[str]:
 
 
 def _peers(folder: Path) -> Iterator[str]:
-    found = _read(folder / "peers" / "peers.json")
-    if found is None:
+    """Every run that there is: what takes long was perhaps run apart, with fewer people."""
+    runs = [_read(path) for path in sorted(folder.glob("peers*/peers.json"))]
+    if not runs:
         return
-    asked = found["parameters"]
     yield "## Common work: this project's mechanisms and other projects"
     yield ""
     yield (
-        f"Counts over {asked['queries']} random ranges in every dimension; "
-        f"{asked['people']:,} people and {asked['runs']} run(s) for the mechanisms of this "
-        f"project, {asked['peer_people']:,} people and {asked['peer_runs']} run(s) for other "
-        "projects. `python -m benchmarks.peers` runs a million people, three times."
+        "Counts over random ranges in every dimension. `python -m benchmarks.peers` runs a million "
+        "people, three times, at all epsilons; what was run of it, and what with fewer people, is "
+        "said above each table. The errors of the ranges of one run are correlated: where there "
+        "was one, a ratio within a third of 1 may be chance."
     )
-    if min(asked["runs"], asked["peer_runs"]) == 1:
+    yield ""
+    for number, found in enumerate(runs, 1):
+        asked = found["parameters"]
+        yield f"### Run {number} of {len(runs)}"
         yield ""
         yield (
-            "The errors of ranges of one run are correlated: a ratio within a third of 1 may be "
-            "chance."
+            f"{asked['queries']} ranges; repetitions: {asked['runs']} for the mechanisms of this "
+            f"project, {asked['peer_runs']} where other projects take part; "
+            f"{', '.join(asked['shapes'])}; epsilon {asked['epsilon'].replace(',', ', ')}."
         )
-    yield ""
-    yield from peer_lines(found["rows"])
-    yield ""
+        yield ""
+        yield from peer_lines(found["rows"])
+        yield ""
 
 
 def _figures(folder: Path, shelf: Shelf) -> Iterator[str]:
