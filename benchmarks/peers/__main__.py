@@ -53,11 +53,12 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _tasks(asked: argparse.Namespace, epsilon: str, people: int) -> list[Task]:
+    """What so many people are asked; nothing for 0 of them."""
     return [
         Task(shape, data, epsilon, people)
         for shape in asked.shapes
         for data in DATA
-        if data != "correlated" or len(SHAPES[shape]) > 1
+        if people and (data != "correlated" or len(SHAPES[shape]) > 1)
     ]
 
 
@@ -103,8 +104,8 @@ def _keep(rows: Sequence[Row], asked: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("-o", dest="folder", type=Path, default=Path("out/peers"))
-    parser.add_argument("--people", type=int, default=1_000_000)
-    parser.add_argument("--peer-people", type=int, default=1_000_000)
+    parser.add_argument("--people", type=int, default=1_000_000, help="for ours; 0: none")
+    parser.add_argument("--peer-people", type=int, default=1_000_000, help="0: none")
     parser.add_argument("--epsilon", default="0.5,1,2")
     parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(SHAPES))
     parser.add_argument("--runs", type=int, default=3)

@@ -36,6 +36,20 @@ def test_the_same_name_looks_the_same_in_every_panel() -> None:
     assert colours[0][0] == colours[1][1] != colours[1][0]
 
 
+def test_titles_and_legends_stay_inside() -> None:
+    """A long note is broken into lines; long entries do not run out of the picture."""
+    curves = tuple(Curve(f"a mechanism of a long name {n}", [1, 2], [1, 2]) for n in range(7))
+    panel = Panel("p", "x", "y", curves)
+    for panels in ([panel], [panel, panel], [panel] * 3):
+        figure = drawn("Title", panels, note="what was measured, on which people, how often " * 4)
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        for text in (figure._suptitle, *legend.get_texts()):
+            box = text.get_window_extent()
+            assert figure.bbox.x0 < box.x0 and box.x1 < figure.bbox.x1
+        assert legend._ncols > 1
+
+
 @pytest.mark.parametrize(
     ("places", "log_x"),
     [([1e-6, 1e-5, 0.01, 0.1, 0.15], True), ([2000, 5000, 12960, 50_000, 200_000], False)],

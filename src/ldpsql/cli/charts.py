@@ -6,6 +6,7 @@ matplotlib is optional (`pip install ldpsql[plot]`) and is imported when somethi
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 Role = Literal["measured", "predicted", "unsound"]
 
-_PANEL, _HEIGHT, _LEGEND_ROW = 4.3, 3.6, 0.24  # inches
+_PANEL, _HEIGHT, _LEGEND_ROW, _LEAST_WIDTH = 4.3, 3.6, 0.24, 6.4  # inches
+_ENTRY_LETTERS, _TITLE_LETTERS = 12.0, 10.5  # per inch of a legend's entry and of a title
 _DOTS = 140
 _COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"),
@@ -92,11 +94,13 @@ def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = 
     down = math.ceil(len(panels) / across)
     entries = list(dict.fromkeys(curve.entry for panel in panels for curve in panel.curves))
     longest = max(len(entry) for entry in entries)
-    beside = max(1, min(len(entries), int(across * _PANEL * 10 / (longest + 8))))
+    width = max(_PANEL * across, _LEAST_WIDTH)
+    beside = max(1, min(len(entries), int(width * _ENTRY_LETTERS / (longest + 8))))
     rows = math.ceil(len(entries) / beside)
-    size = (max(_PANEL * across, 5.2), _HEIGHT * down + _LEGEND_ROW * rows + 0.5)
+    small = textwrap.wrap(note, int(width * _TITLE_LETTERS))
+    size = (width, _HEIGHT * down + _LEGEND_ROW * (rows + len(small)) + 0.3)
     figure = Figure(figsize=size, layout="constrained")
-    figure.suptitle(title + (f"\n{note}" if note else ""), fontsize=11)
+    figure.suptitle("\n".join([title, *small]), fontsize=11)
     looks = {entry: number for number, entry in enumerate(entries)}
     lines: dict[str, Line2D] = {}
     grid = figure.subplots(down, across, squeeze=False)
