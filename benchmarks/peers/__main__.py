@@ -69,8 +69,7 @@ def _rows(cases: Cases, task: Task, name: str, work: Answers, runs: int, queries
 
 
 def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> list[Row]:
-    codes, boxes = codes_of(task), queries_of(task, queries)
-    exact = truth(codes, boxes)
+    boxes, exact = _asked(task, queries)
     row: Row = {
         "shape": task.shape,
         "data": task.data,
@@ -83,6 +82,7 @@ def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> 
         "why": "",
     }
     try:
+        codes = codes_of(task)
         found = [work(codes, boxes, seed) for seed in range(runs)]
     except (SurveyError, folder.CannotDo) as reason:
         return [{**row, "why": " ".join(str(reason).split())}]
@@ -90,6 +90,13 @@ def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> 
     seconds = float(np.mean([seconds for _, seconds in found]))
     print(f"{task} {name}: {100 * np.sqrt(np.mean(squares)):.3f} %", file=sys.stderr, flush=True)
     return [{**row, "error": float(np.sqrt(np.mean(squares))), "seconds": seconds}]
+
+
+@functools.cache
+def _asked(task: Task, queries: int) -> tuple[np.ndarray, np.ndarray]:
+    """The questions and the true shares; counting a million people takes longer than answering."""
+    boxes = queries_of(task, queries)
+    return boxes, truth(codes_of(task), boxes)
 
 
 def _keep(rows: Sequence[Row], asked: argparse.Namespace) -> None:
