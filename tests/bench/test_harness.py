@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 from bench.comparing import COUNTS, comparison, raw, stored
 
+from ldpsql.bench import cases
 from ldpsql.bench.cases import Outcome
 from ldpsql.bench.contestants import Contestant
 from ldpsql.bench.harness import Progress, compare
@@ -20,7 +22,7 @@ from ldpsql.bench.people import People
 from ldpsql.bench.summary import lines, refusals
 from ldpsql.boxes import LinearQuery
 from ldpsql.engine.rewrite.boxes import slices
-from ldpsql.errors import SurveyError
+from ldpsql.errors import OperationalError, StoreError, SurveyError
 from ldpsql.privacy import Epsilon
 
 
@@ -87,6 +89,39 @@ def test_a_killed_process_leaves_whole_files(tmp_path: Path) -> None:
     command[command.index("400")] = str(len(kept) + 1)
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert f"({len(kept)} done before)" in done.stderr
+
+
+def test_a_fault_of_the_machine_is_not_kept_as_a_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends the run, and the next one tries again, instead of leaving the mechanism out."""
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    asked = replace(
+        comparison("grr", repetitions=1), contestants=(Contestant("grr", "{}", None, False),)
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(cases, "simulate", full)
+        with pytest.raises(StoreError, match="disk is full"):
+            compare(asked, tmp_path)
+    assert refusals(compare(asked, tmp_path)) == {}
+
+
+def test_a_killed_worker_is_no_traceback(tmp_path: Path) -> None:
+    """What was done before is kept, and said to be."""
+    asked, done = comparison("hio", "grr", repetitions=20), []
+
+    def kill(progress: Progress) -> None:
+        done.append(progress)
+        for child in active_children():
+            child.kill()
+
+    with pytest.raises(OperationalError, match="same command with fewer --jobs"):
+        compare(asked, tmp_path, jobs=2, say=kill)
+    kept = list(tmp_path.glob("[!.]*.parquet"))
+    assert 1 <= len(done) == len(kept) < len(asked.cases)
 
 
 def test_numbers_agree_with_the_prediction(tmp_path: Path) -> None:

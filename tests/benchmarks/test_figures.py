@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 from pathlib import Path
 
@@ -50,6 +51,13 @@ def test_a_figure_leaves_its_files(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "toy.json").read_text())
     assert told["parameters"] == {"runs": 3}
     assert told["verdicts"][0]["holds"] is True
+
+
+@pytest.mark.parametrize("figure", every().values(), ids=list(every()))
+def test_parameters_are_those_of_the_measurement(figure: Figure) -> None:
+    """A figure that cannot start would be noticed by whoever waits for all of them."""
+    for parameters in (figure.quick, figure.full):
+        inspect.signature(figure.measure).bind(None, **parameters)
 
 
 def test_cases_are_kept(tmp_path: Path) -> None:

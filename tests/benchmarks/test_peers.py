@@ -83,3 +83,16 @@ def test_the_table_has_ratios_and_reasons() -> None:
     assert "| 1-D, 256 | gauss | 1 | 1.000 % | 2.50 |\n" in text
     assert "| 1-D, 256 | gauss | 1 | 2.000 % | 1.50 | no |\n" in text
     assert "* no: third (peer), 1-D, 256: not installed" in text
+
+
+def test_the_truth_counts_people_one_by_one() -> None:
+    """Also for ranges beyond the codes that anybody has."""
+    codes = np.array([[0, 3], [1, 3], [1, 0], [1, 1]])
+    queries = np.array([[[1, 2], [0, 2]], [[0, 9], [3, 4]], [[0, 2], [0, 5]], [[5, 7], [0, 4]]])
+    one_by_one = [
+        np.mean(
+            [all(lo <= c < hi for c, (lo, hi) in zip(person, box, strict=True)) for person in codes]
+        )
+        for box in queries
+    ]
+    assert truth(codes, queries).tolist() == one_by_one == [0.5, 0.5, 1.0, 0.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,38 @@ def test_the_same_name_looks_the_same_in_every_panel() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b (NOT PRIVATE)"]
     colours = [[line.get_color() for line in axes.get_lines()] for axes in figure.axes]
     assert colours[0][0] == colours[1][1] != colours[1][0]
+
+
+def test_titles_and_legends_stay_inside() -> None:
+    """A long note is broken into lines; long entries do not run out of the picture."""
+    curves = tuple(Curve(f"a mechanism of a long name {n}", [1, 2], [1, 2]) for n in range(7))
+    panel = Panel("p", "x", "y", curves)
+    for panels in ([panel], [panel, panel], [panel] * 3):
+        figure = drawn("Title", panels, note="what was measured, on which people, how often " * 4)
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        for text in (figure._suptitle, *legend.get_texts()):
+            box = text.get_window_extent()
+            assert figure.bbox.x0 < box.x0 and box.x1 < figure.bbox.x1
+        assert legend._ncols > 1
+
+
+@pytest.mark.parametrize(
+    ("places", "log_x"),
+    [([1e-6, 1e-5, 0.01, 0.1, 0.15], True), ([2000, 5000, 12960, 50_000, 200_000], False)],
+)
+def test_labels_of_places_do_not_overlap(places: list[float], log_x: bool) -> None:
+    """Close ones are left out; both ends stay, and where there is room all of them."""
+    panel = Panel("p", "x", "y", (Curve("a", places, places),), log_x=log_x)
+    figure = drawn("Title", [panel, panel])
+    figure.draw_without_rendering()
+    labels = figure.axes[0].get_xticklabels()
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    shown = [float(label.get_text()) for label in labels]
+    assert {places[0], places[-1]} <= set(shown) < set(places)
+    few = Panel("p", "x", "y", (Curve("a", [1, 2, 3, 4], [1, 2, 3, 4]),))
+    assert len(drawn("Title", [few]).axes[0].get_xticks()) == 4
 
 
 def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.draws import SPACE, below, extremes_below, probability_below
 from ldpsql.mechanisms.grr import Grr
-from ldpsql.mechanisms.olh import Olh, _inverse
+from ldpsql.mechanisms.olh import LARGEST_SLOT, Olh, _inverse
 from ldpsql.mechanisms.oracle import Oracle
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.oue import Oue
@@ -119,6 +119,25 @@ def test_olh_decodes_alike_by_row_and_by_function(nodes: int, epsilon: str) -> N
     assert np.allclose(by_row, by_function)
     hashed = ((columns[0] + 1)[:, None] * labels + columns[1][:, None]) % oracle.primes[0]
     assert np.allclose(by_row[0], (hashed % oracle.values == columns[2][:, None]).sum(axis=0))
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 29_600, LARGEST_SLOT])
+@pytest.mark.parametrize("epsilon", ["0.5", "2", "9"])
+def test_olh_decodes_by_row_as_devices_hash(nodes: int, epsilon: str) -> None:
+    """Comparing fractions that overflow is exact, up to the largest slot and for the residues at
+    both ends, where a fraction that is too large would reach the next one."""
+    oracle = Olh(Epsilon.parse(epsilon), (nodes,))
+    prime, g, random = oracle.primes[0], oracle.values, np.random.default_rng(8)
+    ends = np.array([0, 1 % prime, prime - 1])
+    labels = np.concatenate([ends, random.integers(0, prime, 40)])
+    a = np.concatenate([[0, 0, prime - 2], random.integers(0, prime - 1, 40)])
+    c = np.concatenate([ends, random.integers(0, prime, 40)])
+    y = random.integers(0, g, 43)
+    rows = Rows((a, c, y), np.ones(43, dtype=np.int64))
+    folds = [np.ones(43), random.random(43)]
+    hashed = ((a + 1)[:, None] * labels + c[:, None]) % prime % g
+    expected = np.array(folds) @ (hashed == y[:, None])
+    assert oracle._supporters_by_row(prime, rows, labels, folds) == pytest.approx(expected)
 
 
 def test_olh_labels_do_not_depend_on_the_way() -> None:

@@ -27,7 +27,7 @@ from ldpsql.bench.truth import Answers
 from ldpsql.client.atomic import replacing
 from ldpsql.dbapi import Connection
 from ldpsql.designer.file import SurveyFile
-from ldpsql.errors import Error
+from ldpsql.errors import Error, InternalError, OperationalError
 from ldpsql.estimate import Array
 from ldpsql.privacy import Epsilon
 from ldpsql.survey import Survey
@@ -167,6 +167,8 @@ class Runner:
                 spent=spent,
             ) as connection:
                 answers = self._answers(connection, case.users, spent)
+        except (OperationalError, InternalError):
+            raise  # says nothing about the mechanism, and would be kept as if it did
         except Error as error:
             return Outcome(_COLUMNS.empty_table(), refused=str(error))
         return Outcome(answers, spent.seconds, _facts(survey))

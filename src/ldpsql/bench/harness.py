@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import product
 from multiprocessing import get_context
@@ -21,7 +22,7 @@ from ldpsql.bench.people import People
 from ldpsql.bench.questions import Question
 from ldpsql.bench.truth import Answers, Truth
 from ldpsql.designer.file import SurveyFile
-from ldpsql.errors import SurveyError
+from ldpsql.errors import OperationalError, SurveyError
 from ldpsql.estimate import Array
 
 
@@ -81,7 +82,7 @@ def compare(
     """Run every case that `folder` does not hold yet, and give all of them in order.
 
     jobs: worker processes; 1 runs all in this one. SurveyError for a contestant that was asked
-    for by name and does not fit.
+    for by name and does not fit; OperationalError where the machine is at fault.
     """
     cases = comparison.cases
     shared = shared_key(_setting(comparison, {}))
@@ -141,6 +142,11 @@ def _outcomes(setting: Setting, cases: Sequence[Case], jobs: int) -> Iterator[tu
                     return
                 for future in wait(pending, return_when=FIRST_COMPLETED).done:
                     yield pending.pop(future), future.result()
+        except BrokenProcessPool:
+            raise OperationalError(
+                "a worker process was ended from outside, perhaps for want of memory; the same "
+                "command with fewer --jobs goes on from here"
+            ) from None
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -6,6 +6,7 @@ matplotlib is optional (`pip install ldpsql[plot]`) and is imported when somethi
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 Role = Literal["measured", "predicted", "unsound"]
 
-_PANEL, _HEIGHT, _LEGEND_ROW = 4.3, 3.6, 0.24  # inches
+_PANEL, _HEIGHT, _LEGEND_ROW, _LEAST_WIDTH = 4.3, 3.6, 0.24, 6.4  # inches
+_ENTRY_LETTERS, _TITLE_LETTERS = 12.0, 10.5  # per inch of a legend's entry and of a title
 _DOTS = 140
 _COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"),
@@ -30,6 +32,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _BESIDE = 0.5  # of the distance of two kinds, over which their points are spread
 _STYLES: dict[Role, str] = {"measured": "-", "predicted": "--", "unsound": ":"}
 _FEW_PLACES = 8
+_LETTER = 0.022  # width of a digit of a tick's label, as a share of a panel's
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
 
@@ -91,11 +94,13 @@ def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = 
     down = math.ceil(len(panels) / across)
     entries = list(dict.fromkeys(curve.entry for panel in panels for curve in panel.curves))
     longest = max(len(entry) for entry in entries)
-    beside = max(1, min(len(entries), int(across * _PANEL * 10 / (longest + 8))))
+    width = max(_PANEL * across, _LEAST_WIDTH)
+    beside = max(1, min(len(entries), int(width * _ENTRY_LETTERS / (longest + 8))))
     rows = math.ceil(len(entries) / beside)
-    size = (max(_PANEL * across, 5.2), _HEIGHT * down + _LEGEND_ROW * rows + 0.5)
+    small = textwrap.wrap(note, int(width * _TITLE_LETTERS))
+    size = (width, _HEIGHT * down + _LEGEND_ROW * (rows + len(small)) + 0.3)
     figure = Figure(figsize=size, layout="constrained")
-    figure.suptitle(title + (f"\n{note}" if note else ""), fontsize=11)
+    figure.suptitle("\n".join([title, *small]), fontsize=11)
     looks = {entry: number for number, entry in enumerate(entries)}
     lines: dict[str, Line2D] = {}
     grid = figure.subplots(down, across, squeeze=False)
@@ -188,13 +193,32 @@ def _is_kinds(curve: Curve) -> bool:
 
 
 def _ticks_at_values(axes: Axes, panel: Panel) -> None:
-    """Few measured places have ticks of their own, none between them."""
+    """Few measured places have ticks of their own, none between them; what would run into the
+    label before it has none."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
-    places = {x for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
+    places = {float(x) for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
     if 0 < len(places) <= _FEW_PLACES:
-        axes.set_xticks(sorted(float(place) for place in places))
+        shown = _apart(sorted(places), is_log=bool(panel.log_x) and min(places) > 0)
+        axes.set_xticks(shown, [f"{place:g}" for place in shown])
         axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _apart(places: Sequence[float], *, is_log: bool) -> list[float]:
+    """Those of ascending places whose labels fit beside each other, both ends among them."""
+    scaled = [math.log(place) for place in places] if is_log else list(places)
+    span = (scaled[-1] - scaled[0]) or 1.0
+    room = [_LETTER * (len(f"{place:g}") + 1) / 2 for place in places]
+    ends = [0, len(places) - 1]
+    shown = ends[:1]
+    for number in range(1, len(places)):
+        others = {shown[-1]} | ({ends[1]} - {number})
+        if number in ends or all(
+            abs(scaled[number] - scaled[other]) / span >= room[number] + room[other]
+            for other in others
+        ):
+            shown.append(number)
+    return [places[number] for number in shown]
 
 
 def _readable_decades(axes: Axes) -> None:

@@ -38,6 +38,7 @@ from ldpsql.report import Rows
 LARGEST_SLOT = 1 << 22
 _DENSE = 1 << 22
 _BLOCK = 1 << 21
+_TILE_NODES, _TILE_REPORTS = 1 << 12, 1 << 5  # a tile of 8-byte words that stays in the cache
 
 
 @dataclass(frozen=True)
@@ -163,34 +164,51 @@ class Olh:
     def _supporters_by_row(
         self, prime: int, rows: Rows, labels: Codes, folds: Sequence[Array]
     ) -> Array:
-        """Hash every node with every report's function: O(reports x nodes)."""
-        a, c, y = rows.columns
-        weighted = np.array(folds)
+        """Hash every node with every report's function: O(reports x nodes).
+
+        A report's nodes are an interval of residues (see `_intervals`). A residue modulo P is
+        compared as the fraction r / P of 2^64, which a multiplication that overflows leaves behind;
+        no division is left in the inner loop. Slope and start are rounded up, so a fraction is too
+        large by less than P + 1, and two of them differ by more than that as P^2 + P < 2^64.
+        """
+        turned, start, length = self._intervals(prime, rows, labels)
+        slopes = _fractions(rows.columns[0] + 1, prime, up=True)[:, None]
+        starts = _fractions(-start % prime, prime, up=True)[:, None]
+        limits = _fractions(length, prime, up=False)[:, None]
+        weighted, places = np.array(folds), turned.astype(np.uint64)
         result = np.zeros((len(folds), len(labels)))
-        step = max(1, _BLOCK // max(1, len(labels)))
-        for start in range(0, len(a), step):
-            part = slice(start, start + step)
-            hashed = ((a[part, None] + 1) * labels + c[part, None]) % prime % self.values
-            result += weighted[:, part] @ (hashed == y[part, None])
+        for first in range(0, len(labels), _TILE_NODES):
+            columns = slice(first, first + _TILE_NODES)
+            across = places[columns]
+            for top in range(0, len(slopes), _TILE_REPORTS):
+                part = slice(top, top + _TILE_REPORTS)
+                found = slopes[part] * across
+                found += starts[part]
+                result[:, columns] += weighted[:, part] @ (found < limits[part])
         return result
+
+    def _intervals(self, prime: int, rows: Rows, labels: Codes) -> tuple[Codes, Codes, Codes]:
+        """Residues of the labels, and first residue and length of each report's interval.
+
+        A report supports x iff a x mod P is one of y - c, y - c + g, y - c + 2g, ... Divided by g
+        modulo P these are consecutive residues.
+        """
+        g = self.values
+        stride = 1 if prime <= g else pow(g, -1, prime)
+        _, c, y = rows.columns
+        length = np.where(y < prime, (prime - 1 - y) // g + 1, 0)
+        return labels * stride % prime, (y - c) * stride % prime, length
 
     def _supporters_by_function(
         self, prime: int, rows: Rows, labels: Codes, folds: Sequence[Array]
     ) -> Array:
         """Add up equal a first: O(reports + P^2 + P x nodes), independent of the reports' number.
 
-        A report supports x iff a x mod P is one of y - c, y - c + g, y - c + 2g, ... Divided by g
-        modulo P these are consecutive residues, an interval, whose counts a difference array
-        adds up in one pass.
+        The counts of intervals (see `_intervals`) are added up by a difference array in one pass.
         """
-        g = self.values
-        stride = 1 if prime <= g else pow(g, -1, prime)
-        a, c, y = rows.columns
-        start = (y - c) * stride % prime
-        length = np.where(y < prime, (prime - 1 - y) // g + 1, 0)
-        end = start + length
+        turned, start, length = self._intervals(prime, rows, labels)
+        a, end = rows.columns[0], start + length
         wraps = end > prime
-        turned = labels * stride % prime
         result = np.zeros((len(folds), len(labels)))
         for number, fold in enumerate(folds):
             steps = np.bincount(a * (prime + 1) + start, fold, minlength=(prime - 1) * (prime + 1))
@@ -248,6 +266,14 @@ def _inverse(nodes: Codes, prime: Codes | int) -> Codes:
         base = base * base % modulus
         exponent = exponent >> 1
     return np.where(nodes == 0, 0, result % modulus)
+
+
+def _fractions(residues: Codes, prime: int, *, up: bool) -> NDArray[np.uint64]:
+    """2^64 r / P, rounded up or down, for residues r below a prime P below 2^31."""
+    whole, rest = divmod(1 << 64, prime)
+    words = residues.astype(np.uint64)
+    parts = words * np.uint64(rest) + np.uint64(prime - 1 if up else 0)
+    return words * np.uint64(whole) + parts // np.uint64(prime)
 
 
 def _prime_from(size: int) -> int:
