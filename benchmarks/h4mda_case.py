@@ -12,20 +12,13 @@ import time
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.real_data import folder
-from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.bench.memory import histogram_of
+from ldpsql.bench.simulation import Spent, collect
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
 from ldpsql.engine.backends.base import Selection
-from ldpsql.engine.backends.duckdb import DuckDBStore
-from ldpsql.mechanisms.base import StagedDesign
-from ldpsql.report import Histogram, Reports
-from ldpsql.schema import RESERVED_PREFIX
 from ldpsql.survey import Survey
 
 EPSILONS = ("0.5", "1", "2", "5")
@@ -107,27 +100,12 @@ def measured_once(table: str, epsilon: str, case: str, seed: int) -> dict[str, f
     low = TABLES[table][0]
     age = np.asarray(people["age"], dtype=np.int64) - low
     hours = np.asarray(people["hours_per_week"], dtype=np.int64)
-    result: dict[str, float] = {}
-    started = time.perf_counter()
-
-    def lap(key: str) -> None:
-        nonlocal started
-        result[key] = time.perf_counter() - started
-        started = time.perf_counter()
-
-    asked = survey(table, epsilon, case)
-    lap("design")
-    while isinstance(asked.design, StagedDesign) and asked.design.round < asked.design.rounds:
-        chosen = _answers_round(asked.design, len(age), seed)
-        asked = asked.next_round(_histogram(asked, people.filter(pa.array(chosen)), seed))
-    if isinstance(asked.design, StagedDesign):
-        people = people.filter(pa.array(_answers_round(asked.design, len(age), seed)))
-        lap("design")
-    reports, _ = randomize_batch(asked, people, SeededEntropy(seed), accept_no_guarantee=True)
-    lap("randomize")
-    with DuckDBStore.open(None, read_only=False) as store:
-        store.ingest_table(reports, asked)
-        lap("ingest")
+    spent = Spent()
+    with spent.on("design"):
+        first_round = survey(table, epsilon, case)
+    asked, store = collect(first_round, people, seed=seed, spent=spent)
+    result = dict(spent.seconds)
+    with store:
         ((_, histogram),) = store.histograms("people", Selection())
         estimator = asked.design.estimators[CASES[case][2]](histogram)
         first, asked_so_far, repeat = 0.0, 0, 0.0
@@ -150,20 +128,6 @@ def measured_once(table: str, epsilon: str, case: str, seed: int) -> dict[str, f
         result["answer"] = first + repeat * (1000 - asked_so_far)
     result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return result
-
-
-def _answers_round(design: StagedDesign, people: int, seed: int) -> np.ndarray:
-    """Who answers this round: everybody one of them, drawn once per run."""
-    drawn = np.random.default_rng([5, seed]).integers(1, design.rounds + 1, people)
-    return np.asarray(drawn == design.round)
-
-
-def _histogram(asked: Survey, people: pa.Table, seed: int) -> Histogram:
-    """The counts of one round."""
-    reports, _ = randomize_batch(asked, people, SeededEntropy(seed), accept_no_guarantee=True)
-    form = asked.design.report_format
-    columns = {name: np.asarray(reports[RESERVED_PREFIX + name]) for name in form.columns}
-    return histogram_of(Reports(form, columns))
 
 
 def _windows(

@@ -1,34 +1,41 @@
 """Write docs/results.md from the results of the last run: `python -m benchmarks.results [FOLDER]`.
 
 FOLDER (out) holds what the measurements left there: `figures/*.json` (`make figures FULL=1`),
-`peers/peers.json` (`python -m benchmarks.peers`), `harness.json` (`python -m benchmarks.harness`),
-`bench.csv` (`ldpsql bench -o out/bench.csv`). What is not there is left out.
+`peers*/peers.json` (`python -m benchmarks.peers`), `harness.json` (`python -m benchmarks.harness`),
+`bench.csv` and `bench/` (`ldpsql bench ... -o out/bench.csv --plot out/bench`). What is not there
+is left out. Small copies of the pictures go to docs/images/results (needs the extra `plot`).
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.table import lines as peer_lines
+from benchmarks.small_pictures import Shelf
 
 TARGET = Path(__file__).parents[1] / "docs" / "results.md"
+PICTURES = "images/results"
+MOST_PICTURES = 2  # of one figure
 PACKAGES = ("duckdb", "numpy", "pyarrow", "sqlglot")
 HOLDS = {True: "holds", False: "**does not hold**", None: "cannot be told"}
 
 
 def main(arguments: list[str]) -> None:
     folder = Path(arguments[0] if arguments else "out")
-    text = "\n".join(
-        [*_head(), *_bench(folder), *_harness(folder), *_peers(folder), *_figures(folder)]
-    )
+    shelf = Shelf(TARGET.parent / PICTURES, PICTURES)
+    parts = (_head(), _bench(folder, shelf), _harness(folder), _peers(folder))
+    text = "\n".join([*chain(*parts), *_figures(folder, shelf)])
+    shelf.clear()
     TARGET.write_text(text.rstrip() + "\n", encoding="utf-8")
     print(f"{TARGET.name}: {len(text.splitlines())} lines")
 
@@ -48,7 +55,7 @@ def _head() -> Iterator[str]:
     yield ""
 
 
-def _bench(folder: Path) -> Iterator[str]:
+def _bench(folder: Path, shelf: Shelf) -> Iterator[str]:
     path = folder / "bench.csv"
     if not path.exists():
         return
@@ -60,14 +67,18 @@ def _bench(folder: Path) -> Iterator[str]:
     yield ""
     yield (
         f"`benchmarks/surveys/adult.toml`, {int(first['users']):,} people, "
-        f"{first['repetitions']} repetitions, {first['answers']} answers behind each number. "
-        "COUNT and SUM: root mean square error in % of the "
-        "people, or of the sum over everybody; coverage over all epsilons."
+        f"{first['repetitions']} repetitions, {first['answers']} answers "
+        "behind each number. COUNT and SUM: root mean square error in % of the people, or of the "
+        "sum over everybody; AVG: mean relative error in % of the answers that are not NULL. "
+        "Coverage: intervals that hold the truth, over all epsilons; the answers of one repetition "
+        "are correlated. NULL: answers that cannot be told, over all epsilons."
     )
     yield ""
+    yield from shelf.shown(folder / "bench" / "errors.png", "Errors over epsilon")
+    yield from shelf.shown(folder / "bench" / "coverage.png", "Coverage of the intervals")
     heads = " | ".join(f"eps {e:g}" for e in epsilons)
-    yield f"| workload | aggregate | mechanism | {heads} | coverage |"
-    yield f"|---|---|---|{'---:|' * (len(epsilons) + 1)}"
+    yield f"| workload | aggregate | mechanism | {heads} | coverage | NULL |"
+    yield f"|---|---|---|{'---:|' * (len(epsilons) + 2)}"
     groups: dict[tuple[str, str, str], dict[float, dict[str, str]]] = {}
     for row in rows:
         key = (row["workload"], row["aggregate"], row["mechanism"])
@@ -76,14 +87,30 @@ def _bench(folder: Path) -> Iterator[str]:
     for (workload, aggregate, mechanism), own in sorted(
         groups.items(), key=lambda item: order.index(item[0][:2])
     ):
-        if aggregate.startswith("AVG"):
-            continue
-        errors = [100 * float(own[e]["nmse"]) ** 0.5 for e in epsilons]
-        cells = [f"{error:,.0f}" if error >= 1000 else f"{error:.3g}" for error in errors]
-        held = [float(row["coverage"]) for row in own.values() if row["coverage"]]
-        share = f"{100 * sum(held) / len(held):.1f} %"
-        yield f"| {workload} | {aggregate} | {mechanism} | {' | '.join(cells)} | {share} |"
+        errors = [_error(own.get(epsilon), aggregate) for epsilon in epsilons]
+        held = _mean(own.values(), "coverage")
+        unknown = _mean(own.values(), "undetermined")
+        yield (
+            f"| {workload} | {aggregate} | {mechanism} | {' | '.join(errors)} | {held:.1f} % | "
+            f"{unknown:.0f} % |"
+        )
     yield ""
+
+
+def _error(row: dict[str, str] | None, aggregate: str) -> str:
+    """In %, with three digits; "-" where there is none."""
+    if row is None:
+        return "-"
+    error = float(row["mre"] or "nan") if aggregate.startswith("AVG") else float(row["nmse"]) ** 0.5
+    if math.isnan(error):
+        return "-"
+    return f"{100 * error:,.0f}" if error >= 10 else f"{100 * error:.3g}"
+
+
+def _mean(rows: Iterable[dict[str, str]], column: str) -> float:
+    """Of what there is, in %."""
+    found = [float(row[column]) for row in rows if row[column] not in ("", "nan")]
+    return 100 * sum(found) / len(found) if found else math.nan
 
 
 def _harness(folder: Path) -> Iterator[str]:
@@ -123,30 +150,34 @@ def _harness(folder: Path) -> Iterator[str]:
 
 
 def _peers(folder: Path) -> Iterator[str]:
-    found = _read(folder / "peers" / "peers.json")
-    if found is None:
+    """Every run that there is: what takes long was perhaps run apart, with fewer people."""
+    runs = [_read(path) for path in sorted(folder.glob("peers*/peers.json"))]
+    if not runs:
         return
-    asked = found["parameters"]
     yield "## Common work: this project's mechanisms and other projects"
     yield ""
     yield (
-        f"Counts over {asked['queries']} random ranges in every dimension; "
-        f"{asked['people']:,} people and {asked['runs']} run(s) for the mechanisms of this "
-        f"project, {asked['peer_people']:,} people and {asked['peer_runs']} run(s) for other "
-        "projects. `python -m benchmarks.peers` runs a million people, three times."
+        "Counts over random ranges in every dimension. `python -m benchmarks.peers` runs a million "
+        "people, three times, at all epsilons; what was run of it, and what with fewer people, is "
+        "said above each table. The errors of the ranges of one run are correlated: where there "
+        "was one, a ratio within a third of 1 may be chance."
     )
-    if min(asked["runs"], asked["peer_runs"]) == 1:
+    yield ""
+    for number, found in enumerate(runs, 1):
+        asked = found["parameters"]
+        yield f"### Run {number} of {len(runs)}"
         yield ""
         yield (
-            "The errors of ranges of one run are correlated: a ratio within a third of 1 may be "
-            "chance."
+            f"{asked['queries']} ranges; repetitions: {asked['runs']} for the mechanisms of this "
+            f"project, {asked['peer_runs']} where other projects take part; "
+            f"{', '.join(asked['shapes'])}; epsilon {asked['epsilon'].replace(',', ', ')}."
         )
-    yield ""
-    yield from peer_lines(found["rows"])
-    yield ""
+        yield ""
+        yield from peer_lines(found["rows"])
+        yield ""
 
 
-def _figures(folder: Path) -> Iterator[str]:
+def _figures(folder: Path, shelf: Shelf) -> Iterator[str]:
     summaries = [_read(path) for path in sorted((folder / "figures").glob("*.json"))]
     if summaries:
         yield "## Figures of the papers"
@@ -159,6 +190,8 @@ def _figures(folder: Path) -> Iterator[str]:
         yield ""
         yield f"{found['data']}; {kind} parameters: {_parameters(found['parameters'])}."
         yield ""
+        for name in found.get("pictures", [])[:MOST_PICTURES]:
+            yield from shelf.shown(folder / "figures" / f"{name}.png", found["source"])
         yield "| claim | verdict | because |"
         yield "|---|---|---|"
         for verdict in found["verdicts"]:

@@ -52,13 +52,14 @@ def main(arguments: list[str]) -> None:
     pairs = [text.partition("=") for text in asked.set]
     changed = {key: json.loads(value) for key, _, value in pairs}
     for name in asked.names or figures:
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         try:
             verdicts = figures[name].run(asked.folder, full=asked.full, **changed)
         except Skipped as reason:
             print(f"{name}: skipped, {reason}", flush=True)
             continue
-        print(f"{name} ({time.perf_counter() - started:.0f} s): {asked.folder / name}.png")
+        seconds, busy = time.perf_counter() - started, time.process_time() - worked
+        print(f"{name} ({seconds:.0f} s, {busy:.0f} s of CPU): {asked.folder / name}.png")
         for verdict in verdicts:
             print(f"  {verdict}", flush=True)
 

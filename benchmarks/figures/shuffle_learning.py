@@ -310,7 +310,7 @@ FIGURES = (
             "people": 60_000,
             "epsilons": (1.0, 4.0),
             "runs": 1,
-            "mechanisms": ("fourier", "hgrr"),
+            "labels": QUICK,
         },
         full={
             "people": 1_400_000,

@@ -9,6 +9,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from benchmarks.figures.cases import Cases, Row
 from benchmarks.peers import folder, ours
 from benchmarks.peers.table import lines
 from benchmarks.peers.work import DATA, SHAPES, Task, codes_of, queries_of, truth
-from ldpsql.errors import Error
+from ldpsql.errors import SurveyError
 
 Answers = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, float]]
 
@@ -27,28 +28,37 @@ def main(arguments: Sequence[str]) -> None:
     asked.folder.mkdir(parents=True, exist_ok=True)
     cases = Cases(asked.folder / "cases", "peers", Path(__file__).parent)
     rows: list[Row] = []
-    for task in _tasks(asked, asked.people):
-        for name in ours.MECHANISMS:
-            work = functools.partial(ours.answers, task, name)
-            rows += _rows(cases, task, name, work, asked.runs, asked.queries)
-            _keep(rows, asked)
-    for task in _tasks(asked, asked.peer_people):
-        work = functools.partial(ours.answers, task, ours.DEFAULT)
-        rows += _rows(cases, task, ours.DEFAULT, work, asked.peer_runs, asked.queries)
-        for peer in [*folder.installed(), *map(folder.named, asked.peer)]:
-            work = functools.partial(peer.answers, task)
-            rows += _rows(cases, task, peer.name, work, asked.peer_runs, asked.queries)
-            _keep(rows, asked)
+    for is_slow in (False, True):
+        for epsilon, names in product(asked.epsilon.split(","), ours.ORDER):
+            for task, name in product(_tasks(asked, epsilon, asked.people), names):
+                if ours.is_slow(task, name) is is_slow:
+                    work = functools.partial(ours.answers, task, name)
+                    rows += _rows(cases, task, name, work, asked.runs, asked.queries)
+                    _keep(rows, asked)
+    peers = [*folder.installed(), *map(folder.named, asked.peer)]
+    for epsilon in asked.epsilon.split(","):
+        for task in _tasks(asked, epsilon, asked.peer_people):
+            for name in ours.COMPARED:
+                if not ours.is_slow(task, name):
+                    work = functools.partial(ours.answers, task, name)
+                    rows += _rows(cases, task, name, work, asked.peer_runs, asked.queries)
+            for peer in peers:
+                work, runs = functools.partial(peer.answers, task), asked.peer_runs
+                if peer.command:
+                    rows += _rows(cases, task, peer.name, work, runs, asked.queries)
+                else:  # not to be kept: it may be installed before the next run
+                    rows += _measured(task, peer.name, work, runs, asked.queries)
+                _keep(rows, asked)
     print("\n".join(lines(rows)))
 
 
-def _tasks(asked: argparse.Namespace, people: int) -> list[Task]:
+def _tasks(asked: argparse.Namespace, epsilon: str, people: int) -> list[Task]:
+    """What so many people are asked; nothing for 0 of them."""
     return [
         Task(shape, data, epsilon, people)
         for shape in asked.shapes
         for data in DATA
-        for epsilon in asked.epsilon.split(",")
-        if data != "correlated" or len(SHAPES[shape]) > 1
+        if people and (data != "correlated" or len(SHAPES[shape]) > 1)
     ]
 
 
@@ -59,8 +69,7 @@ def _rows(cases: Cases, task: Task, name: str, work: Answers, runs: int, queries
 
 
 def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> list[Row]:
-    codes, boxes = codes_of(task), queries_of(task, queries)
-    exact = truth(codes, boxes)
+    boxes, exact = _asked(task, queries)
     row: Row = {
         "shape": task.shape,
         "data": task.data,
@@ -73,13 +82,21 @@ def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> 
         "why": "",
     }
     try:
+        codes = codes_of(task)
         found = [work(codes, boxes, seed) for seed in range(runs)]
-    except (Error, folder.CannotDo) as reason:
+    except (SurveyError, folder.CannotDo) as reason:
         return [{**row, "why": " ".join(str(reason).split())}]
     squares = [np.mean((shares - exact) ** 2) for shares, _ in found]
     seconds = float(np.mean([seconds for _, seconds in found]))
     print(f"{task} {name}: {100 * np.sqrt(np.mean(squares)):.3f} %", file=sys.stderr, flush=True)
     return [{**row, "error": float(np.sqrt(np.mean(squares))), "seconds": seconds}]
+
+
+@functools.cache
+def _asked(task: Task, queries: int) -> tuple[np.ndarray, np.ndarray]:
+    """The questions and the true shares; counting a million people takes longer than answering."""
+    boxes = queries_of(task, queries)
+    return boxes, truth(codes_of(task), boxes)
 
 
 def _keep(rows: Sequence[Row], asked: argparse.Namespace) -> None:
@@ -94,8 +111,8 @@ def _keep(rows: Sequence[Row], asked: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("-o", dest="folder", type=Path, default=Path("out/peers"))
-    parser.add_argument("--people", type=int, default=1_000_000)
-    parser.add_argument("--peer-people", type=int, default=1_000_000)
+    parser.add_argument("--people", type=int, default=1_000_000, help="for ours; 0: none")
+    parser.add_argument("--peer-people", type=int, default=1_000_000, help="0: none")
     parser.add_argument("--epsilon", default="0.5,1,2")
     parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(SHAPES))
     parser.add_argument("--runs", type=int, default=3)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchmarks.figures.cases import Row
-from benchmarks.peers.ours import DEFAULT, MECHANISMS
+from benchmarks.peers.ours import DEFAULT, MECHANISMS, SMOOTH
+from benchmarks.peers.work import DATA, SHAPES
 
-BIASED = ("ahead", "multi-freq-ldpy")
+BIASED = (SMOOTH, "ahead", "multi-freq-ldpy")
+NOT_RUN = "-"
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
@@ -22,8 +24,10 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     biased = [name for name in dict.fromkeys(row["name"] for row in rows) if name in BIASED]
     if biased:
         yield (
-            f"{', '.join(biased)}: biased, for what comes out negative is set to 0; the others are "
-            "unbiased. That pays where noise is larger than what is asked for."
+            f"(b): biased ({'; '.join(biased)}), for negative frequencies are made 0 or more; the "
+            "others are unbiased. That pays where noise is larger than what is asked for, so like "
+            f"is to be compared with like: {SMOOTH} with these, {DEFAULT} with the others. "
+            f"{NOT_RUN}: not run."
         )
         yield ""
     yield from _reasons(rows)
@@ -36,12 +40,12 @@ def _table(people: int, rows: Sequence[Row]) -> Iterator[str]:
         "their error over that one, above 1 means less accurate."
     )
     yield ""
-    yield f"| shape | data | epsilon | {DEFAULT} | {' | '.join(others)} |"
+    yield f"| shape | data | epsilon | {DEFAULT} | {' | '.join(map(_marked, others))} |"
     yield f"|---|---|---:|---:|{'---:|' * len(others)}"
     tasks: dict[tuple[str, str, float], dict[str, Row]] = {}
     for row in rows:
         tasks.setdefault((row["shape"], row["data"], row["epsilon"]), {})[row["name"]] = row
-    for (shape, data, epsilon), found in tasks.items():
+    for (shape, data, epsilon), found in sorted(tasks.items(), key=_place):
         ours = found.get(DEFAULT)
         if ours is not None and not ours["why"]:
             cells = [_ratio(found.get(name), ours) for name in others]
@@ -49,9 +53,18 @@ def _table(people: int, rows: Sequence[Row]) -> Iterator[str]:
             yield f"| {shape} | {data} | {epsilon:g} | {error} | {' | '.join(cells)} |"
 
 
+def _place(item: tuple[tuple[str, str, float], object]) -> tuple[int, int, float]:
+    (shape, data, epsilon), _ = item
+    return list(SHAPES).index(shape), DATA.index(data), epsilon
+
+
+def _marked(name: str) -> str:
+    return f"{name} (b)" if name in BIASED else name
+
+
 def _ratio(row: Row | None, ours: Row) -> str:
     if row is None:
-        return ""
+        return NOT_RUN
     return "no" if row["why"] else f"{row['error'] / ours['error']:.2f}"
 
 

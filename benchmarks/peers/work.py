@@ -66,7 +66,9 @@ def queries_of(task: Task, count: int) -> np.ndarray:
 
 
 def truth(codes: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """Shares of the people, shape (k,)."""
-    return np.array(
-        [((codes >= box[:, 0]) & (codes < box[:, 1])).all(axis=1).mean() for box in queries]
-    )
+    """Shares of the people, shape (k,), from the number of people of every cell."""
+    sizes = tuple(codes.max(axis=0) + 1)
+    people = np.bincount(np.ravel_multi_index(codes.T, sizes), minlength=np.prod(sizes))
+    cells = people.reshape(sizes)
+    inside = [tuple(slice(int(low), int(high)) for low, high in box) for box in queries]
+    return np.array([cells[box].sum() for box in inside]) / len(codes)
