@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from benchmarks.figures.data import people
 from ldpsql.designer import design
+from ldpsql.mechanisms.cells.estimator import noise
 from ldpsql.mechanisms.uldp.design import CellDesign
-from ldpsql.mechanisms.uldp.estimator import noise
 from ldpsql.survey import Survey
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from statistics_tools import coverage_fits, variance_fits
 
-from ldpsql.estimate import Estimates, Ratio, quantile
+from ldpsql.estimate import BARELY_TOLD, Estimates, Ratio, quantile
 
 RUNS = 40_000
 TWO_SIGMA = math.erf(math.sqrt(2.0))
@@ -115,8 +115,8 @@ def test_a_level_outside_zero_and_one_is_refused(level: float) -> None:
 
 BY_HAND = Ratio(6.0, 4.0, 1.0, 1.0, 0.5)
 """At z = 2: a = 16 - 4 = 12, b = 24 - 2 = 22, c = 36 - 4 = 32, root = sqrt(484 - 384) = 10, which
-is raised by sqrt(1 + 1 / 16^2) because the denominator is known to 1 / 4 only."""
-ROOT = 10.0 * math.sqrt(257.0 / 256.0)
+is raised by sqrt(1 + 0.07 / 4^2) because the denominator is twice what is needed to be told."""
+ROOT = 10.0 * math.sqrt(1.0 + 0.07 / 16.0)
 
 
 def test_a_ratio_worked_out_by_hand() -> None:
@@ -272,8 +272,9 @@ class Fieller(Ratio):
     def interval(self, level: float) -> tuple[float, float]:
         """Without what is added for being told."""
         low, high = super().interval(level)
-        middle, raised = (low + high) / 2.0, (self.variance_denominator / self.denominator**2) ** 2
-        half = (high - low) / 2.0 / math.sqrt(1.0 + raised)
+        barely = quantile(level) ** 2 * self.variance_denominator / self.denominator**2
+        middle, half = (low + high) / 2.0, (high - low) / 2.0
+        half /= math.sqrt(1.0 + BARELY_TOLD * barely**2)
         return middle - half, middle + half
 
 
@@ -300,6 +301,14 @@ def test_intervals_that_are_told_cover_where_few_are(truth: float) -> None:
     assert 20_000 < told < 30_000
     assert coverage_fits(inside, told)
     assert not coverage_fits(*told_share(Fieller, truth))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.99])
+def test_what_is_added_is_the_same_part_at_every_level(level: float) -> None:
+    """At most 3.5 % of the width, however little a low level needs to be told."""
+    bottom = 1.001 * quantile(level)
+    raised, plain = (kind(1.0, bottom, 1.0, 1.0, 0.2).interval(level) for kind in (Ratio, Fieller))
+    assert 1.03 < (raised[1] - raised[0]) / (plain[1] - plain[0]) < 1.035
 
 
 @pytest.mark.parametrize("broken", [SignFlipped, CovarianceForgotten])

@@ -97,6 +97,23 @@ def test_a_promise_that_does_not_hold_is_refused_when_read(change):
     Survey.from_json(changed(design(TOML), lambda content: None))
 
 
+@pytest.mark.parametrize("name", ["ft", "srr-ms", "oue-ms"])
+def test_marginals_asked_more_often_than_the_promise_allows_are_refused(name):
+    """Whoever publishes a survey by hand may write any chances: what counts is what they tell."""
+    schema = Schema.from_keys({"dimension": {f"m{i}": {"type": "bool"} for i in range(4)}})
+    survey = Survey.of("app", schema, TRUST, name)
+
+    def asks_the_last(content):
+        *others, last = content["design"]["groups"]
+        for group in others:
+            group[3] = str(1 << 40)
+        last[3] = str((1 << 64) - (len(others) << 40))
+
+    with pytest.raises(SurveyError, match="does not keep epsilon"):
+        Survey.from_json(changed(survey, asks_the_last))
+    Survey.from_json(changed(survey, lambda content: None))
+
+
 def test_what_only_its_blankets_justify_is_refused_without_them():
     """A survey made by a mechanism that states its blankets, read as one that does not."""
     schema = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 2]}}})
@@ -201,4 +218,5 @@ def test_auto_lets_mechanisms_over_marginals_collect_attributes_together(tried):
     """By default predicates on both dimensions are wished for, which one-way marginals cannot
     answer."""
     ranked = {candidate.name: candidate for candidate in tried[0].choice.ranked}
-    assert ranked["srr-ss"].options == {"ways": 2}
+    assert ranked["srr-ss"].options == {"ways": 0}
+    assert ranked["srr-ss"].forecast.design.marginals == ((0, 1),)

@@ -57,9 +57,9 @@ def error(design: TruthfulDesign, prior: Sequence[float], value: int) -> float:
     """n times the variance of the estimated share of a value, people being a sample; infinite
     where it cannot be estimated."""
     wanted = np.eye(len(prior))[value]
-    if np.abs(design.decoder.blind(wanted)).max() > 1e-9:
+    if np.abs(design.channel.blind(wanted)).max() > 1e-9:
         return float("inf")
-    own = design.decoder.contributions[:, value]
+    own = design.channel.contributions[:, value]
     reports = design.table.channel @ np.array(prior)
     return float(reports @ own**2 - (reports @ own) ** 2)
 

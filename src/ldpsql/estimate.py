@@ -22,6 +22,9 @@ Query = TypeVar("Query")
 
 _CHUNK = 256
 
+BARELY_TOLD = 0.07
+"""What is added to the squared half-width of a ratio's interval where it is just told."""
+
 
 @dataclass(frozen=True)
 class Estimates:
@@ -101,8 +104,10 @@ class Ratio:
 
     It is told only where the denominator differs from 0, which in a weak survey takes an unusual
     error of it, and with it of the numerator: of the told intervals fewer than promised would hold
-    the truth. So the squared half-width is raised by the square of the denominator's relative
-    variance: by 7 % where it is just told at 95 %, by a ten-thousandth where it is known to 10 %.
+    the truth. So the squared half-width is raised by up to BARELY_TOLD, with the square of z^2
+    times the denominator's relative variance, which is 1 where it is just told. No raise makes up
+    for all of it: where the true denominator is below two standard errors, so that most intervals
+    are not told, and the errors go together, those that are told hold the truth less often.
     """
 
     numerator: float
@@ -140,7 +145,8 @@ class Ratio:
             return (math.nan, math.nan)
         b = self.numerator * self.denominator - z2 * self.covariance
         c = self.numerator**2 - z2 * self.variance_numerator
-        raised = 1.0 + (self.variance_denominator / self.denominator**2) ** 2
+        barely = z2 * self.variance_denominator / self.denominator**2
+        raised = 1.0 + BARELY_TOLD * barely**2
         root = math.sqrt(max(b * b - a * c, 0.0) * raised)
         return ((b - root) / a, (b + root) / a)
 

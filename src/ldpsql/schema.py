@@ -74,6 +74,11 @@ class RecordDomain:
         """Whether no value of any dimension was left out of the sensitive ones."""
         return not any(self.sensitive)
 
+    @property
+    def has_spared_records(self) -> bool:
+        """Whether a record can be without any sensitive value: every dimension has others."""
+        return bool(self.sensitive) and all(self.sensitive)
+
     def without_neighbours(self, dimension: int) -> int:
         """How many of the last codes of a dimension stand for themselves."""
         return self.alone[dimension] if self.alone else 0

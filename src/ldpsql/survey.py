@@ -211,16 +211,18 @@ class Survey:
         files here. Raises SurveyError for anything that is not a survey, FingerprintError for
         one that was changed after it was published.
         """
-        text = text_of(source)
+        text, where = text_of(source), f"{source}: " if isinstance(source, Path) else ""
         try:
             return cls._checked(json.loads(text))
-        except (FingerprintError, SurveyError):
-            raise
+        except (FingerprintError, SurveyError) as error:
+            raise type(error)(f"{where}{error}") from None
+        except json.JSONDecodeError:
+            problem = "it is no JSON (make one with `ldpsql design`)"
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             problem = type(error).__name__
         except RecursionError:
             problem = "nested too deeply"
-        raise SurveyError(f"not a survey: {problem}")
+        raise SurveyError(f"{where}not a survey: {problem}")
 
     @classmethod
     def _checked(cls, data: Any) -> Survey:
@@ -325,8 +327,11 @@ def text_of(source: str | Path) -> str:
         try:
             with source.open(encoding="utf-8") as file:
                 text = file.read(LARGEST_TEXT + 1)
-        except (OSError, UnicodeDecodeError) as error:
-            raise SurveyError(f"cannot read the survey {source}: {error}") from None
+        except OSError as error:
+            reason = error.strerror or "no reason given"
+            raise SurveyError(f"cannot read the survey {source}: {reason}") from None
+        except UnicodeDecodeError:
+            raise SurveyError(f"cannot read the survey {source}: it is no UTF-8 text") from None
     if len(text) > LARGEST_TEXT:
         raise SurveyError(f"a survey has at most {LARGEST_TEXT} characters")
     return text

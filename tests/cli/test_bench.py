@@ -133,5 +133,27 @@ def test_usage(tmp_path: Path, survey: Path) -> None:
     table = stored(tmp_path)
     assert "--workload is one of" in refusal(bench(table, survey, "--workload", "range"), 2)
     assert "results are .csv or .parquet" in refusal(bench(table, survey, "-o", "x.json"), 2)
-    assert "no list of values" in refusal(bench(table, survey, "--users", "0"), 2)
+    assert "a number below 1" in refusal(bench(table, survey, "--users", "0"), 2)
     assert "there is no file" in refusal(bench(tmp_path / "none.parquet", survey), 1)
+
+
+def test_names_that_are_words_of_sql(tmp_path: Path) -> None:
+    """Made-up questions quote them, in every kind of workload, and keep them in the results."""
+    table, survey = tmp_path / "people.parquet", tmp_path / "survey.toml"
+    target = tmp_path / "results.csv"
+    names = ("select", 'a"; --', "sum of")
+    codes = [[i % k for i in range(300)] for k in (5, 2, 7)]
+    pq.write_table(pa.table(dict(zip(names, codes, strict=True))), table)
+    survey.write_text(
+        '[survey]\ntable = "order"\nepsilon = "1"\nmechanism = "hgrr"\n'
+        '[dimension.select]\ntype = "int"\ndomain = [0, 4]\n'
+        '[dimension.\'a"; --\']\ntype = "int"\ndomain = [0, 1]\n'
+        '[measure."sum of"]\nbounds = [0, 6]\n'
+    )
+    kinds = ("ranges", "prefixes", "points", "groups")
+    chosen = [word for kind in kinds for word in ("--workload", kind)]
+    found = bench(table, survey, "--mechanisms", "hgrr", *chosen, "-o", target)
+    assert found.exit_code == 0, found.output
+    rows = pacsv.read_csv(target).to_pylist()
+    assert {row["aggregate"] for row in rows} == {"COUNT(*)", "SUM(sum of)", "AVG(sum of)"}
+    assert all(row["answers"] for row in rows)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.running import refusal, run
-from client.surveys import RECORD, TOML, people, unsound
+from client.surveys import RECORD, TOML, people, spared, unsound
 
 from ldpsql.cli import collect
 from ldpsql.client import respond
@@ -146,6 +146,15 @@ def test_a_survey_without_a_guarantee_needs_its_flag(home):
     assert "500 reports" in run(*asked, "--accept-no-guarantee").stderr
 
 
+def test_a_survey_that_gives_values_away_must_be_accepted_on_the_device_too(home):
+    (home / "small.json").write_text(spared("jurr").to_json())
+    asked = ("randomize", "people.parquet", "--survey", "small.json", "-o", "r.parquet")
+    refused = refusal(run(*asked), 1)
+    assert "does not protect all values of age, state" in refused
+    assert "--accept-disclosure" in refused
+    assert "500 reports" in run(*asked, "--accept-disclosure").stderr
+
+
 SHUFFLED = """
 [survey]
 table = "app"
@@ -198,3 +207,69 @@ def test_too_few_reports_are_not_shuffled(fleet):
     done = run("shuffle", one, "--survey", fleet / "app.json", "-o", target)
     assert "500 reports are fewer than the 1,000" in refusal(done, 1)
     assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("design", "app.toml", "-o", "app.toml"),
+        ("schema", "people.parquet", "-o", "people.parquet"),
+        ("randomize", "people.parquet", "--survey", "app.parquet", "-o", "app.parquet"),
+        ("shuffle", "reports.parquet", "--survey", "app.parquet", "-o", "app.parquet"),
+        ("query", "SELECT COUNT(*) FROM app", "-o", "ldpsql.duckdb"),
+        ("explain", "SELECT COUNT(*) FROM app", "-o", "ldpsql.duckdb"),
+        ("synthesize", "--db", "db.csv", "-o", "db.csv"),
+        ("bench", "people.csv", "--survey", "app.toml", "-o", "people.csv"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_no_command_replaces_a_file_that_it_reads(home, command):
+    place = command[command.index("-o") + 1]
+    for name in ("app.toml", "app.parquet", "ldpsql.duckdb", "db.csv", "people.csv"):
+        (home / name).write_bytes(b"what must stay")
+    (home / "link").symlink_to(place)
+    said = [refusal(run(*command), 2)]
+    if place == "ldpsql.duckdb":
+        said.append(refusal(run(*command[:-1], "link"), 2))
+    assert all(text.startswith("-o would replace") for text in said)
+    if place != "people.parquet":
+        assert (home / place).read_bytes() == b"what must stay"
+
+
+@pytest.mark.parametrize("command", ["randomize", "shuffle"])
+def test_reports_are_written_where_they_can_be_read_again(home, command):
+    said = refusal(run(command, "people.parquet", "--survey", "app.json", "-o", "out.csv"), 2)
+    assert "a file of reports ends in .parquet" in said
+    assert not (home / "out.csv").exists()
+
+
+def test_a_survey_that_is_none_is_named(home):
+    (home / "none.json").write_text("hello")
+    (home / "bytes.json").write_bytes(b"\xff\xfe")
+    changed = (home / "app.json").read_text().replace('"app"', '"apq"')
+    (home / "changed.json").write_text(changed)
+    for name, text in (
+        ("none.json", "none.json: not a survey: it is no JSON (make one with `ldpsql design`)"),
+        ("bytes.json", "cannot read the survey bytes.json: it is no UTF-8 text"),
+        ("changed.json", "changed.json: the survey was changed after it was published"),
+    ):
+        said = refusal(run("randomize", "people.parquet", "--survey", name, "-o", "r.parquet"), 1)
+        assert said.startswith(text)
+
+
+def test_what_was_taken_before_a_bad_file_is_said(home):
+    randomized(home, "a.parquet")
+    (home / "b.parquet").write_text("hello")
+    done = run("ingest", "a.parquet", "b.parquet")
+    first, second = done.stderr.splitlines()
+    assert first == "a.parquet: 500 reports"
+    assert second.startswith("ldpsql: error: b.parquet cannot be read")
+    assert (done.exit_code, counted()) == (1, 500)
+
+
+def test_a_file_of_another_survey_is_named(home):
+    randomized(home, "a.parquet")
+    (home / "app.json").write_text(design(TOML, epsilon="1").to_json())
+    randomized(home, "b.parquet")
+    done = run("ingest", "a.parquet", "b.parquet")
+    assert "error: b.parquet: the store knows another survey app" in done.stderr

@@ -157,7 +157,7 @@ def test_auto_shows_what_it_compared(source):
         assert words in heading
     first = next(line for line in lines[start + 1 :] if "2-LDP" in line)
     assert first.split()[0] == survey.design.name
-    assert "left out: hio: " in text
+    assert "left out: hio, " in text
 
 
 def test_many_kinds_of_queries_are_shown_by_size_and_target(source):
@@ -232,6 +232,7 @@ sensitive = ["HIV", "cancer"]
 nulls = "value"
 [dimension.member]
 type = "bool"
+sensitive = [true]
 """
 
 
@@ -242,11 +243,36 @@ def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
     shown = run("design", path, "-o", tmp_path / "clinic.json").stdout
     assert "guarantee    1-ULDP\n" in shown
     assert "sensitive    illness: HIV, cancer, NULL; not: none, flu\n" in shown
-    assert "sensitive    member: every value\n" in shown
-    assert "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED" in shown
+    assert "sensitive    member: True; not: False\n" in shown
+    assert (
+        "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below; devices must" in shown
+    )
     plain = run("design", path, "--mechanism", "grr", "-o", tmp_path / "plain.json").stdout
     assert "note         grr treats every value as sensitive\n" in plain
     assert "DISCLOSED" not in plain
+    chosen = ("--mechanism", "lgrr", "--accept-no-guarantee")
+    nothing = run("design", path, *chosen, "-o", tmp_path / "nothing.json").stdout
+    assert "note         lgrr protects none of them\n" in nothing
+
+
+def test_a_delta_is_warned_of(tmp_path):
+    path = tmp_path / "clinic.toml"
+    path.write_text(CLINIC.replace('"cprr"', '"truthful"\n[survey.options]\ndelta = 0.01'))
+    shown = run("design", path, "-o", tmp_path / "clinic.json").stdout
+    assert "warning      A REPORT MAY BE THE RECORD ITSELF, see below; devices must" in shown
+    assert "with probability 0.01 a report is the person's own value, in clear" in shown
+
+
+@pytest.mark.parametrize(("mechanism", "promise"), [("cprr", "1-LDP"), ("tdrr", "1-ULDP per")])
+def test_where_every_record_has_a_sensitive_value_cprr_protects_all(mechanism, promise, tmp_path):
+    """And says so; a mechanism that protects every attribute by itself still spares some."""
+    path = tmp_path / "clinic.toml"
+    path.write_text(CLINIC.replace("sensitive = [true]\n", ""))
+    shown = run("design", path, "--mechanism", mechanism, "-o", tmp_path / "clinic.json").stdout
+    assert f"guarantee    {promise}" in shown
+    assert "sensitive    member: every value\n" in shown
+    assert ("DISCLOSED" in shown) == (mechanism == "tdrr")
+    assert ("cprr treats every value as sensitive" in shown) == (mechanism == "cprr")
 
 
 def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
@@ -287,3 +313,19 @@ def test_the_mechanisms_that_are_tried_are_told(source):
     designed(TOML.replace("hgrr", "auto"), tell=told.append)
     assert told[0] == "trying fourier"
     assert {"trying hio", "trying grr"} < set(told)
+
+
+@pytest.mark.parametrize("more", [(), ("--users", 1000)])
+def test_a_workload_that_is_not_answered_is_said_and_the_survey_written(tmp_path, more):
+    source, target = tmp_path / "s.toml", tmp_path / "s.json"
+    source.write_text(
+        '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "srr-ss"\n'
+        '[dimension.a]\ntype = "bool"\n[dimension.b]\ntype = "bool"\n'
+    )
+    done = run("design", source, "-o", target, *more)
+    assert done.exit_code == 0, done.stderr
+    warning = done.stdout.splitlines()[-1]
+    assert warning.startswith("warning      it does not answer all of its workload")
+    assert "does not collect a and b together" in warning
+    assert "max_predicates under [workload]" in warning
+    assert Survey.from_json(target).design.name == "srr-ss"

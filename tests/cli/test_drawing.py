@@ -125,7 +125,7 @@ def test_without_matplotlib_one_line_says_what_to_install(tmp_path, monkeypatch)
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra [plot]")
     line = refusal(run("design", source(tmp_path), "--plot", tmp_path / "no" / "a.png"), 1)
-    assert "No such file or directory" in line
+    assert "there is no such folder" in line
 
 
 def test_matplotlib_is_imported_for_pictures_only(tmp_path):

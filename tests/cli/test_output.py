@@ -183,7 +183,39 @@ def test_notes_go_to_stderr(capsysbinary):
 
 def test_an_explanation_is_printed_as_it_is(capsysbinary):
     shown = Result((), pa.table({}), explain="box: all\n  group 1")
-    assert written(capsysbinary, "json", shown=shown) == (b"box: all\n  group 1\n", "")
+    for form in ("table", "markdown", None):
+        assert written(capsysbinary, form, shown=shown) == (b"box: all\n  group 1\n", "")
+
+
+def test_an_explanation_for_machines_is_a_table_of_lines(capsysbinary):
+    lines = ["box: all", "  group 1"]
+    plan = pa.table({"plan": lines})
+    columns = (ResultColumn("plan", pa.string(), is_estimate=False),)
+    shown = Result(columns, plan, explain="\n".join(lines), notes=("a batch was smaller",))
+    out, err = written(capsysbinary, "json", shown=shown)
+    assert json.loads(out)["rows"] == [{"plan": line} for line in lines]
+    assert err == "note: a batch was smaller\n"
+    assert pa.ipc.open_stream(written(capsysbinary, "arrow", shown=shown)[0]).read_all() == plan
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((0.0,), "an estimate of 0 stays weak with any number of reports"),
+        ((0.0, 10.0), "about 25000 reports would make those not 0 strong (there are 1000)"),
+        ((10.0,), "about 25000 reports would make it strong (there are 1000)"),
+    ],
+)
+def test_a_note_says_what_would_make_weak_numbers_strong(capsysbinary, values, text):
+    errors = np.full(len(values), 10.0)
+    estimates = np.array(values)
+    shown = Result(
+        (ResultColumn("n", pa.float64(), is_estimate=True),),
+        pa.table({"n": estimates}),
+        {0: Interval(errors, estimates - 20, estimates + 20)},
+        reports=1000,
+    )
+    assert text in written(capsysbinary, "csv", shown=shown)[1]
 
 
 def test_a_strong_result_needs_no_note():

@@ -12,6 +12,7 @@ from client.surveys import SMALL, TOML
 
 from ldpsql.designer import design
 from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.synthesis import Synthesizer
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,9 @@ def test_rows_do_not_give_a_report_away(database, tmp_path):
     run("synthesize", "--db", database, "-n", 10, "-o", target)
     assert not [name for name in pq.read_schema(target).names if name.startswith("ldpsql_")]
     assert np.isfinite(pq.read_table(target)["spent"].to_numpy()).all()
+
+
+def test_a_folder_that_is_not_there_is_said_before_any_work(database, tmp_path, monkeypatch):
+    monkeypatch.setattr(Synthesizer, "of", lambda *_: pytest.fail("it worked"))
+    said = refusal(run("synthesize", "--db", database, "-o", tmp_path / "no" / "out.csv"), 1)
+    assert "there is no such folder" in said

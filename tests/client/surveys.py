@@ -71,6 +71,34 @@ mechanism = "hio"
 type = "int"
 domain = [18, 90]
 """
+SPARED = """
+[survey]
+table = "small"
+epsilon = "2"
+
+[dimension.age]
+type = "int"
+domain = [18, 90]
+sensitive = [20]
+[dimension.state]
+type = "category"
+values = ["CA", "NY", "WA"]
+nulls = "value"
+sensitive = {states}
+"""
+CLEAR = """
+[survey]
+table = "small"
+epsilon = "1"
+mechanism = "truthful"
+[survey.options]
+delta = 0.9
+
+[dimension.state]
+type = "category"
+values = ["CA", "NY", "WA"]
+nulls = "value"
+"""
 RECORD = {
     "age": 30,
     "state": "NY",
@@ -100,6 +128,17 @@ def mix() -> Survey:
 def unsound() -> Survey:
     """A survey that promises nothing."""
     return design(SMALL, mechanism="lgrr-fd", accept_no_guarantee=True)
+
+
+def spared(mechanism: str, states: int = 2) -> Survey:
+    """A survey that fits the records and declares an age and so many states sensitive."""
+    listed = ["CA", "NY", "WA"][:states]
+    return design(SPARED.format(states=listed), mechanism=mechanism)
+
+
+def clear() -> Survey:
+    """A survey most of whose reports are the record itself."""
+    return design(CLEAR)
 
 
 def people(n: int, seed: int = 0) -> pa.Table:

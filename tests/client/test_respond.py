@@ -10,7 +10,17 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from client.surveys import MIXED_RECORD, RECORD, Seeded, app, mix, people, unsound
+from client.surveys import (
+    MIXED_RECORD,
+    RECORD,
+    Seeded,
+    app,
+    clear,
+    mix,
+    people,
+    spared,
+    unsound,
+)
 
 from ldpsql.client import Report, randomize, randomize_file, respond
 from ldpsql.client.table import randomize_batch
@@ -94,13 +104,13 @@ def test_reading_back_something_else_is_refused(change):
 
 
 DEVICES = {
-    "respond": lambda path, **accepted: respond(unsound(), RECORD, **accepted),
-    "randomize": lambda path, **accepted: randomize(unsound(), people(9), **accepted),
-    "randomize_batch": lambda path, **accepted: randomize_batch(
-        unsound(), people(9), Seeded(), **accepted
+    "respond": lambda survey, path, **accepted: respond(survey, RECORD, **accepted),
+    "randomize": lambda survey, path, **accepted: randomize(survey, people(9), **accepted),
+    "randomize_batch": lambda survey, path, **accepted: randomize_batch(
+        survey, people(9), Seeded(), **accepted
     ),
-    "randomize_file": lambda path, **accepted: randomize_file(
-        unsound(), path / "people.parquet", path / "reports.parquet", **accepted
+    "randomize_file": lambda survey, path, **accepted: randomize_file(
+        survey, path / "people.parquet", path / "reports.parquet", **accepted
     ),
 }
 
@@ -110,6 +120,32 @@ def test_a_survey_without_a_guarantee_is_refused_unless_accepted(name, tmp_path)
     """By whoever answers, whatever its designer accepted."""
     pq.write_table(people(9), tmp_path / "people.parquet")
     with pytest.raises(SurveyError, match=r"survey small is not differentially private"):
-        DEVICES[name](tmp_path)
+        DEVICES[name](unsound(), tmp_path, accept_disclosure=True)
     assert not (tmp_path / "reports.parquet").exists()
-    assert DEVICES[name](tmp_path, accept_no_guarantee=True)
+    assert DEVICES[name](unsound(), tmp_path, accept_no_guarantee=True)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.parametrize(
+    ("survey", "said"),
+    [
+        (lambda: spared("cprr"), r"does not protect all values of age, state: a report may give"),
+        (lambda: spared("jurr"), r"does not protect all values of age, state: a report may give"),
+        (lambda: spared("jurr", states=3), r"does not protect all values of age: a report may"),
+        (clear, r"survey small \(truthful\) sends state in clear with probability 0.9;"),
+    ],
+    ids=["uldp", "uldp-joint", "one attribute", "delta"],
+)
+def test_a_survey_that_gives_values_away_is_refused_unless_accepted(name, survey, said, tmp_path):
+    """Whoever asks could declare one value sensitive and collect all others nearly in clear."""
+    pq.write_table(people(9), tmp_path / "people.parquet")
+    with pytest.raises(SurveyError, match=said):
+        DEVICES[name](survey(), tmp_path, accept_no_guarantee=True)
+    assert not (tmp_path / "reports.parquet").exists()
+    assert DEVICES[name](survey(), tmp_path, accept_disclosure=True)
+
+
+def test_sensitive_values_need_no_consent_where_all_are_protected():
+    """Of a mechanism that ignores what is declared, and of one that finds nothing to spare."""
+    assert respond(spared("grr"), RECORD)
+    assert respond(spared("cprr", states=3), RECORD)

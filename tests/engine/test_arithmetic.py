@@ -15,7 +15,7 @@ from statistics_tools import coverage_fits, variance_fits
 
 from ldpsql.engine.arithmetic import Affine, Form, Quotient, Smooth, Sums, form_of
 from ldpsql.errors import Place
-from ldpsql.estimate import quantile
+from ldpsql.estimate import BARELY_TOLD, quantile
 from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Number
 
 RUNS = 20_000
@@ -204,13 +204,14 @@ def test_affine_forms_have_normal_intervals(text: str) -> None:
 @pytest.mark.parametrize(("text", "parts"), QUOTIENTS.items(), ids=QUOTIENTS)
 def test_quotients_have_fiellers_interval(text: str, parts: tuple[str, str]) -> None:
     """At either end r of Fieller's, top - r * bottom lies just z standard errors from zero; the
-    square of its half-width is raised by that of the denominator's relative variance."""
+    square of its half-width is raised where the denominator is barely told from zero."""
     top, bottom = parts
     x, y = reference(top)(VALUES), reference(bottom)(VALUES)
     bars = form(text).interval(SUMS, LEVEL)
     assert (bars.low < reference(text)(VALUES)).all()
     assert (reference(text)(VALUES) < bars.high).all()
-    raised = np.sqrt(1.0 + (spread(bottom, bottom) / y**2) ** 2)
+    barely = quantile(LEVEL) ** 2 * spread(bottom, bottom) / y**2
+    raised = np.sqrt(1.0 + BARELY_TOLD * barely**2)
     middle, half = (bars.low + bars.high) / 2.0, (bars.high - bars.low) / 2.0 / raised
     for end in (middle - half, middle + half):
         variance = (

@@ -18,10 +18,10 @@ from ldpsql.survey import Survey
 PEOPLE = 4_000
 
 
-def survey(mechanism: str) -> Survey:
+def survey(mechanism: str, epsilon: str = "1", more: str = "") -> Survey:
     return design(
-        f'[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "{mechanism}"\n'
-        '[dimension.age]\ntype = "int"\ndomain = [0, 7]\n[measure.pay]\nbounds = [-5, 20]\n'
+        f'[survey]\ntable = "app"\nepsilon = "{epsilon}"\nmechanism = "{mechanism}"\n'
+        '[dimension.age]\ntype = "int"\ndomain = [0, 7]\n[measure.pay]\nbounds = [-5, 20]\n' + more
     )
 
 
@@ -52,6 +52,33 @@ def test_honest_reports_are_not_suspected(mechanism: str) -> None:
     else:
         asked, sql = survey(mechanism), COUNTS
     assert not [note for note in notes(asked, honest(asked), sql) if "forged" in note]
+
+
+@pytest.mark.parametrize("mechanism", ["fourier", "grr"])
+@pytest.mark.parametrize("epsilon", ["1", "7"])
+def test_honest_reports_of_few_people_are_not_suspected(mechanism: str, epsilon: str) -> None:
+    """A handful a day, all of them at one end of a domain of which most is empty."""
+    asked = survey(mechanism, epsilon, "[public.day]\ntype = 'int'\n")
+    for seed in range(3):
+        days = np.arange(60) % 23
+        people = {"age": np.full(60, 7), "pay": np.full(60, 20.0), "day": days}
+        reports = randomize_batch(asked, pa.table(people), SeededEntropy(seed))[0]
+        for sql in (COUNTS, "SELECT day, COUNT(*), SUM(pay) FROM app WHERE age < 3 GROUP BY day"):
+            assert not [note for note in notes(asked, reports, sql) if "forged" in note]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_that_too_few_report_by_chance_are_no_sign(seed: int) -> None:
+    """At a large epsilon hardly anybody reports an empty cell, whose error comes out as nothing."""
+    asked = design(
+        '[survey]\ntable = "app"\nepsilon = "6"\nmechanism = "fourier"\n'
+        '[dimension.age]\ntype = "int"\ndomain = [0, 63]\n'
+        '[workload]\nqueries = ["SELECT age, COUNT(*) FROM app GROUP BY age"]\n'
+    )
+    people = pa.table({"age": np.full(500, 63)})
+    reports = randomize_batch(asked, people, SeededEntropy(seed))[0]
+    sql = "SELECT age, COUNT(*) FROM app GROUP BY age"
+    assert not [note for note in notes(asked, reports, sql) if "forged" in note]
 
 
 def test_counts_that_nobody_can_have_are_named() -> None:
@@ -85,3 +112,15 @@ def test_null_answers_say_what_to_do() -> None:
     asked = survey("grr")
     said = notes(asked, honest(asked).slice(0, 40), "SELECT AVG(pay) FROM app WHERE age = 0")
     assert any("ask about more people" in note for note in said)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_variance_that_rounding_left_below_zero_is_no_reason_to_warn() -> None:
+    """As those of a few reports of random families may be."""
+    asked = survey("fourier")
+    people = pa.table({"age": [3], "pay": [4.0]})
+    for seed in range(8):
+        report = randomize_batch(asked, people, SeededEntropy(seed))[0]
+        with DuckDBStore.open(None, read_only=False) as store:
+            store.ingest_table(report, asked)
+            assert Session(store).execute(COUNTS).reports == 1

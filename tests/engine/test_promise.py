@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from decimal import Decimal
 
 import pytest
@@ -14,6 +15,7 @@ from ldpsql.engine.session import Session
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
+from ldpsql.synthesis import Synthesizer
 
 SQL = "SELECT COUNT(*) FROM app WHERE member"
 
@@ -25,6 +27,13 @@ def survey():
 
 def asked(survey, sizes, sql=SQL):
     """The answer of a store with batches of these sizes."""
+    with stored(survey, sizes) as store:
+        return Session(store).execute(sql)
+
+
+@contextmanager
+def stored(survey, sizes):
+    """A store with batches of these sizes."""
     whole = shuffle_table(survey, raw_reports(survey, USERS))
     with DuckDBStore.open(None, read_only=False) as store:
         for size in sizes:
@@ -32,7 +41,7 @@ def asked(survey, sizes, sql=SQL):
             metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
             table = whole.slice(0, size).replace_schema_metadata(metadata)
             store.ingest_table(table, accept_smaller_batch=True)
-        return Session(store).execute(sql)
+        yield store
 
 
 def test_a_batch_as_designed_keeps_the_promise(survey):
@@ -54,6 +63,22 @@ def test_the_smallest_batch_decides(survey, sql):
     assert len(found.notes) == 1
     assert str(got.central) in found.notes[0]
     assert str(survey.guarantee.central) in found.notes[0]
+    if found.explain is not None:
+        assert found.explain.splitlines()[1] == f"guarantee: {got}"
+
+
+def test_a_synthetic_table_states_what_the_smallest_batch_keeps(survey):
+    with stored(survey, [USERS, 600]) as store:
+        drawn = Synthesizer.of(store)
+        (got,) = Session(store).execute(SQL).guarantees
+    assert got.central.people == 540
+    assert drawn.columns.metadata[b"ldpsql.guarantee"].decode() == f"app: {got} (hio)"
+    assert str(got) in drawn.notes[0]
+    assert drawn.notes[-1] == shortfall(survey, got)[0]
+    with stored(survey, [USERS]) as store:
+        whole = Synthesizer.of(store)
+    assert str(survey.guarantee) in whole.notes[0]
+    assert not any("smaller than designed" in note for note in whole.notes)
 
 
 def test_too_few_to_hide_among_leave_the_local_promise(survey):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from cli.running import run
 from client.surveys import Seeded
 from mechanisms.test_acceptance import X1, X2
-from statistics_tools import coverage_fits, variance_fits
+from statistics_tools import ALPHA, chi_square_bound, coverage_fits, variance_fits
 
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
@@ -161,17 +162,19 @@ def after_all_rounds(domain: RecordDomain, epsilon: str, codes: np.ndarray, seed
 def test_bands_of_the_specification(
     dimensions: int, epsilon: str, mean: float, spread: float, truth: float
 ) -> None:
-    """Section 13: root mean square errors, within 30 %."""
+    """Section 13: root mean square errors, within 30 % and what chance allows so many runs."""
     domain = RecordDomain(("x", "y")[:dimensions], (125,) * dimensions, (), (), ())
     codes = np.stack([X1, X2], axis=1)[:, :dimensions]
     box = Box((((12, 56),), ((30, 100),))[:dimensions])
     found = []
-    for seed in range(24 * dimensions):
+    runs = 24 * dimensions
+    for seed in range(runs):
         design, estimator = after_all_rounds(domain, epsilon, codes, seed)
         found.append(estimator.answer([design.plan(LinearQuery.count(box))]).values[0])
     error = np.sqrt(np.mean((np.array(found) - truth) ** 2))
     expected = np.hypot(mean - truth, spread)
-    assert 0.7 < error / expected < 1.3
+    few, many = chi_square_bound(runs, 1.0 - ALPHA / 2.0), chi_square_bound(runs, ALPHA / 2.0)
+    assert 0.7 * math.sqrt(few / runs) < error / expected < 1.3 * math.sqrt(many / runs)
 
 
 def test_errors_hold_the_bias(monkeypatch: pytest.MonkeyPatch) -> None:

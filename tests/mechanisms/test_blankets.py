@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 
+import numpy as np
 import pytest
 from marginal_surveys import NAMES, domain_of
 from shuffle_truth import batch_law, blanket_delta, true_delta
 
+from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Design, StatesBlankets
+from ldpsql.mechanisms.calibrated import MOST_OTHERS, answered
+from ldpsql.mechanisms.draws import extremes_below
+from ldpsql.mechanisms.groups import GroupTable
+from ldpsql.mechanisms.marginals import CollectedMarginals
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Central, Epsilon
-from ldpsql.privacy.shuffle import delta_of
+from ldpsql.privacy.shuffle import UNEVEN, delta_of
 
 VISIBLE = ("srr-ms", "sue-ms", "oue-ms")
 PEOPLE = {"srr-ss": 4, "psrr-ss": 4, "arr-ss": 4, "srr-ms": 4, "ft": 4}
@@ -36,6 +43,11 @@ def channel_of(design: Design) -> list[dict]:
         {row: float(chance) for row, chance in zip(law.outputs, chances, strict=True) if chance}
         for chances in law.probabilities
     ]
+
+
+def reweighted(table: GroupTable, shares: np.ndarray) -> GroupTable:
+    """The same groups with other chances."""
+    return type(table)(table.trees, table.reweighted(shares).groups)
 
 
 def delta_of_group(channel: list[dict], group: int, people: int, odds: float) -> float:
@@ -93,6 +105,47 @@ def test_the_accountant_agrees_with_counting() -> None:
     exact = blanket_delta(blanket.atoms, 4, CENTRAL.odds)
     assert delta_of((blanket,), 4, CENTRAL) == pytest.approx(float(exact), rel=1e-4)
     assert delta_of((blanket,), 4, CENTRAL) >= float(exact) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", ["srr-ss", "arr-ss", "ft"])
+def test_marginals_that_are_asked_unevenly(name: str) -> None:
+    """As in a survey that somebody made by hand: its blankets are those of what devices do."""
+    design = design_of(name, "1.5")
+    assert isinstance(design, CollectedMarginals)
+    shares = np.array([0.9, *[0.1 / (len(design.marginals) - 1)] * (len(design.marginals) - 1)])
+    uneven = replace(design, table=reweighted(design.table, shares))
+    assert isinstance(uneven, StatesBlankets)
+    stated = delta_of(uneven.blankets(), 4, CENTRAL)
+    true = float(true_delta(channel_of(uneven), 4, float(CENTRAL.odds)))
+    assert true <= stated <= true * 1.7 + 1e-6
+
+
+@pytest.mark.parametrize("answers", [2, 3, 1000, 1_000_003, MOST_OTHERS + 1])
+def test_draws_are_as_even_as_the_accountant_allows_for(answers: int) -> None:
+    """Also among very many answers, where 64 bits leave some a little likelier."""
+    truth = Fraction(2, 3)
+    low, high = ((1 - truth) * chance for chance in extremes_below(answers - 1, answers - 1))
+    first, second, *rest = answered(truth, answers)
+    at = Epsilon.parse("3").odds
+    for number, (r, one, other) in ((1, first), (1, second), *((answers - 2, a) for a in rest)):
+        assert r <= number * low
+        worst = [(x, y) for x in (low, high) for y in (low, high)]
+        worst = [(truth, y) for _, y in worst] if (r, one, other) == first else worst
+        worst = [(x, truth) for x, _ in worst] if (r, one, other) == second else worst
+        counted = (one * (1 + UNEVEN) - at * other * (1 - UNEVEN)) / r
+        assert all((x - at * y) / low <= counted for x, y in worst)
+
+
+def test_more_answers_than_draws_are_even_enough_for_are_refused() -> None:
+    with pytest.raises(SurveyError, match=r"at most 1,048,577 answers"):
+        answered(Fraction(2, 3), MOST_OTHERS + 2)
+    design = mechanism("arr-ss").design(domain_of(1024, 1024), Epsilon.parse("1"), {"ways": 2})
+    assert isinstance(design, StatesBlankets)
+    assert delta_of(design.blankets(), 1000, CENTRAL) > 0
+    wider = mechanism("arr-ss").design(domain_of(1024, 1026), Epsilon.parse("1"), {"ways": 2})
+    assert isinstance(wider, StatesBlankets)
+    with pytest.raises(SurveyError, match="answers"):
+        wider.blankets()
 
 
 def test_ft_counts_the_parities_that_turn() -> None:

@@ -163,6 +163,17 @@ def test_oue_needs_a_bit_per_node() -> None:
         Oue(Epsilon.parse("1"), (1025,))
 
 
+def test_bits_stand_in_the_same_word_whatever_the_budget_of_a_group() -> None:
+    """A histogram counts bits by their place in the report, knowing of no budgets."""
+    small, large = Epsilon.parse("1"), Epsilon.parse("2")
+    table = OracleTable("oue", large, (4, 70), (small, large))
+    assert table.limits == ((16, 1, 1), (1 << 32, 1 << 32, 1 << 6))
+    nodes = np.full(50, 3)
+    first, *others = table.respond(np.zeros(50, dtype=np.int64), nodes, SeededEntropy(1))
+    assert (first > 0).any()
+    assert not np.any(others)
+
+
 @pytest.mark.parametrize("bound", [1, 2, 3, 7, 1000, 2**31 - 1, 2**32])
 def test_below_is_the_high_half_of_the_product(bound: int) -> None:
     """Multiply-shift by halves equals the 128-bit product, extremes included."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import stat
 import subprocess
 import sys
 import tracemalloc
@@ -73,6 +75,51 @@ def test_a_batch_holds_the_reports_and_nothing_else(survey, tmp_path):
     assert Survey.from_json(said[b"ldpsql.survey"].decode()) == survey
     found = ShuffledBatch.from_json(said[BATCH_KEY.encode()].decode(), "batch")
     assert found == ShuffledBatch(survey.fingerprint, 1500)
+
+
+def test_a_copy_of_a_file_is_no_second_crowd(survey, tmp_path):
+    """The same reports under another name, packed otherwise: refused, and no batch is left."""
+    table = reports(survey, 600)
+    spool(table, tmp_path / "in" / "a.parquet")
+    pq.write_table(
+        table, tmp_path / "in" / "b.parquet", compression="none", row_group_size=100, version="1.0"
+    )
+    target = tmp_path / "batch.parquet"
+    with pytest.raises(ReportError, match=r"b\.parquet holds the same reports as .*a\.parquet"):
+        shuffle_reports(survey, [tmp_path / "in"], target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_equal_reports_of_two_small_files_are_two_people(survey, tmp_path):
+    one, alike = reports(survey, 1), reports(survey, 1).take([0] * 40)
+    for i in range(10):
+        spool(one, tmp_path / "in" / f"{i}.parquet")
+    for name in ("x", "y"):
+        spool(alike, tmp_path / "in" / f"{name}.parquet")
+    spool(reports(survey, USERS), tmp_path / "in" / "rest.parquet")
+    assert shuffle_reports(survey, [tmp_path / "in"], tmp_path / "b.parquet") == USERS + 90
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_nobody_else_reads_a_batch_or_what_a_killed_shuffler_leaves(survey, tmp_path, monkeypatch):
+    modes = []
+    given = permutation.in_random_order
+
+    def looking(rows, entropy):
+        modes.extend(path.stat().st_mode for path in tmp_path.glob(".*.tmp"))
+        return given(rows, entropy)
+
+    monkeypatch.setattr(permutation, "in_random_order", looking)
+    monkeypatch.setattr(permutation, "CAPACITY", 256)
+    spool(reports(survey, USERS), tmp_path / "a.parquet")
+    before = os.umask(0)
+    try:
+        shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / "batch.parquet")
+    finally:
+        os.umask(before)
+    assert modes
+    modes.append((tmp_path / "batch.parquet").stat().st_mode)
+    assert {stat.S_IMODE(mode) for mode in modes} == {0o600}
 
 
 def test_what_randomize_writes_is_shuffled(survey, tmp_path):
@@ -200,6 +247,9 @@ def test_files_that_are_none_are_refused(survey, tmp_path):
             shuffle_reports(survey, [source], target)
     with pytest.raises(ReportError, match="given twice"):
         shuffle_reports(survey, [good, tmp_path / "empty" / ".." / "a.parquet"], target)
+    os.link(good, tmp_path / "empty" / "other.parquet")
+    with pytest.raises(ReportError, match="given twice"):
+        shuffle_reports(survey, [good, tmp_path / "empty"], target)
     with pytest.raises(ReportError, match="would replace"):
         shuffle_reports(survey, [good], good)
     shuffle_reports(survey, [good], target)

@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from exact_double import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
+from shuffled_survey import USERS, raw_reports, shuffled_survey
 from statistics_tools import chi_square, chi_square_bound, normal_bound
 
 import ldpsql
+from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
@@ -21,9 +23,11 @@ from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.domains import BOOL, Listed, int_domain, time_range
 from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.engine.promise import kept, shortfall
 from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql.shuffler import shuffle_table
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 
@@ -267,7 +271,9 @@ def test_what_a_design_does_not_answer_is_said(name: str) -> None:
     with simulate(survey, pa.table({"a": a, "b": a}), seed=1) as connection:
         made = connection.synthesize(20_000, seed=1)
     notes = made.schema.metadata[b"ldpsql.notes"].decode()
-    assert "not answered by the survey's design: a x b" in notes
+    assert (
+        "not answered by the survey's design or its reports, or too many to ask for: a x b" in notes
+    )
     both = [made[name].to_numpy(zero_copy_only=False) for name in ("a", "b")]
     assert abs(np.corrcoef(*both)[0, 1]) < normal_bound() / np.sqrt(20_000)
 
@@ -285,3 +291,66 @@ def test_a_shuffled_survey_is_drawn_with_its_own_promise() -> None:
     assert str(survey.guarantee) in made.schema.metadata[b"ldpsql.notes"].decode()
     both = [made[name].to_numpy(zero_copy_only=False) for name in ("a", "b")]
     assert abs(np.corrcoef(*both)[0, 1] - np.corrcoef(a, b)[0, 1]) < 0.1
+
+
+def test_a_column_that_is_not_answered_is_spread_evenly_over_its_values() -> None:
+    """More values than groups: all are as likely, and nothing claims to be kept."""
+    values = ", ".join(f'"{letter}"' for letter in "abcdefg")
+    survey = design(
+        '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "truthful"\n'
+        "[survey.options]\nprior = [0.7, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05]\n"
+        f'[dimension.a]\ntype = "category"\nvalues = [{values}]\n'
+    )
+    people = pa.table({"a": list("abcdefg") * 100})
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(randomize_batch(survey, people, SeededEntropy(1))[0], survey)
+        drawn = Synthesizer.of(store)
+    counts = drawn.table(ROWS, seed=1).group_by("a").aggregate([("a", "count")])
+    found = counts.column("a_count").to_numpy()
+    statistic, degrees = chi_square(found, np.full(7, ROWS / 7))
+    assert statistic < chi_square_bound(degrees)
+    assert not any(note.startswith("kept, with") for note in drawn.notes)
+    assert not any("do not fit together" in note for note in drawn.notes)
+
+
+def test_a_smaller_batch_than_designed_is_drawn_with_what_it_keeps() -> None:
+    survey = shuffled_survey()
+    whole = shuffle_table(survey, raw_reports(survey, USERS))
+    said = ShuffledBatch(survey.fingerprint, 600).to_json().encode()
+    part = whole.slice(0, 600).replace_schema_metadata(
+        {**whole.schema.metadata, BATCH_KEY.encode(): said}
+    )
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(part, accept_smaller_batch=True)
+        made = Synthesizer.of(store)
+    got = kept(survey, 600)
+    assert got != survey.guarantee
+    assert made.columns.metadata[b"ldpsql.guarantee"].decode() == f"app: {got} (hio)"
+    assert str(got) in made.notes[0]
+    assert made.notes[-1:] == shortfall(survey, got)
+
+
+@pytest.mark.parametrize("name", ["hio", "ehio", "srr-ss"])
+@pytest.mark.filterwarnings("error")
+def test_what_a_single_report_cannot_tell_is_said_and_spread_evenly(name: str) -> None:
+    """It is about one group, and says nothing of columns that this group is not about."""
+    schema = Schema(
+        (Dimension("a", int_domain(0, 24)), Dimension("b", BOOL)),
+        (Measure("pay", (0, 10)),) if name == "ehio" else (),
+    )
+    survey = Survey.of("app", schema, "0.5", name)
+    one = pa.table({"a": [3], "b": [True], "pay": [4.0]})
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(randomize_batch(survey, one, SeededEntropy(1))[0])
+        made = Synthesizer.of(store)
+        found = made.table(200, seed=1)
+    unknown = [
+        axis.name
+        for axis, error in zip(made.learned.axes, made.learned.alone, strict=True)
+        if np.isnan(error)
+    ]
+    assert unknown
+    evenly = f"not answered by the design or its reports, spread evenly: {', '.join(unknown)}"
+    assert evenly in made.notes
+    assert all(note.split(": ", 1)[1] for note in made.notes if note.startswith("kept, with"))
+    assert all(len(found[column].unique()) > 1 for column in unknown)

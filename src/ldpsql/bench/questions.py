@@ -175,7 +175,7 @@ class Wanted:
                     keys = ", ".join(_name(member.name) for member in members)
                     yield (
                         f"GROUP BY, {number} key{plural}",
-                        f"SELECT {keys}, {chosen} FROM {draft.table} GROUP BY {keys}",
+                        f"SELECT {keys}, {chosen} FROM {_name(draft.table)} GROUP BY {keys}",
                     )
             return
         random = np.random.default_rng([self.seed, KINDS.index(kind), number])
@@ -187,7 +187,7 @@ class Wanted:
                 for i in sorted(random.choice(len(usable), number, replace=False).tolist())
             ]
             where = " AND ".join(self._condition(kind, member, random) for member in drawn)
-            yield words, f"SELECT {chosen} FROM {draft.table} WHERE {where}"
+            yield words, f"SELECT {chosen} FROM {_name(draft.table)} WHERE {where}"
 
     def _selected(self, schema: Schema) -> list[str]:
         names = [_name(measure.name) for measure in schema.measures]
@@ -253,4 +253,4 @@ def _literal(value: Any) -> str:
 
 
 def _name(name: str) -> str:
-    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '""') + '"'
+    return '"' + name.replace('"', '""') + '"'  # always: a plain name may be a word of SQL

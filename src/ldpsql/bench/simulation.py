@@ -50,7 +50,8 @@ def simulate(
     confidence, estimator: as in `ldpsql.dbapi.connect`. A mechanism that asks in rounds gets them
     all: the people are split among the rounds at random, and the connection is to the last one.
     The same seed gives the same reports; those of a survey that trusts a shuffler are shuffled. A
-    survey that promises nothing is answered as well, for nothing leaves this process. spent: where
+    survey that promises nothing, or gives values away, is answered as well, for nothing leaves
+    this process. spent: where
     to add the seconds of "design" (of later rounds), "randomize" and "ingest". RecordError if a
     record does not fit the survey, ReportError for too few people to shuffle.
     """
@@ -74,7 +75,9 @@ def collect(
             store.close()
             store = DuckDBStore.open(None, read_only=False)
         with spent.on("randomize"):
-            reports, _ = randomize_batch(survey, people, entropy, accept_no_guarantee=True)
+            reports, _ = randomize_batch(
+                survey, people, entropy, accept_no_guarantee=True, accept_disclosure=True
+            )
         if survey.shuffled is not None:
             reports = shuffle_table(survey, reports)
         with spent.on("ingest"):

@@ -50,6 +50,7 @@ def answer(
     intervals: bool,
 ) -> None:
     """Open the database, answer one SQL text, and write the result."""
+    options.keep_inputs(target, database)
     parameters = options.read_parameters(values)
 
     from ldpsql.cli.output import write  # noqa: PLC0415  (what is heavy is loaded when needed)

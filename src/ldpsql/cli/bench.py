@@ -155,6 +155,8 @@ def bench(
     The table holds raw values, so this is for tables that may be looked at. A run that was stopped
     goes on where it was.
     """
+    options.keep_inputs(target, source, survey)
+
     from ldpsql.bench.contestants import contestants, counts_only as without_measures  # noqa: I001, PLC0415
     from ldpsql.bench.harness import Comparison  # noqa: PLC0415
     from ldpsql.bench.people import People  # noqa: PLC0415

@@ -30,8 +30,10 @@ class Listed(click.ParamType[tuple[Any, ...]]):
             )
         except ValueError:
             found = ()
-        if not found or (self._least is not None and min(found) < self._least):
+        if not found:
             self.fail(f"{value!r} is no list of values with commas between them", param, ctx)
+        if self._least is not None and min(found) < self._least:
+            self.fail(f"{value!r} holds a number below {self._least:g}", param, ctx)
         return found
 
 

@@ -8,10 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ldpsql.cli import options
+
+if TYPE_CHECKING:
+    from ldpsql.engine.backends.base import Batch
 
 _BAR = 40
 
@@ -24,7 +28,7 @@ _BAR = 40
     "--output",
     "target",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.ReportFile(),
     help="Parquet file for the reports.",
 )
 @click.option("--skip-invalid", is_flag=True, help="Leave people out whose record does not fit.")
@@ -33,8 +37,18 @@ _BAR = 40
     is_flag=True,
     help="Answer a survey whose mechanism is not differentially private.",
 )
+@click.option(
+    "--accept-disclosure",
+    is_flag=True,
+    help="Answer a survey that may give away values which it does not declare sensitive.",
+)
 def randomize(
-    data: Path, survey: Path, target: Path, skip_invalid: bool, accept_no_guarantee: bool
+    data: Path,
+    survey: Path,
+    target: Path,
+    skip_invalid: bool,
+    accept_no_guarantee: bool,
+    accept_disclosure: bool,
 ) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
@@ -44,6 +58,7 @@ def randomize(
     from ldpsql.client.files import randomize_file  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
+    options.keep_inputs(target, survey)
     published = Survey.from_json(survey)
     with _progress() as progress:
         tally = randomize_file(
@@ -52,6 +67,7 @@ def randomize(
             target,
             skip_invalid=skip_invalid,
             accept_no_guarantee=accept_no_guarantee,
+            accept_disclosure=accept_disclosure,
             progress=progress,
         )
     click.echo(f"{target}: {tally.people} reports", err=True)
@@ -82,7 +98,7 @@ def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
     "--output",
     "target",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.ReportFile(),
     help="Parquet file for the batch.",
 )
 def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
@@ -94,6 +110,7 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     from ldpsql.shuffler import shuffle_reports  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
+    options.keep_inputs(target, survey)
     published = Survey.from_json(survey)
     with _progress() as progress:
         count = shuffle_reports(published, reports, target, progress=progress)
@@ -135,22 +152,28 @@ def ingest(
 ) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
-    Every file is taken whole or not at all, and only once, however often it is given. A survey with
-    trust = "shuffle" takes batches that `ldpsql shuffle` wrote, and no others.
+    Every file is taken whole or not at all, and only once, however often it is given: one whose
+    content was taken before, under whatever name, is passed over. So put single people's reports
+    together first; two files of one report each may be equal. A file that is refused ends the
+    command, and those before it stay taken. A survey with trust = "shuffle" takes batches that
+    `ldpsql shuffle` wrote, and no others.
     """
     from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
     asked = None if survey is None else Survey.from_json(survey)
     with closing(DuckDBStore.open(database, read_only=False)) as store:
-        batches = store.ingest(
+        store.ingest(
             paths,
             survey=asked,
             skip_invalid=skip_invalid,
             keep=keep,
             accept_smaller_batch=accept_smaller_batch,
+            tell=_tell,
         )
-    for batch in batches:
-        taken = "already there" if batch.known else f"{batch.reports} reports"
-        skipped = f", {batch.skipped} rows skipped" if batch.skipped else ""
-        click.echo(f"{batch.name}: {taken}{skipped}", err=True)
+
+
+def _tell(batch: Batch) -> None:
+    taken = "already there" if batch.known else f"{batch.reports} reports"
+    skipped = f", {batch.skipped} rows skipped" if batch.skipped else ""
+    click.echo(f"{batch.name}: {taken}{skipped}", err=True)

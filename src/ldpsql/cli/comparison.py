@@ -33,11 +33,15 @@ def comparison(choice: Choice, people: int) -> list[str]:
             f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as "
             "spread evenly in it; where a range ends inside one, it can be off by some of them"
         )
-    reasons: dict[str, list[str]] = {}
-    for name, reason in choice.left_out.items():
-        reasons.setdefault(reason, []).append(name)
-    lines += [f"  left out: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    return lines
+    return lines + _left_out(choice.left_out)
+
+
+def _left_out(reasons: Mapping[str, str]) -> list[str]:
+    """One line for all mechanisms with the same reason, which may begin with their name."""
+    alike: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        alike.setdefault(reason.removeprefix(name).lstrip(": "), []).append(name)
+    return [f"  left out: {', '.join(names)}: {reason}" for reason, names in alike.items()]
 
 
 def _row(candidate: Candidate, choice: Choice, kinds: int) -> Row:

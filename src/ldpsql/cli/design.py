@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql.cli import options
+from ldpsql.errors import Error
 
 if TYPE_CHECKING:
     from ldpsql.designer import Designed
     from ldpsql.survey import Survey
 
 _MOST_VALUES = 12
+_SEE_BELOW = "see below; devices must accept that"
 
 
 MOST_PEOPLE = 10_000_000_000
@@ -78,6 +80,7 @@ def design(
 
     for written in (target, picture):
         if written is not None:
+            options.keep_inputs(written, source, finished)
             options.check_writable(written)
     if (source is None) == (finished is None):
         raise click.UsageError("name a survey file, or a finished round with --next")
@@ -137,18 +140,24 @@ def _expectations(found: Designed) -> list[str]:
     from ldpsql.cli.forecast import forecast  # noqa: PLC0415
 
     compared = comparison(found.choice, found.people) if found.choice else []
-    return [*compared, *forecast(found)]
+    try:
+        return [*compared, *forecast(found)]
+    except Error as error:
+        return [*compared, _unanswered(error)]
 
 
 def _certificate(found: Designed) -> list[str]:
-    """The distance from the best possible; nothing for a survey that cannot answer its workload."""
+    """The distance from the best possible, or why there is none."""
     from ldpsql.cli.forecast import distance  # noqa: PLC0415
-    from ldpsql.errors import Error  # noqa: PLC0415
 
     try:
         return distance(found)
-    except Error:
-        return []
+    except Error as error:
+        return [_unanswered(error)]
+
+
+def _unanswered(error: Error) -> str:
+    return f"warning      it does not answer all of its workload, so no error is expected: {error}"
 
 
 def _next_round(finished: Path) -> Survey:
@@ -182,6 +191,8 @@ def _promise(survey: Survey) -> list[str]:
     if guarantee.witness:
         lines.append(f"witness      {guarantee.witness}")
     lines += _sensitive(survey)
+    if guarantee.delta:
+        lines.append(f"warning      A REPORT MAY BE THE RECORD ITSELF, {_SEE_BELOW}")
     return lines + [f"not covered  {item}" for item in guarantee.not_protected]
 
 
@@ -199,9 +210,11 @@ def _sensitive(survey: Survey) -> list[str]:
             lines.append(f"sensitive    {dimension.name}: every value")
         else:
             lines.append(f"sensitive    {dimension.name}: {_some(held)}; not: {_some(spared)}")
-    if survey.design.guarantee.kind in ("local", "none"):
+    if survey.design.guarantee.kind == "none":
+        return [*lines, f"note         {survey.design.name} protects none of them"]
+    if survey.design.guarantee.kind == "local":
         return [*lines, f"note         {survey.design.name} treats every value as sensitive"]
-    return [*lines, "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below"]
+    return [*lines, f"warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, {_SEE_BELOW}"]
 
 
 def _value(label: object) -> str:

@@ -98,7 +98,5 @@ def plain(value: Any) -> str:
 
 def about(count: float) -> str:
     """A count rounded up to two significant digits: about this many."""
-    if not math.isfinite(count):
-        return "no number of"
     scale = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
     return f"{math.ceil(count / scale) * scale:d}"

@@ -41,7 +41,7 @@ estimator = click.option(
     "--estimator",
     metavar="NAME",
     help="Which of the mechanism's estimators answers: unbiased, or another that it has (smooth, "
-    "adaptive, published).  [default: what the survey says]",
+    "em, maxent, adaptive, published).  [default: what the survey says]",
 )
 
 output_format = click.option(
@@ -99,6 +99,22 @@ class HalfWidth(click.ParamType[float]):
         return share
 
 
+class ReportFile(click.Path):
+    """A file to write reports into; by its suffix it is read again."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, if it ends in .parquet."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.suffix.lower() != ".parquet":
+            self.fail(
+                f"a file of reports ends in .parquet, which {path.name!r} does not", param, ctx
+            )
+        return path
+
+
 class PictureFile(click.Path):
     """A file to draw into; its suffix says how."""
 
@@ -119,7 +135,21 @@ def check_writable(target: Path) -> None:
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+
+
+def keep_inputs(target: Path | None, *inputs: Path | None) -> None:
+    """UsageError, before any work, where the output would replace a file that the command reads."""
+    for source in inputs:
+        if target is not None and source is not None and _same_file(target, source):
+            raise click.UsageError(f"-o would replace {source}, which is read; name another file")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def asking(command: Command) -> Command:

@@ -36,15 +36,14 @@ SUFFIXES = {
 
 def write(result: Result, form: str | None, target: Path | None, *, intervals: bool) -> None:
     """Write a result to a file or stdout; its notes, and what is weak in it, to stderr."""
-    if result.explain is not None:
-        _deliver((result.explain + "\n").encode(), target)
-        return
     if form is None:
         form = SUFFIXES.get(target.suffix.lower(), "table") if target else "table"
     if form in ("arrow", "parquet") and target is None and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal; name a file with -o")
     render = _FOR_PEOPLE.get(form)
-    if render is not None:
+    if result.explain is not None and form not in _FOR_MACHINES:
+        content = (result.explain + "\n").encode()
+    elif render is not None:
         content = render(*_cells(result)).encode()
     else:
         content = _FOR_MACHINES[form](result, machine_table(result, intervals=intervals))
@@ -79,12 +78,16 @@ def weak_notes(result: Result) -> list[str]:
     weak = [figure for figure in found if figure.is_weak]
     if not weak:
         return []
-    needed = sorted(figure.needed(result.reports) for figure in weak)
-    counts = list(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))
+    said = (
+        f"{len(weak)} of {len(found)} numbers weak (~): standard error above a fifth of the value"
+    )
+    needed = sorted(figure.needed(result.reports) for figure in weak if figure.value)
+    if not needed:
+        return [f"{said}; an estimate of 0 stays weak with any number of reports"]
+    counts = " to ".join(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))
+    which = "it" if len(weak) == 1 else "them" if len(needed) == len(weak) else "those not 0"
     return [
-        f"{len(weak)} of {len(found)} numbers weak (~): standard error above a fifth of the "
-        f"value; about {' to '.join(counts)} reports would make "
-        f"{'it' if len(weak) == 1 else 'them'} strong (there are {result.reports})"
+        f"{said}; about {counts} reports would make {which} strong (there are {result.reports})"
     ]
 
 
@@ -207,6 +210,7 @@ def _json(result: Result, table: pa.Table) -> bytes:
     document = {
         "columns": table.column_names,
         "rows": _json_rows(table),
+        "survey": _one_or_list([survey.table for survey in surveys]),
         "mechanism": _one_or_list([survey.design.name for survey in surveys]),
         "epsilon": _one_or_list([_epsilon(survey) for survey in surveys]),
         "nominal_epsilon": _one_or_list([float(survey.epsilon) for survey in surveys]),

@@ -18,6 +18,8 @@ def schema(data: Path, table: str | None, target: Path | None) -> None:
 
     Every bound is left for a person to fill in: bounds taken from private data would leak it.
     """
+    options.keep_inputs(target, data)
+
     from ldpsql.cli.starter import column_types, starter  # noqa: PLC0415
 
     text = starter(table or data.stem, column_types(data))

@@ -26,6 +26,8 @@ _HEAD = """\
 # A column that everybody may know is public instead, and travels in clear:
 #   [public.NAME]
 #   type = "int"        # int, float, text, bool, date or timestamp
+# Where only some values are nobody's business, say which; mechanisms for that may disclose others:
+#   sensitive = ["HIV", "cancer"]
 # What matters most is answered best if it is said:
 #   [workload]
 #   queries = ["SELECT COUNT(*) FROM {table} WHERE ..."]

@@ -80,6 +80,9 @@ def synthesize(
     model. Notes say which tables of columns it keeps, how well, and what it does not keep. It is
     made from the reports alone and costs nobody any privacy.
     """
+    options.keep_inputs(target, database)
+    options.check_writable(target)
+
     from ldpsql.client.atomic import replacing  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +14,17 @@ def replacing(target: Path, mode: int = 0o666) -> Iterator[Path]:
     """A new, empty file beside `target` that takes its place when the block ends well.
 
     On an error, or an interruption, nothing is left behind and `target` stays as it was.
-    `mode` is subject to the umask. Raises OSError as the file system does.
+    `mode` is subject to the umask. A link stays one: what it points to is replaced. Raises OSError
+    as the file system does, and for a target that is there and is no ordinary file (a device, a
+    pipe).
     """
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "it is no ordinary file; name another", str(target))
+    named, target = target, Path(os.path.realpath(target))
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    with _named(temporary, target):
+    with _named(temporary, named):
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         try:
             yield temporary

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from ldpsql.client.atomic import replacing
 from ldpsql.client.columns import Fault, arrow_types
-from ldpsql.client.consent import require_guarantee
+from ldpsql.client.consent import Consent
 from ldpsql.client.entropy import OsEntropy
 from ldpsql.client.refusal import refusing
 from ldpsql.client.table import (
@@ -53,16 +53,17 @@ def randomize_file(
     *,
     skip_invalid: bool = False,
     accept_no_guarantee: bool = False,
+    accept_disclosure: bool = False,
     progress: Progress | None = None,
 ) -> Tally:
     """Write one report per person of `source` to `target`, drawn from the system's entropy.
 
-    skip_invalid: leave people out whose record does not fit.  accept_no_guarantee: do so also for a
-    survey that promises nothing, which is refused (SurveyError) otherwise.  progress: called with
-    the number of people done and their total, where that is known. Raises RecordError, which names
-    the column and the rows but never a value, for a file or a record that does not fit.
+    skip_invalid: leave people out whose record does not fit.  accept_no_guarantee,
+    accept_disclosure: as in `respond`, SurveyError otherwise.  progress: called with the number of
+    people done and their total, where that is known. Raises RecordError, which names the column and
+    the rows but never a value, for a file or a record that does not fit.
     """
-    require_guarantee(survey, accepted=accept_no_guarantee)
+    Consent(accept_no_guarantee, accept_disclosure).require(survey)
     source, target = Path(source), Path(target)
     if not source.is_file():
         raise RecordError(f"there is no file {source}")
@@ -84,6 +85,7 @@ def randomize_file(
                 skip_invalid=skip_invalid,
                 faults=chunk.faults,
                 accept_no_guarantee=accept_no_guarantee,
+                accept_disclosure=accept_disclosure,
             )
             writer.write_table(reports)
             row += chunk.table.num_rows

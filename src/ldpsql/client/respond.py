@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from ldpsql.client.consent import require_guarantee
+from ldpsql.client.consent import Consent
 from ldpsql.client.encode import Record, encode, public_values
 from ldpsql.client.entropy import require_os_entropy
 from ldpsql.domains import Value
@@ -67,17 +67,19 @@ def respond(
     ledger: Ledger | None = None,
     entropy: Entropy | None = None,
     accept_no_guarantee: bool = False,
+    accept_disclosure: bool = False,
 ) -> Report:
     """Answer a survey for one person: the record stays here, the report may leave.
 
     With a ledger, a second answer to the same survey is the first one again, and a total loss
     above the ledger's budget is refused, as is a second round of the same survey. `entropy` may
-    only be an OsEntropy. `accept_no_guarantee`: answer also a survey that promises nothing.
+    only be an OsEntropy. `accept_no_guarantee`: answer also a survey that promises nothing;
+    `accept_disclosure`: one that may give away values which it does not call sensitive.
 
     Raises SurveyError for such a survey otherwise, RecordError (naming the column, never the
     value) if the record does not fit, and what `Ledger.answer` raises.
     """
-    require_guarantee(survey, accepted=accept_no_guarantee)
+    Consent(accept_no_guarantee, accept_disclosure).require(survey)
     source = require_os_entropy(entropy)
 
     def draw() -> Report:

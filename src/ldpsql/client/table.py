@@ -22,7 +22,7 @@ from ldpsql.client.columns import (
     measure_fractions,
     public_column,
 )
-from ldpsql.client.consent import require_guarantee
+from ldpsql.client.consent import Consent
 from ldpsql.client.encode import round_signs
 from ldpsql.client.entropy import OsEntropy
 from ldpsql.client.refusal import refusing
@@ -76,15 +76,28 @@ class _Encoded:
         )
 
 
-def randomize(survey: Survey, table: pa.Table, *, accept_no_guarantee: bool = False) -> pa.Table:
+def randomize(
+    survey: Survey,
+    table: pa.Table,
+    *,
+    accept_no_guarantee: bool = False,
+    accept_disclosure: bool = False,
+) -> pa.Table:
     """One report per row of `table`, drawn from the operating system's entropy.
 
     Raises RecordError, which names the column and the rows but never a value, if any record
     does not fit; then there are no reports at all. SurveyError for a survey that promises nothing,
-    unless `accept_no_guarantee` says that this is known.
+    unless `accept_no_guarantee` says that this is known, and for one that may give away values,
+    unless `accept_disclosure` does.
     """
-    accepted = accept_no_guarantee
-    return randomize_batch(survey, table, OsEntropy(), accept_no_guarantee=accepted)[0]
+    reports, _ = randomize_batch(
+        survey,
+        table,
+        OsEntropy(),
+        accept_no_guarantee=accept_no_guarantee,
+        accept_disclosure=accept_disclosure,
+    )
+    return reports
 
 
 def randomize_batch(
@@ -96,6 +109,7 @@ def randomize_batch(
     skip_invalid: bool = False,
     faults: Sequence[Fault] = (),
     accept_no_guarantee: bool = False,
+    accept_disclosure: bool = False,
 ) -> tuple[pa.Table, Tally]:
     """`randomize` with an entropy of one's own, for evaluation, and for parts of a file.
 
@@ -103,7 +117,7 @@ def randomize_batch(
     whose record does not fit, instead of raising RecordError.  faults: rows already known not
     to fit.
     """
-    require_guarantee(survey, accepted=accept_no_guarantee)
+    Consent(accept_no_guarantee, accept_disclosure).require(survey)
     encoded = _encode(survey.schema, batch)
     known = [*faults, *encoded.faults]
     if known and not skip_invalid:

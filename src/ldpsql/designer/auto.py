@@ -23,6 +23,7 @@ from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
+from ldpsql.workload import Workload
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
@@ -116,10 +117,7 @@ def _best_options(
         raise SurveyError(reason)
     found: list[Candidate] = []
     refusals: dict[str, Error] = {}
-    together = min(wishes.workload.max_predicates, len(domain.sizes))
-    # Made for shuffled reports, mechanisms over marginals collect attributes together if asked to.
-    joint = [({"ways": together},)] if together > 1 and not isinstance(promise, Epsilon) else []
-    for alternatives in (*option_sets(domain, people), *joint):
+    for alternatives in (*option_sets(domain, people), *marginal_sets(wishes.workload, promise)):
         for options in alternatives:
             try:
                 found.append(_candidate(maker, options, wishes, promise, probes))
@@ -165,6 +163,18 @@ def option_sets(domain: RecordDomain, people: int) -> Iterator[tuple[Options, ..
         if combinations <= _MOST_COMBINATIONS:
             plain = {"fanout": fanout, **best}
             yield ({**plain, "oracle": "auto"}, plain)
+
+
+def marginal_sets(workload: Workload, promise: Promise) -> Iterator[tuple[Options, ...]]:
+    """Options for mechanisms over marginals: to collect together what is asked for together.
+
+    They are made for shuffled reports; for a local promise they are tried for small domains only,
+    where that takes little time.
+    """
+    is_small = math.prod(workload.domain.sizes) <= _MOST_CELLS
+    together = any(len(axes) > 1 for axes in workload.supports)
+    if together and (is_small or not isinstance(promise, Epsilon)):
+        yield ({"ways": 0},)
 
 
 def bins_for(people: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from ldpsql.boxes import Box, CodeSet, intersect
 from ldpsql.engine.plan import Plan, Slice, Target
 from ldpsql.estimate import Array
+from ldpsql.privacy import Guarantee
 from ldpsql.schema import Dimension
 from ldpsql.survey import Survey
 
@@ -33,12 +34,15 @@ class Asked:
     errors: Array | None = None
 
 
-def explain(plan: Plan, asked: Sequence[Asked]) -> list[str]:
-    """The final plan: boxes, nodes, groups, standard errors, guarantee; `asked`: per slice."""
+def explain(plan: Plan, asked: Sequence[Asked], promised: Guarantee | None = None) -> list[str]:
+    """The final plan: boxes, nodes, groups, standard errors, guarantee.
+
+    asked: per slice.  promised: what people got, where that is not what the survey promises.
+    """
     survey = plan.survey
     lines = [
         f"survey {survey.table}: {survey.design.name}, {_epsilon(survey)}",
-        f"guarantee: {survey.guarantee}",
+        f"guarantee: {promised or survey.guarantee}",
     ]
     lines += _keys(plan)
     for number, piece in enumerate(plan.slices):
@@ -54,7 +58,9 @@ def _epsilon(survey: Survey) -> str:
     return f"epsilon {survey.epsilon}"
 
 
-def explain_verbose(trace: Trace, asked: Sequence[Asked]) -> list[str]:
+def explain_verbose(
+    trace: Trace, asked: Sequence[Asked], promised: Guarantee | None = None
+) -> list[str]:
     """The plan after every pass, then as `explain`."""
     lines: list[str] = []
     for name, plan in trace[:-1]:
@@ -62,7 +68,7 @@ def explain_verbose(trace: Trace, asked: Sequence[Asked]) -> list[str]:
         for piece in plan.slices:
             lines += _indent(_slice_boxes(plan, piece))
     name, final = trace[-1]
-    return [*lines, f"after {name}:", *_indent(explain(final, asked))]
+    return [*lines, f"after {name}:", *_indent(explain(final, asked, promised))]
 
 
 def _keys(plan: Plan) -> list[str]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.engine.answers import Answers
 from ldpsql.engine.relation import Relation
+from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import StatesBias, StatesSelectors
 from ldpsql.parser.query import Statement
 from ldpsql.report import Integers
@@ -21,6 +23,7 @@ from ldpsql.survey import Survey
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is no explanation: one in a thousand million."""
+_MOST_SUSPECTS, _ROUNDING = 64, 1e-9
 
 
 def notes_on(
@@ -65,24 +68,50 @@ def impossible_sums(answers: Answers, people: int, estimator: str) -> tuple[str,
     design = survey.design
     if isinstance(design, StatesBias) and estimator in design.biases:
         return ()
-    values, covariance = answers.sums.values, answers.sums.covariance
-    errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    far = np.zeros(len(values), dtype=bool)
+    values = answers.sums.values
+    variances = np.diagonal(answers.sums.covariance, axis1=1, axis2=2)
+    rows: set[int] = set()
     for place, target in enumerate(answers.plan.targets):
         if target.weight is not None:
             continue
         bounds = (1.0, 1.0) if target.measure is None else design.domain.bounds[target.measure]
         least, most = min(0.0, bounds[0]) * people, max(0.0, bounds[1]) * people
-        room = SUSPICIOUS * errors[:, place]
-        with np.errstate(invalid="ignore"):
-            far |= (values[:, place] < least - room) | (values[:, place] > most + room)
-    if not far.any():
+        beyond = np.maximum(least - values[:, place], values[:, place] - most)
+        far = np.flatnonzero(_is_far(beyond, variances[:, place], most - least))[:_MOST_SUSPECTS]
+        if far.size:
+            expected = _expected(answers, far, place, people)
+            rows.update(far[_is_far(beyond[far], expected, most - least)].tolist())
+    if not rows:
         return ()
     return (
-        f"{survey.table}: {int(far.sum())} row(s) hold estimates more than {SUSPICIOUS:g} standard "
+        f"{survey.table}: {len(rows)} row(s) hold estimates more than {SUSPICIOUS:g} standard "
         f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
         "made for another survey",
     )
+
+
+def _is_far(beyond: Array, variances: Array, span: float) -> NDArray[np.bool_]:
+    """Whether estimates lie further beyond what is possible than chance, and rounding, take them.
+
+    span: from the least to the most that is possible.
+    """
+    room = SUSPICIOUS * np.sqrt(np.maximum(variances, 0.0)) + _ROUNDING * span
+    return np.asarray(beyond > room)
+
+
+def _expected(answers: Answers, rows: Integers, place: int, people: int) -> Array:
+    """Variances of one sum in some rows if so many people were spread evenly, shape (rows,).
+
+    Of few reports, or where most reports tell the truth, an estimated variance may by chance be
+    next to nothing; what was to be expected is not.
+    """
+    plan = answers.plan
+    private = [row % len(plan.private_rows) for row in rows.tolist()]
+    found = [
+        plan.survey.design.variance([piece[row][place] for row in private], people)
+        for piece in plan.planned
+    ]
+    return np.asarray(np.max(found, axis=0))
 
 
 def misfits(survey: Survey, sizes: Integers) -> tuple[str, ...]:

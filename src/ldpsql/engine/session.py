@@ -123,7 +123,8 @@ class Session:
             found = self._answered(statement, relations, asked, reports, (*notes, *short))
             return replace(found, guarantees=guarantees)
         traces = [self._trace(base, sql) for base in statement.bases]
-        found = _explained(statement, traces, source_of, names, asked, reports)
+        promised = {survey.table: got for survey, got in zip(asked, guarantees, strict=True)}
+        found = _explained(statement, traces, source_of, names, promised, asked, reports)
         return replace(found, notes=short, guarantees=guarantees)
 
     def _promise(self, survey: Survey) -> Guarantee:
@@ -257,6 +258,7 @@ def _explained(
     traces: Sequence[list[tuple[str, Plan]]],
     source_of: SourceOf,
     estimators: Mapping[str, str],
+    promised: Mapping[str, Guarantee],
     surveys: tuple[Survey, ...],
     reports: int,
 ) -> Result:
@@ -266,7 +268,8 @@ def _explained(
         plan = trace[-1][1]
         asked = [_asked(plan, number, source_of) for number in range(len(plan.slices))]
         verbose = statement.mode == "explain verbose"
-        lines += explain_verbose(trace, asked) if verbose else explain(plan, asked)
+        got = promised[plan.survey.table]
+        lines += explain_verbose(trace, asked, got) if verbose else explain(plan, asked, got)
         name = estimators[plan.survey.table]
         default = next(iter(plan.survey.design.estimators))
         if name != default:

@@ -22,6 +22,7 @@ import numpy as np
 from ldpsql.boxes import Box, Weight, cardinality
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
+from ldpsql.mechanisms.calibrated import least_other
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.channel import enumerate_law
 from ldpsql.mechanisms.draws import SPACE, extremes_below, probability_below
@@ -31,7 +32,7 @@ from ldpsql.mechanisms.levels_estimator import UniformFrequencies
 from ldpsql.mechanisms.marginals import CollectedMarginals
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import Blanket, hot_cells
+from ldpsql.privacy.shuffle import Atom, Blanket, merged
 from ldpsql.report import Pair, ReportFormat
 
 
@@ -198,11 +199,26 @@ class ArrDesign(CollectedMarginals):
         )
 
     def blankets(self) -> tuple[Blanket, ...]:
-        """Of two people who differ in all attributes: each holds one cell of every marginal."""
-        hot = len(self.chances)
-        if self.starts[-1] == 1:
+        """Of two people who differ in all attributes: each holds one cell of every marginal.
+
+        Cells that both hold tell less: they leave the mean of the accountant's sum and make it
+        narrower. Without rounding of the marginals' chances this is `privacy.shuffle.hot_cells`.
+        """
+        cells = self.starts[-1]
+        if cells == 1:
             return (Blanket(((Fraction(1), Fraction(1), Fraction(1)),)),)
-        return (hot_cells(self.starts[-1], hot, Fraction(self.oracles.threshold, SPACE)),)
+        truth = Fraction(self.oracles.threshold, SPACE)
+        least, other = least_other(truth, cells), (1 - truth) / (cells - 1)
+        atoms: list[Atom] = []
+        rest = cells
+        for chance, size in zip(self.chances, self.table.sizes, strict=True):
+            hot = other + chance * (truth - other)
+            pair = [(least, hot, other), (least, other, hot)]
+            atoms += pair if size > 1 else [(least, hot, hot)]
+            rest -= min(size, 2)
+        if rest:
+            atoms.append((rest * least, rest * other, rest * other))
+        return (Blanket(merged(atoms)),)
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` needs besides name, domain and epsilon."""

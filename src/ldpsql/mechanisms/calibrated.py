@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.draws import SPACE, least_preimages
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.grr import odds as grr_odds
 from ldpsql.mechanisms.olh import Solh
@@ -21,9 +21,12 @@ from ldpsql.mechanisms.oracle import Oracle
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.oue import Oue, Sue, words_of
 from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import Atom
+from ldpsql.privacy.shuffle import UNEVEN, Atom, unary
 
 Atoms = tuple[Atom, ...]
+MOST_OTHERS = int(SPACE * UNEVEN / 2)
+"""Answers among which one that is not the true one is drawn: of k, each has 2^64 / k words, up to
+one word."""
 
 
 @dataclass(frozen=True)
@@ -126,51 +129,46 @@ class CalibratedOracles(OracleTable):
         if isinstance(oracle, Solh):
             return _hashed(oracle, oracle.collision(slot))
         assert isinstance(oracle, Oue)
-        return _unary(*oracle.chances, self.sizes[group])
+        return unary(*oracle.chances, self.sizes[group]).atoms
+
+
+def least_other(truth: Fraction, answers: int) -> Fraction:
+    """The least probability of an answer under a record that would truthfully give another one.
+
+    SurveyError for more answers than draws of 64 bits are even enough for (see `UNEVEN`).
+    """
+    if answers - 1 > MOST_OTHERS:
+        raise SurveyError(
+            f"the accountant of shuffled reports takes at most {MOST_OTHERS + 1:,} answers, not "
+            f"{answers:,}: use coarser bins, fewer attributes together, or solh with fewer values"
+        )
+    return (1 - truth) * Fraction(least_preimages(answers - 1), SPACE)
 
 
 def answered(truth: Fraction, answers: int) -> Atoms:
     """Randomized response by two people who would truthfully answer differently.
 
-    All other answers count as equally likely; 64-bit draws differ from that by less than the
-    accountant allows for (see `Blanket`).
+    Under a record all other answers have their mean probability, which the real ones differ from by
+    less than the accountant allows for; the blanket has the least.
     """
-    other = (1 - truth) / (answers - 1)
-    rest = (answers - 2) * other
-    pair = ((other, truth, other), (other, other, truth))
-    return (*pair, (rest, rest, rest)) if rest else pair
+    least, other = least_other(truth, answers), (1 - truth) / (answers - 1)
+    pair = ((least, truth, other), (least, other, truth))
+    rest = answers - 2
+    return (*pair, (rest * least, rest * other, rest * other)) if rest else pair
 
 
 def _hashed(oracle: Solh, collision: Fraction) -> Atoms:
-    """Two nodes with different hash values, or with the same."""
-    truth, values = Fraction(oracle.threshold, SPACE), oracle.values
-    other = (1 - truth) / (values - 1)
-    apart = scaled(answered(truth, values), 1 - collision)
-    alike = ((other, truth, truth), ((values - 1) * other, 1 - truth, 1 - truth))
-    return (*apart, *(scaled(alike, collision) if collision else ()))
+    """Two nodes with different hash values, or with the same.
 
-
-def _unary(own: Fraction, other: Fraction, size: int) -> Atoms:
-    """The bits of two nodes; of all records the least likely to send some bits are at a 0 of them.
-
-    Where no bit is 0 all records send them alike. Specification shuffle, 2.1, takes the least
-    over the two bits alone, where people at a third node set these as if they had no bit of
-    their own; but that bit is in the report as well, and tells that they are at a third node.
+    A collision tells nothing: it leaves the mean of the accountant's sum and makes it narrower. So
+    the least probability of one is the one to count with. Some functions are drawn a little more
+    often than others, by all records alike.
     """
-    absent = (1 - own) / (1 - other)
-    both_one, both_zero = own * other, (1 - own) * (1 - other)
-    left, right = own * (1 - other), other * (1 - own)
-    full = other ** (size - 2)
-    atoms = [
-        (min(left, right), left, right),
-        (min(left, right), right, left),
-        (both_zero, both_zero, both_zero),
-        (both_one * full, both_one * full, both_one * full),
-    ]
-    if size > 2:
-        partly = both_one * (1 - full)
-        atoms.append((other * other * absent * (1 - full), partly, partly))
-    return tuple(atoms)
+    truth, values = Fraction(oracle.threshold, SPACE), oracle.values
+    least, lie = least_other(truth, values), 1 - truth
+    apart = scaled(answered(truth, values), 1 - collision)
+    alike = ((least, truth, truth), ((values - 1) * least, lie, lie))
+    return (*apart, *(scaled(alike, collision) if collision else ()))
 
 
 def scaled(atoms: Atoms, share: Fraction) -> Atoms:

@@ -5,17 +5,17 @@ Specification: shuffle, sections 2.1, 3.1, 3.3, 3.4 and 3.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ldpsql.mechanisms.calibrated import Atoms, CalibratedOracles, scaled
+from ldpsql.mechanisms.calibrated import CalibratedOracles, scaled
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.marginals import CollectedMarginals
 from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import Atom, Blanket
+from ldpsql.privacy.shuffle import Blanket, merged
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,3 @@ class MarginalDesign(CollectedMarginals):
             "budgets": [str(budget) for budget in self.budgets],
             "values": self.values,
         }
-
-
-def merged(atoms: Iterable[Atom]) -> Atoms:
-    """Atoms of ratios that agree to 14 digits, added up; see `Blanket`."""
-    found: dict[tuple[str, str], list[Fraction]] = {}
-    for r, one, two in atoms:
-        key = (f"{float(one / r):.13e}", f"{float(two / r):.13e}")
-        total = found.setdefault(key, [Fraction(0)] * 3)
-        total[:] = [total[0] + r, total[1] + one, total[2] + two]
-    return tuple((r, one, two) for r, one, two in found.values())

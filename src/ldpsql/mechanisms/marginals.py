@@ -238,9 +238,12 @@ def cells_in(box: Box, axes: Axes, sizes: Sequence[int]) -> Codes:
 def uncollected(domain: RecordDomain, axes: Axes, mechanism: str) -> UnsupportedSQL:
     """The error for a question whose attributes no marginal holds, and what would have to be."""
     asked = " and ".join(domain.names[axis] for axis in axes)
-    together = " together" if len(axes) > 1 else ""
+    together, fewer = "", ""
+    if len(axes) > 1:
+        together = " together"
+        fewer = "; where fewer at once will do, say so by max_predicates under [workload]"
     return UnsupportedSQL(
         f"this survey does not collect {asked}{together}",
         hint=f"design it with mechanism {mechanism} and the option ways = {len(axes)}, or ways = 0 "
-        f"and a [workload] whose queries ask about {asked}",
+        f"and a [workload] whose queries ask about {asked}{fewer}",
     )

@@ -28,6 +28,9 @@ GRR_OPTIONS = {"fanout": DEFAULT_FANOUT, "allocation": "uniform", "inference": "
 OPTIONS = {**GRR_OPTIONS, "oracle": "olh", "root": False}
 
 
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
 def take(options: Mapping[str, Any], known: Mapping[str, Any], mechanism: str) -> dict[str, Any]:
     """The options with their defaults; SurveyError for an unknown one or one of another type."""
     for key, value in options.items():
@@ -35,7 +38,10 @@ def take(options: Mapping[str, Any], known: Mapping[str, Any], mechanism: str) -
             names = ", ".join(known) or "none"
             raise SurveyError(f"{mechanism} has no option {key!r}; it knows: {names}")
         if type(value) is not type(known[key]):
-            raise SurveyError(f"option {key} of {mechanism} must be like {known[key]!r}")
+            kind = _KINDS.get(type(known[key]), type(known[key]).__name__)
+            raise SurveyError(
+                f"option {key} of {mechanism} must be {kind}, such as {known[key]!r}, not {value!r}"
+            )
     return {**known, **options}
 
 

@@ -21,7 +21,7 @@ from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.hrr import Hrr
 from ldpsql.mechanisms.olh import Olh
 from ldpsql.mechanisms.oracle import Oracle, Support
-from ldpsql.mechanisms.oue import Oue
+from ldpsql.mechanisms.oue import Oue, words_of
 from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
 
@@ -85,9 +85,14 @@ class OracleTable:
         }
 
     def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> Oracle:
-        """The oracle of the groups of one kind and budget, over their sizes."""
+        """The oracle of the groups of one kind and budget, over their sizes.
+
+        Bits of a node stand in the same word whatever the budget of its group.
+        """
+        if kind == "oue":
+            return Oue(Epsilon(budget), sizes, words_of(max(self.sizes)))
         makers: dict[str, Callable[[Epsilon, tuple[int, ...]], Oracle]]
-        makers = {"grr": Grr, "olh": Olh, "oue": Oue, "hrr": Hrr}
+        makers = {"grr": Grr, "olh": Olh, "hrr": Hrr}
         return makers[kind](Epsilon(budget), sizes)
 
     @cached_property

@@ -73,8 +73,10 @@ class Settled:
                 continue
             share = likely[asked]
             spread = np.sqrt((noise + share * (1.0 - np.minimum(share, 1.0))) / people)
-            positive = _below(share / spread)
-            density = np.exp(-0.5 * (share / spread) ** 2) / math.sqrt(2.0 * math.pi)
+            # Where nothing is random, nothing is cut off.
+            height = np.divide(share, spread, out=np.full(len(share), np.inf), where=spread > 0.0)
+            positive = _below(height)
+            density = np.exp(-0.5 * height**2) / math.sqrt(2.0 * math.pi)
             lift = spread * density - share * (1.0 - positive)
             total[asked] += shares[asked] * (lift - positive * lift.sum() / positive.sum())
         return total

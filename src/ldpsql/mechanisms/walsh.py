@@ -23,8 +23,9 @@ from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.calibrated import Atoms, answered, scaled
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
+from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.mechanisms.marginal_design import MarginalDesign, merged
+from ldpsql.mechanisms.marginal_design import MarginalDesign
 from ldpsql.mechanisms.marginals import (
     Axes,
     axes_of,
@@ -33,12 +34,14 @@ from ldpsql.mechanisms.marginals import (
 )
 from ldpsql.mechanisms.options import no_measures, restored_table, take
 from ldpsql.privacy import Central, Epsilon
-from ldpsql.privacy.shuffle import Blanket, largest_local
+from ldpsql.privacy.shuffle import Blanket, largest_local, merged
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
 MOST_PAIRS = 1 << 22
 """Sets of attributes times coefficients that are gone through for the exact blanket."""
+_COARSE = 1 << 16
+"""Weights of groups are added up in these units, so that they fit into 64 bits."""
 
 
 class ParityTable(GroupTable):
@@ -130,23 +133,23 @@ class WalshDesign(MarginalDesign):
         if self.oracles.sizes == (1,):
             return super().blankets()
         truth = self.oracles.truth(0)
-        differ = Fraction(self._most_flipped, len(self.table.groups))
+        differ = self._most_flipped
         alike: Atoms = ((1 - truth, truth, truth), (1 - truth, 1 - truth, 1 - truth))
         parts = [*scaled(answered(truth, 2), differ), *scaled(alike, 1 - differ)]
         return (Blanket(merged(atom for atom in parts if atom[0])),)
 
     @property
-    def _most_flipped(self) -> int:
-        """The most parities that one change of a record turns; all, where there are too many sets
-        of attributes to look at."""
+    def _most_flipped(self) -> Fraction:
+        """The largest chance, a little rounded up, to be asked for a parity that a change of a
+        record turns; 1 where there are too many sets of attributes to look at."""
         axes = sorted({axis for marginal in self.marginals for axis in marginal})
-        count = len(self.marginals)
-        if count << len(axes) > MOST_PAIRS:
-            return count
+        if len(self.marginals) << len(axes) > MOST_PAIRS:
+            return Fraction(1)
         changed = (np.arange(1 << len(axes))[:, None] >> np.arange(len(axes))) & 1
         members = np.array([[axis in own for axis in axes] for own in self.marginals])
-        turned: int = ((changed @ members.T) & 1).sum(axis=1).max()
-        return int(turned)
+        weights = np.array([-(-group.weight // _COARSE) for group in self.table.groups])
+        turned = int((((changed @ members.T) & 1) @ weights).max())
+        return min(Fraction(turned * _COARSE, SPACE), Fraction(1))
 
 
 @dataclass(frozen=True)

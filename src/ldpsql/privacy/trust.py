@@ -15,6 +15,7 @@ from ldpsql.privacy.guarantee import Central
 TRUSTS = ("local", "shuffle")
 MOST_USERS = 10**9
 _SMALLEST_DELTA = Decimal("1e-30")
+_LIKE = {"delta": "1e-6", "honest": "0.9"}
 
 SHUFFLE_NOT_PROTECTED = (
     "the central promise needs a shuffler that does not work with the collector, and reports that "
@@ -97,7 +98,7 @@ def _decimal(key: str, given: Any) -> Decimal:
         found = Decimal("not a number" if isinstance(given, bool) else str(given))
     except InvalidOperation:
         raise SurveyError(
-            f'[survey]: {key} must be a number, as in "1e-6", not {given!r}'
+            f'[survey]: {key} must be a number, as in "{_LIKE.get(key, "1")}", not {given!r}'
         ) from None
     if not found.is_finite() or len(found.as_tuple().digits) > LARGEST_PRECISION:
         raise SurveyError(f"[survey]: {key} must be a number of at most {LARGEST_PRECISION} digits")

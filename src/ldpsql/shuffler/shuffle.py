@@ -24,6 +24,7 @@ from ldpsql.errors import ReportError, SurveyError
 from ldpsql.privacy import Shuffled
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.shuffler.spools import (
+    Contents,
     Spool,
     checked,
     read,
@@ -50,9 +51,13 @@ def shuffle_reports(
     Returns how many reports there are. The target appears whole or not at all. progress: called
     with the number of reports read and their total. Memory holds a bucket of about
     `permutation.CAPACITY` reports, however many there are; the rest waits in files without a name
-    beside the target. Raises SurveyError for a survey that promises nothing of shuffled reports;
-    ReportError for a row that is no report, for fewer reports than the survey was designed for, and
-    for files that cannot be read or written; FingerprintError for reports of another survey.
+    beside the target. Only its owner may read the target: a batch is for the collector, and what a
+    killed shuffler leaves of one is smaller than was promised.
+
+    Raises SurveyError for a survey that promises nothing of shuffled reports; ReportError for a row
+    that is no report, for a copy of another file, for fewer reports than the survey was designed
+    for, and for files that cannot be read or written; FingerprintError for reports of another
+    survey.
     """
     place = Path(target)
     _require_trust(survey)
@@ -99,9 +104,9 @@ def _require_crowd(survey: Survey, total: int) -> None:
 def _parts(
     survey: Survey, found: Sequence[Spool], total: int, progress: Progress | None
 ) -> Iterator[Table]:
-    done = 0
+    done, contents = 0, Contents()
     for spool in found:
-        for part in read(survey, spool):
+        for part in contents.watched(spool, read(survey, spool)):
             yield part
             done += len(part)
             if progress is not None:
@@ -112,7 +117,7 @@ def _write(survey: Survey, parts: Iterator[Table], total: int, target: Path) -> 
     schema = _schema(survey, total)
     mixed = permuted(parts, total, target.parent, OsEntropy())
     with (
-        replacing(target) as temporary,
+        replacing(target, mode=0o600) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
         for group in regrouped(mixed, ROW_GROUP):

@@ -4,8 +4,9 @@ in: checked row by row, and stripped of everything else.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from ldpsql.survey import Survey
 SUFFIXES = (".parquet", ".pq")
 CHUNK = 1 << 17
 _SHOWN = 5
+_FEWEST = 16
+_BITS = 64.0
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,19 @@ def spools(survey: Survey, sources: Sequence[str | Path]) -> list[Spool]:
     """The files behind names of files and directories, each checked to be of this survey.
 
     Directories are searched in depth. ReportError for a name without a report file, for a file
-    given twice and for one that was shuffled before; FingerprintError for another survey's.
+    given twice, under whatever names, and for one that was shuffled before; FingerprintError for
+    another survey's.
     """
     found = [path for source in sources for path in _files(Path(source))]
-    places = [path.resolve() for path in found]
-    for path, place in zip(found, places, strict=True):
-        if places.count(place) > 1:
+    seen: set[tuple[int, int]] = set()
+    for path in found:
+        try:
+            place = path.stat()
+        except OSError:
+            raise _damaged(path) from None
+        if (place.st_dev, place.st_ino) in seen:
             raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
+        seen.add((place.st_dev, place.st_ino))
     return [_spool(survey, path) for path in found]
 
 
@@ -121,6 +130,39 @@ def read(survey: Survey, spool: Spool) -> Iterator[Table]:
         raise _damaged(spool.path) from None
     if first - 1 != spool.rows:
         raise _damaged(spool.path)
+
+
+@dataclass
+class Contents:
+    """Which reports came from which file: finds a file that is there twice under two names.
+
+    Two people may send equal reports, and so may two small files. The same reports in the same
+    order, with so many different ones among them that chance would need 2^64 attempts, are a copy.
+    """
+
+    _known: dict[bytes, Path] = field(default_factory=dict)
+
+    def watched(self, spool: Spool, parts: Iterator[Table]) -> Iterator[Table]:
+        """The same parts of a file; ReportError at their end where another file had them all."""
+        digest, first = hashlib.sha256(), None
+        for part in parts:
+            first = part if first is None else first
+            digest.update(part.tobytes())
+            yield part
+        if first is None or spool.rows < _FEWEST:
+            return
+        other = self._known.setdefault(digest.digest(), spool.path)
+        if other != spool.path and _variety(first) >= _BITS:
+            raise ReportError(
+                f"{spool.path} holds the same reports as {other}, in the same order: it is a copy, "
+                "and the same reports hide nobody twice; leave one of them out"
+            )
+
+
+def _variety(rows: Table) -> float:
+    """Bits of so many independent reports that are spread as these are."""
+    _, counts = np.unique(rows, return_counts=True)
+    return float(np.sum(counts * np.log2(len(rows) / counts)))
 
 
 def checked(survey: Survey, path: Path | str, batch: pa.RecordBatch, first: int) -> Table:

@@ -106,7 +106,9 @@ class Reported:
         """Shares of all people, cell by cell: (rows,), or (rows, 2) with a measure."""
         answers = group.estimator.answer_rows(rows)
         if measures:
-            answers = [answer.map(self._to_bounds(measures[0])) for answer in answers]
+            # What reports cannot tell has an infinite variance, which no linear map makes finite.
+            with np.errstate(invalid="ignore"):
+                answers = [answer.map(self._to_bounds(measures[0])) for answer in answers]
         shares = np.array([answer.values for answer in answers])
         variances = np.array([answer.stderr**2 for answer in answers])
         if not measures:

@@ -67,7 +67,11 @@ def learned(reported: Reported, public: PublicPeople | None) -> Learned:
     axes = (*(bins.axis for bins, _ in found), *_other_axes(reported, public))
     alone = [_alone(reported, axis, public) for axis in axes]
     pairs, unknown = _pairs(reported, axes)
-    margins = [_margin(place, table, pairs) for place, table in enumerate(alone)]
+    even: list[Array] = [
+        np.asarray(np.bincount(bins.group, bins.shares), np.float64) for bins, _ in found
+    ]
+    even += [np.full(axis.size, 1.0 / axis.size) for axis in axes[count:]]
+    margins = [_margin(place, table, pairs, even[place]) for place, table in enumerate(alone)]
     dependent = _dependent(pairs, margins)
     sizes = tuple(axis.size for axis in axes)
     strengths = {pair: information(table) for pair, table in dependent.items()}
@@ -163,12 +167,12 @@ def _pairs(reported: Reported, axes: Sequence[Axis]) -> tuple[dict[Pair, Noisy],
     return found, tuple(unknown)
 
 
-def _margin(place: int, alone: Noisy | None, pairs: Mapping[Pair, Noisy]) -> Array:
-    """The shares of one axis on which all tables agree."""
+def _margin(place: int, alone: Noisy | None, pairs: Mapping[Pair, Noisy], unknown: Array) -> Array:
+    """The shares of one axis on which all tables agree; `unknown` where there are none."""
     tables = [table.margin(pair.index(place)) for pair, table in pairs.items() if place in pair]
     if alone is not None:
         tables.insert(0, alone)
-    return simplex(calmed(averaged(tables))) if tables else np.ones(1)
+    return simplex(calmed(averaged(tables))) if tables else unknown
 
 
 def _dependent(pairs: Mapping[Pair, Noisy], margins: Sequence[Array]) -> dict[Pair, Array]:

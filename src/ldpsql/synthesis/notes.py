@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from ldpsql.mechanisms.base import StatesBias
+from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
 from ldpsql.synthesis.graph import Axes
 from ldpsql.synthesis.learning import Learned
@@ -16,12 +17,19 @@ _NOTICEABLE = 1e-3
 
 
 def notes(
-    survey: Survey, people: int, learned: Learned, public: PublicPeople | None
+    survey: Survey,
+    guarantee: Guarantee,
+    people: int,
+    learned: Learned,
+    public: PublicPeople | None,
 ) -> tuple[str, ...]:
-    """Sentences: what was drawn from, what is kept and how well, and what is not."""
+    """Sentences: what was drawn from, what is kept and how well, and what is not.
+
+    guarantee: what people got of the survey's promise.
+    """
     design = survey.design
     said = [
-        f"{survey.table}: made-up people from {people} reports; {survey.guarantee} ({design.name}, "
+        f"{survey.table}: made-up people from {people} reports; {guarantee} ({design.name}, "
         f"epsilon {survey.epsilon} per report)",
         *_biased(survey),
         *_alone(learned),
@@ -69,12 +77,14 @@ def _alone(learned: Learned) -> list[str]:
         for axis, error in zip(learned.axes, learned.alone, strict=True)
         if math.isnan(error)
     ]
-    said = [
-        "kept, with the standard error of the share of one bin among all people: "
-        + ", ".join(known)
-    ]
+    said = []
+    if known:
+        share = "the standard error of the share of one bin among all people"
+        said.append(f"kept, with {share}: {', '.join(known)}")
     if unknown:
-        said.append(f"not answered by the design, spread evenly: {', '.join(unknown)}")
+        said.append(
+            f"not answered by the design or its reports, spread evenly: {', '.join(unknown)}"
+        )
     return said
 
 
@@ -94,8 +104,8 @@ def _left_out(learned: Learned) -> list[str]:
         )
     if learned.unknown:
         said.append(
-            f"drawn as if independent, not answered by the survey's design: "
-            f"{_named(learned, learned.unknown)}"
+            "drawn as if independent, not answered by the survey's design or its reports, or too "
+            f"many to ask for: {_named(learned, learned.unknown)}"
         )
     if learned.dropped:
         said.append(

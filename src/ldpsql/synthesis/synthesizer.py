@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.engine.backends.base import Store
+from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
+from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
 from ldpsql.synthesis.asking import Reported
 from ldpsql.synthesis.learning import Learned, learned
@@ -33,13 +35,15 @@ NOTES_KEY = "ldpsql.notes"
 class Synthesizer:
     """Draws rows of a survey's private and public columns.
 
-    people: number of reports.  public: None where the survey has no public columns.
+    people: number of reports.  public: None where the survey has no public columns.  guarantee:
+    what the store's batches keep of the survey's promise.
     """
 
     survey: Survey
     people: int
     learned: Learned
     public: PublicPeople | None
+    guarantee: Guarantee
 
     @classmethod
     def of(cls, store: Store, table: str | None = None) -> Synthesizer:
@@ -58,12 +62,15 @@ class Synthesizer:
         if survey.schema.public:
             public = PublicPeople.of(store.public_people(survey.table))
         reported = Reported.of(store, survey, public.keys if public else ())
-        return cls(survey, reported.people, learned(reported, public), public)
+        promise = kept(survey, store.smallest_batch(survey.table))
+        return cls(survey, reported.people, learned(reported, public), public, promise)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever uses a drawn table must know, one sentence each."""
-        return notes(self.survey, self.people, self.learned, self.public)
+        short = shortfall(self.survey, self.guarantee)
+        said = notes(self.survey, self.guarantee, self.people, self.learned, self.public)
+        return (*said, *short)
 
     def batches(self, rows: int | None = None, seed: int | None = None) -> Iterator[pa.Table]:
         """Tables of at most 131072 rows, `rows` together; as many as reports by default.
@@ -87,10 +94,10 @@ class Synthesizer:
     def columns(self) -> pa.Schema:
         """Names and types of the columns of every batch: private, then public ones.
 
-        The metadata hold what people were promised, and the notes.
+        The metadata hold what people were promised and got, and the notes.
         """
         survey = self.survey
-        promise = f"{survey.table}: {survey.guarantee} ({survey.design.name})"
+        promise = f"{survey.table}: {self.guarantee} ({survey.design.name})"
         said = {GUARANTEE_KEY: promise, NOTES_KEY: "\n".join(self.notes)}
         return self._batch(1, np.random.default_rng(0)).schema.with_metadata(said)
 

@@ -13,10 +13,7 @@ from statistics_tools import coverage_fits, is_unbiased, variance_fits
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.cells.estimator import CellEstimator
-from ldpsql.mechanisms.cells.query import planned
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.mechanisms.reported_rows import ReportedRows
 from ldpsql.privacy import Epsilon
 from ldpsql.report import Histogram, Rows
 
@@ -106,7 +103,7 @@ def test_the_exact_counts_give_the_exact_answers():
     random = np.random.default_rng(5)
     cells = random.integers(0, 100, 24).astype(float)
     counts = design.table.channel @ cells
-    estimate = counts @ design.decoder.contributions
+    estimate = counts @ design.channel.contributions
     assert estimate == pytest.approx(cells, abs=1e-9 * cells.sum())
 
 
@@ -149,7 +146,6 @@ def test_public_weights_are_summed():
     totals = {pair: float(m.sum()) for pair, m in moments.items()}
     histogram = Histogram(np.array([len(codes)]), lambda _: rows, lambda: rows, totals)
     query = LinearQuery(((1.0, Box((((1, 3),),))),), None, weight)
-    estimator = CellEstimator(design.decoder, ReportedRows(histogram=histogram))
-    found = estimator.answer([planned(query, design.domain)])
+    found = design.estimator(histogram).answer([design.plan(query)])
     truth = amount[(codes >= 1) & (codes < 3)].sum()
     assert abs(found.values[0] - truth) < 5 * found.stderr[0] < 0.1 * truth

@@ -15,6 +15,8 @@ from ldpsql.audit import audit_design
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, codes
 from ldpsql.errors import SurveyError, UnsupportedSQL
+from ldpsql.estimate import quantile
+from ldpsql.mechanisms.cells.matrix import MatrixChannel
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.truthful.mechanism import TruthfulDesign
@@ -78,6 +80,29 @@ def test_answers_are_unbiased_where_there_are_any():
         found.append(design.estimator(histogram).answer([plan]).values[0])
     assert is_unbiased(np.array(found), 400.0)
     assert not is_unbiased(np.array(found), 440.0)
+
+
+def test_what_only_reports_in_clear_tell_apart_has_an_honest_interval(monkeypatch):
+    """Of 100 people one sends such a report on average, and perhaps none does."""
+    design, shares = made([0.6, 0.1, 0.1, 0.1, 0.1], delta="0.01"), np.full(5, 0.2)
+    shares[3:] = 0.38, 0.02
+    random, plan = np.random.default_rng(3), design.plan(count(4))
+    histograms = [
+        histogram_of(
+            design.randomize(random.choice(5, 5_000, p=shares)[:, None], SeededEntropy(seed))
+        )
+        for seed in range(200)
+    ]
+
+    def covered() -> float:
+        answers = [design.estimator(histogram).answer([plan]) for histogram in histograms]
+        half = [quantile(0.95) * answer.stderr[0] for answer in answers]
+        gaps = [abs(answer.values[0] - 100.0) for answer in answers]
+        return float(np.mean(np.array(gaps) <= half))
+
+    assert covered() >= 0.94
+    monkeypatch.setattr(MatrixChannel, "spread", lambda *_: np.zeros(1))
+    assert covered() < 0.9
 
 
 @pytest.mark.parametrize("prior", [None, SKEWED, FOUR, [0.96, 0.01, 0.01, 0.01, 0.01]])
@@ -148,7 +173,7 @@ def test_an_honest_delta_reveals_next_to_nothing():
     plain = made(None, sizes=(2,))
     spread = {}
     for name, design in (("skewed", skewed), ("plain", plain)):
-        channel, own = design.table.channel, design.decoder.contributions[:, 1]
+        channel, own = design.table.channel, design.channel.contributions[:, 1]
         shares = channel @ np.array([0.8, 0.2])
         spread[name] = float(shares @ own**2 - (shares @ own) ** 2)
     assert spread["plain"] == pytest.approx(1.08, abs=0.005)

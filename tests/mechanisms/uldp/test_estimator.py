@@ -13,8 +13,8 @@ from uldp_tools import made
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.uldp.estimator import noise
-from ldpsql.mechanisms.uldp.query import TableQuery
+from ldpsql.mechanisms.cells.estimator import noise
+from ldpsql.mechanisms.cells.query import CellSum
 
 RUNS, PEOPLE = 300, 3000
 NAMES = ("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr")
@@ -38,7 +38,7 @@ def queries(design):
     several = np.zeros(12)
     several[[1, 2, 6, 11]] = 1.0
     chosen = [cells[0], cells[3], cells[8], cells[11], several]
-    return [TableQuery(0.0, weights, None) for weights in chosen]
+    return [CellSum(0.0, weights, None) for weights in chosen]
 
 
 @cache
@@ -70,7 +70,7 @@ def table():
 def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
     """About a fixed table of people."""
     design = design_of(name)
-    weights = np.array([query.cells for query in queries(design)])
+    weights = np.array([query.amounts for query in queries(design)])
     values, _ = simulated(name, False)
     variances = noise(design.channel, table().astype(float), weights)
     for estimates, truth, variance in zip(values.T, weights @ table(), variances, strict=True):
@@ -82,7 +82,7 @@ def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_intervals_cover_what_holds_for_the_population(name):
     """People are drawn anew for every survey; see docs/architecture.md, Decisions."""
-    weights = np.array([query.cells for query in queries(design_of(name))])
+    weights = np.array([query.amounts for query in queries(design_of(name))])
     values, errors = simulated(name, True)
     inside = np.abs(values - PEOPLE * weights @ shares()) <= quantile(0.95) * errors
     assert all(coverage_fits(int(count), RUNS) for count in inside.sum(axis=0))
@@ -90,12 +90,42 @@ def test_intervals_cover_what_holds_for_the_population(name):
     assert not all(coverage_fits(int(count), RUNS) for count in half.sum(axis=0))
 
 
+def share_covered(design, people, cell):
+    """Of surveys of people drawn anew, how many intervals of a cell hold its mean."""
+    random, total = np.random.default_rng(6), int(people.sum())
+    asked, inside = [CellSum(0.0, np.eye(len(people))[cell], None)], 0
+    for seed in range(RUNS):
+        drawn = random.multinomial(total, people / total)
+        codes = np.unravel_index(np.repeat(np.arange(len(people)), drawn), design.domain.sizes)
+        reports = design.randomize(np.stack(codes, axis=1), SeededEntropy(seed))
+        answer = design.estimator(histogram_of(reports)).answer(asked)
+        inside += abs(answer.values[0] - people[cell]) <= quantile(0.95) * answer.stderr[0]
+    return inside / RUNS
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "few"),
+    [("jurr", "1.2", 20), ("jurr", "2", 6), ("tdrr", "1.5", 10), ("urap", "0.5", 8)],
+)
+def test_a_cell_whose_few_people_may_all_keep_silent_has_an_honest_interval(
+    name, epsilon, few, monkeypatch
+):
+    """Its holders alone send its report, and of so few perhaps none does."""
+    sizes, held = ((12,), (7,)) if name == "urap" else ((3, 4), (2, 2))
+    people = np.full(12, (PEOPLE - few) / 11)
+    people[11] = few
+    design = made(name, sizes, held, epsilon)
+    assert share_covered(design, people, 11) >= 0.94
+    monkeypatch.setattr(type(design.channel), "spread", lambda *_: np.zeros(1))
+    assert share_covered(design, people, 11) < 0.9
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_predictions_are_those_of_people_spread_evenly(name):
     """The generic variance with the share of the sample."""
     design = design_of(name)
     asked = queries(design)
-    weights, even = np.array([query.cells for query in asked]), np.full(12, PEOPLE / 12)
+    weights, even = np.array([query.amounts for query in asked]), np.full(12, PEOPLE / 12)
     sampled = (weights**2) @ even - (weights @ even) ** 2 / PEOPLE
     expected = noise(design.channel, even, weights) + sampled
     assert design.variance(asked, PEOPLE) == pytest.approx(expected)
@@ -107,7 +137,7 @@ def test_everybody_together_is_known(name):
     design = design_of(name)
     codes = np.zeros((500, len(design.domain.sizes)), dtype=np.int64)
     estimator = design.estimator(histogram_of(design.randomize(codes, SeededEntropy(3))))
-    asked = [TableQuery(0.0, row, None) for row in np.eye(12)]
+    asked = [CellSum(0.0, row, None) for row in np.eye(12)]
     answer = estimator.answer(asked)
     assert np.linalg.eigvalsh(answer.covariance).min() > -1e-6
     assert (answer.stderr > 0).all()
@@ -121,10 +151,10 @@ def test_a_query_is_planned_cell_by_cell():
     planned = design.plan(LinearQuery(((2.0, box), (1.0, Box.whole(2)))))
     expected = np.zeros((3, 4))
     expected[1:3, [0, 2, 3]] = 2.0
-    assert (planned.known, planned.cells.tolist()) == (1.0, expected.ravel().tolist())
+    assert (planned.known, planned.amounts.tolist()) == (1.0, expected.ravel().tolist())
     assert design.describe(planned) == [
         "known exactly: 1 x all reports",
-        "cells 4, 6, 7, 8, 10, 11 of 12",
+        "6 of 3 x 4 cells",
     ]
 
 

@@ -108,6 +108,8 @@ def test_the_parts_of_tdrr():
     for split in ([1], [1, 2, 3], [0, 1], ["1", "2"], [1.0, 2.0]):
         with pytest.raises(SurveyError, match="split"):
             made("tdrr", (3, 5), (2, 2), "1.5", split=split)
+    with pytest.raises(SurveyError, match="parts of tdrr leave an attribute less than epsilon"):
+        made("tdrr", (3, 5), (2, 2), "0.1", split=[1, 999])
 
 
 @pytest.mark.parametrize("levels", [[0, 0], [1 << 62, 1 << 62], [3 << 61, 1 << 61]])

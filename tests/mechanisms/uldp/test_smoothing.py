@@ -8,10 +8,10 @@ from histograms import histogram_of
 from uldp_tools import made, matrix
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.mechanisms.uldp.query import TableQuery
+from ldpsql.mechanisms.cells.query import CellSum
 from ldpsql.mechanisms.uldp.smoothing import by_em, on_simplex
 
-CELLS = [TableQuery(0.0, row, None) for row in np.eye(12)]
+CELLS = [CellSum(0.0, row, None) for row in np.eye(12)]
 TRUTH = np.array([400, 0, 0, 300, 100, 0, 0, 0, 150, 50, 0, 0])
 
 

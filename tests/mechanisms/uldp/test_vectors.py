@@ -9,8 +9,8 @@ import pytest
 from uldp_tools import made, matrix
 
 from ldpsql.errors import SurveyError
+from ldpsql.mechanisms.cells.estimator import noise
 from ldpsql.mechanisms.draws import SPACE
-from ldpsql.mechanisms.uldp.estimator import noise
 
 JURR = {
     ((4, 5), (2, 2), "2"): (

@@ -6,7 +6,7 @@ mechanisms. Adding one is adding one file that offers this protocol.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -70,8 +70,9 @@ class Store(Protocol):
         skip_invalid: bool = False,
         keep: str = "reports",
         accept_smaller_batch: bool = False,
+        tell: Callable[[Batch], None] | None = None,
     ) -> list[Batch]:
-        """Take files of reports, each whole or not at all, each once."""
+        """Take files of reports, each whole or not at all, each once; `tell` hears of each."""
         ...
 
     def ingest_table(

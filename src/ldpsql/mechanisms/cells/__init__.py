@@ -1,1 +1,1 @@
-"""Public. Sees parameters. Channels over few cells, drawn from a table of whole numbers."""
+"""Public. Sees parameters. Answers from tables of cells, and channels drawn from whole numbers."""

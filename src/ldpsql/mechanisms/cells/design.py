@@ -6,7 +6,6 @@ person's cell by one word. Designs differ in how they make the table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,22 +13,19 @@ from typing import Literal
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery
-from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimators, Law, Outcome
-from ldpsql.mechanisms.cell_query import known_lines
-from ldpsql.mechanisms.cells.estimator import CellEstimator, Decoder
-from ldpsql.mechanisms.cells.query import CellSum, cells_of, planned, shape_of
+from ldpsql.mechanisms.cells.answers import TableDesign
+from ldpsql.mechanisms.cells.matrix import MatrixChannel
+from ldpsql.mechanisms.cells.query import cells_of
 from ldpsql.mechanisms.cells.words import Table, WordTable
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
-from ldpsql.mechanisms.reported_rows import ReportedRows
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
-from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.report import ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 
 
 @dataclass(frozen=True, eq=False)
-class CellDesign:
+class WordDesign(TableDesign):
     """A table of words over the cells of a small domain."""
 
     domain: RecordDomain
@@ -80,37 +76,12 @@ class CellDesign:
         """Those of the table. See `StatesOdds`."""
         return self.table.odds()
 
-    def plan(self, query: LinearQuery) -> CellSum:
-        """The query by cells."""
-        return planned(query, self.domain)
-
-    def describe(self, query: CellSum) -> list[str]:
-        """How many cells are summed, for EXPLAIN."""
-        lines = known_lines(query.known)
-        if query.is_asked:
-            shape = " x ".join(map(str, shape_of(self.domain)))
-            used = int(np.count_nonzero(query.amounts))
-            lines.append(
-                f"{used} of {shape} cells, least squares over {self.table.reports} reports"
-            )
-        return lines
-
     @cached_property
-    def decoder(self) -> Decoder:
-        """The channel as the collector uses it."""
-        return Decoder(self.table.channel)
-
-    def estimator(self, histogram: Histogram) -> CellEstimator:
-        """Collector. Unbiased."""
-        return CellEstimator(self.decoder, ReportedRows(histogram=histogram))
+    def channel(self) -> MatrixChannel:
+        """The table as the collector uses it."""
+        return MatrixChannel(self.table.channel)
 
     @property
     def estimators(self) -> Estimators:
         """The unbiased one only."""
         return {"unbiased": self.estimator}
-
-    def variance(self, queries: Sequence[CellSum], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        return np.array(
-            [people * self.decoder.variance(q.amounts) if q.is_asked else 0.0 for q in queries]
-        )

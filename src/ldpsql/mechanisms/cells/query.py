@@ -15,7 +15,7 @@ from ldpsql.boxes import LinearQuery, Side, Weight
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.cell_query import split_known
+from ldpsql.mechanisms.cell_query import known_lines, split_known
 from ldpsql.schema import RecordDomain
 
 
@@ -23,14 +23,17 @@ from ldpsql.schema import RecordDomain
 class CellSum:
     """What a person in each cell counts, shape (cells,), beside what is known without asking.
 
-    known: coefficient of the number of people, or of the total of the weight.  is_asked: whether
-    there is a rest.
+    known: coefficient of the number of people, or of the total of the weight.
     """
 
     known: float
-    is_asked: bool
     amounts: Array
     weight: Weight | None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the reports must be asked."""
+        return bool(self.amounts.any())
 
 
 def shape_of(domain: RecordDomain) -> tuple[int, ...]:
@@ -68,7 +71,16 @@ def planned(query: LinearQuery, domain: RecordDomain) -> CellSum:
             for m in range(len(domain.bounds))
         ]
         total += share * reduce(np.multiply.outer, axes, np.ones(()))
-    return CellSum(known, bool(boxes), total.ravel(), query.weight)
+    return CellSum(known, total.ravel(), query.weight)
+
+
+def described(query: CellSum, domain: RecordDomain) -> list[str]:
+    """For EXPLAIN: how many cells of the table are summed."""
+    lines = known_lines(query.known)
+    if query.is_asked:
+        shape = " x ".join(map(str, shape_of(domain)))
+        lines.append(f"{np.count_nonzero(query.amounts)} of {shape} cells")
+    return lines
 
 
 def _indicator(side: Side, size: int) -> Array:

@@ -5,7 +5,8 @@ two queries is the sum of c_a c_b over all reports. Over evenly spread records i
 people x sum_f q_a conj(q_b) / lambda, which costs nothing; data move the true moment away from it
 by a moderate factor. That difference is taken from some families only, drawn once per histogram in
 proportion to their reports, until they hold enough reports: a transform per family and query is
-what costs. Specification: fourier, sections 1.2.4, 1.2.5 and 5.
+what costs. Of few reports the sum itself is taken. Specification: fourier, sections 1.2.4, 1.2.5
+and 5.
 """
 
 from __future__ import annotations
@@ -77,6 +78,12 @@ class Sampled:
         sizes = self.reported.sizes
         return Sample.of(sizes) if self.collected.odds <= MOST_ODDS else Sample.everything(sizes)
 
+    @property
+    def is_few(self) -> bool:
+        """Whether the sums are taken as they are: a mean over all families says little of those
+        that a handful of reports drew."""
+        return self.reported.people <= ENOUGH_FAMILIES
+
     @cached_property
     def batches(self) -> list[tuple[int, Batch]]:
         """Their families, in batches of one cluster."""
@@ -85,13 +92,15 @@ class Sampled:
 
     def excess(self, number: int, pair: Pair) -> Singles:
         """Of one batch: sums of products of weights per phase, less their mean over the family's
-        phases, times how many reports each stands for; shape (f, |H|)."""
+        phases (of few reports: as they are), times how many reports each stands for; shape
+        (f, |H|)."""
         if (number, pair) not in self._excess:
             start, batch = self.batches[number]
             counts = self.reported.counts(start, batch, pair)
             place = np.searchsorted(self.sample.families, start + batch.numbers)
             scale = self.sample.stands_for[place] / self.reported.sizes[start + batch.numbers]
-            found = (counts - counts.mean(axis=1, keepdims=True)) * scale[:, None]
+            mean = 0.0 if self.is_few else counts.mean(axis=1, keepdims=True)
+            found = (counts - mean) * scale[:, None]
             self._excess[number, pair] = found.astype(np.float32)
         return self._excess[number, pair]
 
@@ -130,6 +139,8 @@ class Contributions:
     def _even_sums(self, rows: Integers) -> Array:
         """Sums of c if records were spread evenly, shaped as rows."""
         reported = self.sampled.reported
+        if self.sampled.is_few:
+            return np.zeros(rows.shape)
         sums = [
             reported.moment((query.weight, None)) * whole
             for query, whole in zip(self.queries, self._wholes, strict=True)
@@ -147,6 +158,8 @@ class Contributions:
     def _evenly(self, group: Sequence[int]) -> Array:
         """The moments if records were spread evenly, by the weights of the pairs of queries."""
         found = np.zeros((len(group), len(group)))
+        if self.sampled.is_few:
+            return found
         for i, a in enumerate(group):
             for j, b in enumerate(group[: i + 1]):
                 left, right = self.queries[a], self.queries[b]
@@ -199,6 +212,8 @@ class Contributions:
 
     def _tells(self, batch: Batch) -> bool:
         """Whether some query is not constant on a batch; what is constant has no excess."""
+        if self.sampled.is_few:
+            return True
         parts = set(parts_of((batch.cluster.axes,)))
         return any(not parts.isdisjoint(faces) for faces in self._divided)
 

@@ -34,6 +34,7 @@ class SharedContributions:
 
     collected: Collected
     _kept: OrderedDict[BoxQuery, Reals] = field(default_factory=OrderedDict)
+    _expected: OrderedDict[tuple[BoxQuery, ...], Array] = field(default_factory=OrderedDict)
 
     @cached_property
     def starts(self) -> Integers:
@@ -46,6 +47,19 @@ class SharedContributions:
         bare = [_bare(query) for query in queries]
         few = histograms < MANY or len(set(bare)) > _KEPT or self.starts[-1] > MOST_CELLS
         return None if few else [self._contributions(query) for query in bare]
+
+    def expected(self, queries: Sequence[BoxQuery]) -> Array:
+        """Covariance (k, k) of what one person contributes if records are spread evenly."""
+        bare = tuple(map(_bare, queries))
+        if bare not in self._expected:
+            spectra = [self.collected.spectrum(query).faces for query in bare]
+            self._expected[bare] = np.array(
+                [[self.collected.moment(left, right) for right in spectra] for left in spectra]
+            )
+            while len(self._expected) > _KEPT:
+                self._expected.popitem(last=False)
+        self._expected.move_to_end(bare)
+        return self._expected[bare]
 
     def _contributions(self, query: BoxQuery) -> Reals:
         if query not in self._kept:

@@ -3,7 +3,9 @@
 Decoding turns counts into the spectrum of the population, T^(f) = B(f) / lambda_f, and that into a
 table per set of dimensions; a box is then a few corners of the table's running sums. The
 variance is that of the reports' contributions c: for linear queries a and b the covariance is
-sum of C c_a c_b - T_a T_b / n, which includes all that is random, people as a sample among it.
+sum of C c_a c_b - T_a T_b / n, which includes all that is random, people as a sample among it. Of
+few reports that is too little (of a single one it is 0), so two people from an even spread are
+added, as for the other mechanisms (`doubt`).
 Specification: fourier, sections 1.2, 4 and 5.
 """
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates
+from ldpsql.mechanisms.doubt import PEOPLE
 from ldpsql.mechanisms.fourier.contributions import Contributions, Sampled
 from ldpsql.mechanisms.fourier.direct import DirectSums, SharedContributions
 from ldpsql.mechanisms.fourier.group import Axes, add, gathered, spread
@@ -97,7 +100,15 @@ class FourierEstimator:
         known = np.array([self._known(query) for query in row])
         asked = np.array([bool(query.terms) for query in row])
         centred = moments - np.outer(estimated, estimated) / self.reported.people
+        centred += PEOPLE * self._expected(row)
         return Estimates(known + estimated, np.where(np.outer(asked, asked), centred, 0.0))
+
+    def _expected(self, row: Sequence[BoxQuery]) -> Array:
+        """Covariance of what one person contributes if records are spread evenly, in the mean
+        weights of those who reported."""
+        pairs = [[(left.weight, right.weight) for right in row] for left in row]
+        weights = [[self.reported.moment(pair) for pair in own] for own in pairs]
+        return np.asarray(self.shared.expected(row) * np.array(weights) / self.reported.people)
 
     def _of_nobody(self, row: Sequence[BoxQuery]) -> Estimates:
         """NaN and inf for what would have to be estimated."""

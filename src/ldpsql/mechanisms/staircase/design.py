@@ -16,7 +16,7 @@ import numpy as np
 
 from ldpsql.bounds import BOUND_BELOW, spectral_bound
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.cells.design import CellDesign
+from ldpsql.mechanisms.cells.design import WordDesign
 from ldpsql.mechanisms.cells.words import Patterns, Table, staircase_words
 from ldpsql.mechanisms.staircase.demand import cell_gram
 from ldpsql.workload import Workload
@@ -25,7 +25,7 @@ LEAST_INFORMATION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class StaircaseDesign(CellDesign):
+class StaircaseDesign(WordDesign):
     """Weighted patterns over the cells of a record domain.
 
     workload: what the weights are best for.  patterns: which cells each favours, shape (reports,
@@ -39,7 +39,7 @@ class StaircaseDesign(CellDesign):
     name: str = "staircase"
 
     def __post_init__(self) -> None:
-        least = float(np.linalg.eigvalsh(self.decoder.information)[0])
+        least = float(np.linalg.eigvalsh(self.channel.information)[0])
         if not least > LEAST_INFORMATION:
             raise SurveyError("the patterns of the design do not tell all cells apart")
 
@@ -53,7 +53,7 @@ class StaircaseDesign(CellDesign):
 
     @cached_property
     def words(self) -> Table:
-        """See `CellDesign.words`."""
+        """See `WordDesign.words`."""
         return staircase_words(self.weights, self.patterns, self.epsilon.odds)
 
     @property
@@ -72,7 +72,7 @@ class StaircaseDesign(CellDesign):
         """Over the workload's queries, per person, people counting as a sample spread evenly."""
         gram = cell_gram(self.workload)
         cells = len(gram)
-        second = float(np.sum(self.decoder.inverse * gram)) / cells
+        second = float(np.sum(self.channel.inverse * gram)) / cells
         return second - float(gram.sum()) / cells**2
 
     @property

@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.errors import SurveyError, UnsupportedSQL
-from ldpsql.mechanisms.cells.design import CellDesign
+from ldpsql.mechanisms.cells.design import WordDesign
 from ldpsql.mechanisms.cells.query import CellSum, check_cells, shape_of
 from ldpsql.mechanisms.cells.words import ALL_WORDS, Patterns, Table, staircase_words
 from ldpsql.mechanisms.options import no_measures, whole
@@ -34,7 +34,7 @@ _MOST_NAMED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class TruthfulDesign(CellDesign):
+class TruthfulDesign(WordDesign):
     """Randomized response over the likeliest cells, and the truth with probability delta.
 
     support: those cells, the likeliest first; the others answer as the last of them would.
@@ -68,7 +68,7 @@ class TruthfulDesign(CellDesign):
 
     @cached_property
     def words(self) -> Table:
-        """See `CellDesign.words`."""
+        """See `WordDesign.words`."""
         cells, size, odds = len(self.prior), len(self.support), self.epsilon.odds
         open_words = self.delta.numerator * ALL_WORDS // self.delta.denominator
         rest = ALL_WORDS - open_words
@@ -157,7 +157,7 @@ class TruthfulDesign(CellDesign):
     def plan(self, query: LinearQuery) -> CellSum:
         """The query by cells; UnsupportedSQL where it parts what answers as one."""
         planned = super().plan(query)
-        blind = np.abs(self.decoder.blind(planned.amounts)).max()
+        blind = np.abs(self.channel.blind(planned.amounts)).max()
         if blind > _BLIND * max(np.abs(planned.amounts).max(), 1.0):
             raise UnsupportedSQL(
                 f"this survey cannot estimate how many people have {self._named(self.pooled)}: "

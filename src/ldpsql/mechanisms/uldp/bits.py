@@ -43,7 +43,7 @@ class BitChannel:
         return np.where(self.axis.is_sensitive, self.other, 0.0)
 
     def totals(self, reported: ReportedRows, pair: Pair) -> Array:
-        """See `uldp.estimator.Channel`."""
+        """See `cells.estimator.Channel`."""
         rows, held = reported.all_rows, self.axis.held
         names, bits = rows.columns
         moments = rows.moment(*pair)
@@ -57,7 +57,7 @@ class BitChannel:
         return np.asarray((set_ - self.off * people) / (self.on - self.off))
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
-        """See `uldp.estimator.Channel`.
+        """See `cells.estimator.Channel`.
 
         Under value i a query's weight has mean w_i, and each bit adds its own variance.
         """
@@ -67,13 +67,15 @@ class BitChannel:
         return np.asarray((left * (totals + rest + own)) @ right.T)
 
     def spread(self, weights: Array) -> Array:
-        """See `uldp.estimator.Channel`."""
+        """See `cells.estimator.Channel`."""
         width = (self.on - self.off) ** 2
         own = (self.on * (1.0 - self.on) - self.off * (1.0 - self.off)) / width
-        return np.asarray(np.ptp(weights**2 * (1.0 + own), axis=1))
+        people = np.ptp(weights**2 * (1.0 + own), axis=1)
+        named = (weights / self.on)[:, ~self.axis.is_sensitive] ** 2
+        return np.asarray(np.maximum(people, named.max(axis=1, initial=0.0)))
 
     def simulated(self, people: Array, random: np.random.Generator, count: int) -> Array:
-        """See `uldp.estimator.Channel`."""
+        """See `smoothing.Simulates`."""
         total = round(float(people.sum()))
         drawn = random.multinomial(total, people / people.sum(), count)
         set_ = random.binomial(drawn, self.on) + random.binomial(total - drawn, self.off)

@@ -58,7 +58,9 @@ class CellChannel:
 
     def spread(self, weights: Array) -> Array:
         """See `Channel`."""
-        return np.asarray(np.ptp(self.worth(self.weights(weights) ** 2), axis=0))
+        squares = self.weights(weights) ** 2
+        named = squares[self.layout.is_naming].max(axis=0, initial=0.0)
+        return np.asarray(np.maximum(np.ptp(self.worth(squares), axis=0), named))
 
     def drawn(self, people: Array, random: np.random.Generator, count: int) -> Array:
         """Counts of simulated reports of people drawn as a table says, shape (cells, count)."""
@@ -67,5 +69,5 @@ class CellChannel:
         return random.multinomial(size, shares / shares.sum(), count).T.astype(float)
 
     def simulated(self, people: Array, random: np.random.Generator, count: int) -> Array:
-        """See `Channel`."""
+        """See `smoothing.Simulates`."""
         return self.behind(self.drawn(people, random, count)).T

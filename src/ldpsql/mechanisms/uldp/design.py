@@ -15,27 +15,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery
 from ldpsql.errors import SurveyError
-from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimators, Law, Outcome
+from ldpsql.mechanisms.cells.answers import TableDesign
+from ldpsql.mechanisms.cells.query import cells_of
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
-from ldpsql.mechanisms.uldp import query
 from ldpsql.mechanisms.uldp.channel import CellChannel
-from ldpsql.mechanisms.uldp.estimator import GivenTable, ReportedTable, TableEstimator
 from ldpsql.mechanisms.uldp.layout import Layout
 from ldpsql.mechanisms.uldp.promise import promise
-from ldpsql.mechanisms.uldp.query import TableQuery
 from ldpsql.mechanisms.uldp.smoothing import SmoothTable, likeliest, nearest
 from ldpsql.privacy import Epsilon, Guarantee
-from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.report import ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 
 LARGEST_TABLE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class CellDesign:
+class CellDesign(TableDesign):
     """A layout of responses over a record domain.
 
     kind: of the guarantee where some value is not sensitive.  data: what `restore` of the mechanism
@@ -92,7 +89,7 @@ class CellDesign:
         return in_blocks(self.report_format, codes, entropy, self._randomize_block)
 
     def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
-        ranks = self.layout.ranks(self._cells(codes))
+        ranks = self.layout.ranks(cells_of(self.domain, codes))
         words = entropy.words(len(codes) * len(self.layout.responses))
         drawn = [
             response.draw(ranks[:, first:end], words[number :: len(self.layout.responses)])
@@ -103,16 +100,14 @@ class CellDesign:
         cells = self.layout.cells_at(np.concatenate(drawn, axis=1))
         return [np.zeros(len(codes), dtype=np.int64), cells]
 
-    def _cells(self, codes: Codes) -> Codes:
-        places = tuple(codes[:, j] for j in range(len(self.domain.sizes)))
-        return np.asarray(np.ravel_multi_index(places, self.domain.sizes), dtype=np.int64)
-
     def law(self) -> Law:
         """The exact channel over all codes."""
         return enumerate_law(self.domain, self.layout.cells, self._report_law)
 
     def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
-        ranks = self.layout.ranks(self._cells(np.array([record], dtype=np.int64)))[0].tolist()
+        ranks = self.layout.ranks(cells_of(self.domain, np.array([record], dtype=np.int64)))[
+            0
+        ].tolist()
         parts = [
             _summed(response.law(tuple(ranks[first:end])))
             for response, (first, end) in zip(self.layout.responses, self.layout.spans, strict=True)
@@ -135,20 +130,6 @@ class CellDesign:
 
     # -- questions ------------------------------------------------------------------------------
 
-    def plan(self, query_: LinearQuery) -> TableQuery:
-        """The weight of every cell."""
-        return query.plan(query_, self.domain.sizes)
-
-    def describe(self, planned: TableQuery) -> list[str]:
-        """The cells that are added up."""
-        return query.describe(planned)
-
-    def estimator(self, histogram: Histogram) -> TableEstimator:
-        """Collector. The one unbiased linear estimator."""
-        return TableEstimator(
-            self.channel, ReportedTable(histogram=histogram, channel=self.channel)
-        )
-
     @property
     def estimators(self) -> Estimators:
         """The unbiased one; the nearest table of people to it; the likeliest table of people."""
@@ -157,11 +138,6 @@ class CellDesign:
             "smooth": lambda histogram: SmoothTable(self.estimator(histogram), nearest),
             "em": lambda histogram: SmoothTable(self.estimator(histogram), likeliest),
         }
-
-    def variance(self, queries: Sequence[TableQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = GivenTable(np.full(self.layout.cells, people / self.layout.cells))
-        return np.diagonal(TableEstimator(self.channel, evenly).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` of the mechanism needs besides domain and epsilon."""

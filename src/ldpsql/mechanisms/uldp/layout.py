@@ -88,6 +88,16 @@ class Layout:
         return math.prod(self.sizes)
 
     @cached_property
+    def is_naming(self) -> Mask:
+        """Which reports name a value that is not sensitive, so only those who hold it send them."""
+        found = np.zeros(self.sizes, dtype=bool)
+        for j, axis in enumerate(self.axes):
+            found |= np.expand_dims(
+                ~axis.is_sensitive, [i for i in range(len(self.axes)) if i != j]
+            )
+        return found.ravel()
+
+    @cached_property
     def spans(self) -> list[tuple[int, int]]:
         """First axis of each response, and the one after its last."""
         lengths = [len(response.shape.sizes) for response in self.responses]

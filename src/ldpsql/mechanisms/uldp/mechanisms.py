@@ -33,7 +33,7 @@ from ldpsql.mechanisms.uldp.levels import best_levels
 from ldpsql.mechanisms.uldp.promise import by_name
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.mechanisms.uldp.tables import joint_response, least_epsilon, levelled_response
-from ldpsql.privacy import LARGEST_PRECISION, Epsilon
+from ldpsql.privacy import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
@@ -210,7 +210,13 @@ def _parts(epsilon: Epsilon, split: Sequence[int]) -> list[Fraction]:
     """The odds of each part; their product is at most that of epsilon."""
     floor = Context(prec=LARGEST_PRECISION, rounding=ROUND_FLOOR)
     whole_ = sum(split)
-    budgets = [Epsilon(floor.divide(floor.multiply(epsilon.value, part), whole_)) for part in split]
+    shares = [floor.divide(floor.multiply(epsilon.value, part), whole_) for part in split]
+    if min(shares) < SMALLEST_EPSILON:
+        raise SurveyError(
+            f"the parts of tdrr leave an attribute less than epsilon {SMALLEST_EPSILON} of "
+            f"{epsilon}; take a larger epsilon or more even parts"
+        )
+    budgets = list(map(Epsilon, shares))
     odds = [budget.odds for budget in budgets]
     product = Fraction(1)
     for one in odds:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.schema import RecordDomain
 
+_ALL_HELD = "every record has a sensitive value, so it would protect all, as others do better"
+
 
 def by_name(kind: str, domain: RecordDomain) -> str | None:
     """Why `auto` leaves out a mechanism with such a guarantee; None where it may compete."""
     if domain.is_all_sensitive:
         return "no value is declared sensitive, so it would protect all, as others do better"
     if kind == "uldp":
-        return None
+        return None if domain.has_spared_records else _ALL_HELD
     if kind == "local":
         return "it is grr under another name"
     return "its promise is weaker than that of cprr; name it to have it"
@@ -22,13 +24,15 @@ def by_name(kind: str, domain: RecordDomain) -> str | None:
 def promise(
     kind: str, domain: RecordDomain, epsilon: Epsilon, disclosures: Sequence[float]
 ) -> Guarantee:
-    """The guarantee of a kind, or plain LDP where every value is sensitive.
+    """The guarantee of a kind, or plain LDP where it spares nobody: where every value is sensitive,
+    and for "uldp" where every record has a sensitive value.
 
     disclosures: the largest probability that a value which is not sensitive is given away: for
     "uldp-joint" one per dimension, else one of the whole record.
     """
     general = local_guarantee(epsilon)
-    if kind == "local" or domain.is_all_sensitive:
+    spares = {"uldp": domain.has_spared_records, "uldp-joint": not domain.is_all_sensitive}
+    if not spares.get(kind, False):
         return general
     words = _whole_record if kind == "uldp" else _each_value
     protects, spared = words(domain, epsilon, disclosures)
@@ -66,9 +70,9 @@ def _each_value(
     )
     return (
         f"a record that is sensitive in every attribute: no report of its owner is more than "
-        f"e^{epsilon} times likelier than under any other record; a sensitive value beside values "
-        f"that are not: within e^{epsilon} against every other value of its own attributes, the "
-        "rest of the record being the same",
+        f"e^{epsilon} times likelier than under any other record; the sensitive values of other "
+        f"records: within e^{epsilon} against all values that could stand in their place, the rest "
+        "of the record being the same",
         (
             "a value that is not sensitive, even beside a sensitive one: a report gives it away "
             f"with a probability of {given}",

@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.estimate import Array, Estimates
+from ldpsql.mechanisms.cells.estimator import Channel, ReportedTable, TableEstimator
+from ldpsql.mechanisms.cells.query import CellSum
 from ldpsql.mechanisms.uldp.channel import CellChannel
-from ldpsql.mechanisms.uldp.estimator import ReportedTable, TableEstimator
-from ldpsql.mechanisms.uldp.query import TableQuery
 
 REPLICATES = 20
 LEAST_CHANGE, MOST_STEPS = 1e-9, 10_000
@@ -30,6 +31,15 @@ _SEED, _NOBODY, _SMALL, _AT_LEAST = 20, 1e-6, 256, 1e-3
 Tables = Callable[[TableEstimator], Array]
 
 
+@runtime_checkable
+class Simulates(Channel, Protocol):
+    """A channel that can be run again on a table of people."""
+
+    def simulated(self, people: Array, random: np.random.Generator, count: int) -> Array:
+        """Unbiased people per cell from simulated reports of a table of people, (count, cells)."""
+        ...
+
+
 @dataclass(eq=False)
 class SmoothTable:
     """Smooths at the first question. make: the table, then its replicates, (1 + r, cells)."""
@@ -37,24 +47,24 @@ class SmoothTable:
     unbiased: TableEstimator
     make: Tables
 
-    def answer(self, queries: Sequence[TableQuery]) -> Estimates:
+    def answer(self, queries: Sequence[CellSum]) -> Estimates:
         """Post-processed values, replicates beside them, unbiased covariance."""
         return self.answer_rows([queries])[0]
 
-    def answer_rows(self, rows: Sequence[Sequence[TableQuery]]) -> list[Estimates]:
+    def answer_rows(self, rows: Sequence[Sequence[CellSum]]) -> list[Estimates]:
         """One joint answer per row."""
         plain = self.unbiased.answer_rows(rows)
         if not self.unbiased.source.people:
             return plain
         return [self._smoothed(row, own) for row, own in zip(rows, plain, strict=True)]
 
-    def _smoothed(self, row: Sequence[TableQuery], plain: Estimates) -> Estimates:
+    def _smoothed(self, row: Sequence[CellSum], plain: Estimates) -> Estimates:
         found = np.empty((1 + REPLICATES, len(row)))
         sides = np.where(np.arange(REPLICATES) % 2, -1.0, 1.0)
         for number, query in enumerate(row):
             if query.weight is None:
                 known = query.known * self.unbiased.source.people
-                found[:, number] = known + self._tables @ query.cells
+                found[:, number] = known + self._tables @ query.amounts
             else:
                 found[0, number] = plain.values[number]
                 found[1:, number] = plain.values[number] + plain.stderr[number] * sides
@@ -71,6 +81,7 @@ def nearest(unbiased: TableEstimator) -> Array:
     people = unbiased.source.people
     table = on_simplex(unbiased.source.totals((None, None)), people)
     random = np.random.default_rng(_SEED)
+    assert isinstance(unbiased.channel, Simulates)
     drawn = unbiased.channel.simulated(table, random, REPLICATES)
     return np.stack([table, *(on_simplex(row, people) for row in drawn)])
 

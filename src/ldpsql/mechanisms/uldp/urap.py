@@ -12,7 +12,7 @@ who named the same. Source: Murakami, Kawamoto, USENIX Security 2019; specificat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context
 from fractions import Fraction
@@ -22,23 +22,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery
 from ldpsql.errors import SurveyError
-from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimators, Law, Outcome
+from ldpsql.mechanisms.cells.answers import TableDesign
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.options import one_of, take, whole
-from ldpsql.mechanisms.uldp import query
 from ldpsql.mechanisms.uldp.bits import BitChannel
 from ldpsql.mechanisms.uldp.design import check_table
-from ldpsql.mechanisms.uldp.estimator import GivenTable, ReportedTable, TableEstimator
 from ldpsql.mechanisms.uldp.layout import Axis, separate_axes
 from ldpsql.mechanisms.uldp.promise import by_name, promise
-from ldpsql.mechanisms.uldp.query import TableQuery
 from ldpsql.mechanisms.uldp.smoothing import SmoothTable, nearest
 from ldpsql.privacy import Epsilon, Guarantee
-from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.report import ReportFormat, Reports
 from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
@@ -48,7 +44,7 @@ _DIGITS = Context(prec=60)
 
 
 @dataclass(frozen=True)
-class UrapDesign:
+class UrapDesign(TableDesign):
     """Unary encoding with the threshold `theta` of the own bit, out of 2^64."""
 
     domain: RecordDomain
@@ -160,19 +156,6 @@ class UrapDesign:
             kinds = [[is_set, *spared], [is_clear, *spared]]
         return max(max(kind) / min(kind) for kind in kinds)
 
-    def plan(self, query_: LinearQuery) -> TableQuery:
-        """The weight of every code."""
-        return query.plan(query_, self.domain.sizes)
-
-    def describe(self, planned: TableQuery) -> list[str]:
-        """The codes that are added up."""
-        return query.describe(planned)
-
-    def estimator(self, histogram: Histogram) -> TableEstimator:
-        """Collector. Unbiased."""
-        reported = ReportedTable(histogram=histogram, channel=self.channel)
-        return TableEstimator(self.channel, reported)
-
     @property
     def estimators(self) -> Estimators:
         """The unbiased one, and the nearest table of people to it."""
@@ -180,12 +163,6 @@ class UrapDesign:
             "unbiased": self.estimator,
             "smooth": lambda histogram: SmoothTable(self.estimator(histogram), nearest),
         }
-
-    def variance(self, queries: Sequence[TableQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all codes, shape (k,)."""
-        cells = self.channel.cells
-        evenly = GivenTable(np.full(cells, people / cells))
-        return np.diagonal(TableEstimator(self.channel, evenly).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` needs besides domain and epsilon."""

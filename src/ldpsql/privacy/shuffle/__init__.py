@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ldpsql.privacy.shuffle.accountant import delta_of, keeps
 from ldpsql.privacy.shuffle.blanket import (
+    UNEVEN,
     Atom,
     Blanket,
     Response,
     clones,
     hot_cells,
+    merged,
     randomized_response,
     responses,
     unary,
@@ -16,6 +18,7 @@ from ldpsql.privacy.shuffle.blanket import (
 from ldpsql.privacy.shuffle.inverse import epsilon_of_batch, largest_local, largest_local_of_any
 
 __all__ = [
+    "UNEVEN",
     "Atom",
     "Blanket",
     "Response",
@@ -26,6 +29,7 @@ __all__ = [
     "keeps",
     "largest_local",
     "largest_local_of_any",
+    "merged",
     "randomized_response",
     "responses",
     "unary",

@@ -26,13 +26,11 @@ import numpy as np
 
 from ldpsql.privacy.epsilon import Epsilon, odds_below
 from ldpsql.privacy.guarantee import Central
-from ldpsql.privacy.shuffle.blanket import Blanket
+from ldpsql.privacy.shuffle.blanket import UNEVEN, Blanket
 from ldpsql.privacy.shuffle.expectation import Jumps, positive_part
 
 FEWEST, MOST = 2, 10**10
 """Honest people for whom the accountant works."""
-UNEVEN = Fraction(1, 1 << 44)
-"""By how much the probabilities of reports in one atom may differ, relatively."""
 
 
 def delta_of(blankets: Sequence[Blanket], people: int, epsilon: Epsilon | Decimal) -> float:

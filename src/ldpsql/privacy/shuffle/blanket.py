@@ -7,11 +7,14 @@ of one person hides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 Atom = tuple[Fraction, Fraction, Fraction]
+UNEVEN = Fraction(1, 1 << 43)
+"""By how much the probabilities of reports in one atom may differ, relatively; the accountant
+counts with the worse. Half of it is for uneven draws, half for what `merged` puts together."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,8 @@ class Blanket:
 
     atoms: (r, R0, R1) for every class of reports with equal ratios: its probability under the
     blanket, at most the least of the channel over all records, and under the two records.  The R0
-    add up to 1, so do the R1.  Reports whose ratios differ by less than 2^-44, as those of
-    64-bit draws do, may be one class: the accountant allows for it.
+    add up to 1, so do the R1.  Reports whose ratios differ by less than `UNEVEN`, as those of
+    64-bit draws do, may be one class; r is then the least of them, times their number.
     share: the chance with which a person's report goes into the batch that is looked at,
     independently of the record; 1 where there is one shuffler. The atoms are given that it does.
     Source: Balle, Bell, Gascon, Nissim 2019, section 5; specification shuffle, section 2.1.
@@ -108,24 +111,38 @@ def hot_cells(cells: int, hot: int, truth: Fraction) -> Blanket:
     return Blanket((*atoms, (rest, rest, rest)) if rest else tuple(atoms))
 
 
-def unary(one: Fraction, zero: Fraction) -> Blanket:
-    """A vector of bits sent as one message: a bit that should be 1 is with probability `one`, one
-    that should be 0 with probability `zero`.
+def unary(one: Fraction, zero: Fraction, size: int) -> Blanket:
+    """A vector of `size` bits sent as one message: a person's own bit is 1 with probability `one`,
+    each other one with probability `zero`.
 
-    The patterns of the two bits in which two records differ decide; other people may hold a third
-    value. Specification: shuffle, section 2.1 and the warning of 3.6.
+    The patterns of the two bits in which two records differ decide, and whether all others are 1.
+    Of all records the least likely to send some bits are at a 0 of them; where no bit is 0, all
+    send them alike. Specification shuffle, 2.1, takes the least over the two bits alone, where
+    people at a third bit set these as if they had no own one; but that bit is in the report as
+    well, and tells that they are at a third. ValueError for fewer than two bits.
     """
     if not 0 < zero < one < 1:
         raise ValueError("a bit is 1 more often where it should be")
-
-    def chance(bits: tuple[int, int], first: Fraction, second: Fraction) -> Fraction:
-        return (first if bits[0] else 1 - first) * (second if bits[1] else 1 - second)
-
-    atoms = []
-    for bits in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        under = chance(bits, one, zero), chance(bits, zero, one)
-        atoms.append((min(*under, chance(bits, zero, zero)), *under))
+    if size < 2:
+        raise ValueError("two records differ in two bits")
+    least, left, right = (1 - one) / (1 - zero), one * (1 - zero), zero * (1 - one)
+    none, both, full = (1 - one) * (1 - zero), one * zero, zero ** (size - 2)
+    atoms = [(right, left, right), (right, right, left), (none, none, none)]
+    atoms.append((both * full, both * full, both * full))
+    if size > 2:
+        partly = both * (1 - full)
+        atoms.append((zero * zero * least * (1 - full), partly, partly))
     return Blanket(tuple(atoms))
+
+
+def merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    """Atoms whose ratios agree to 16 digits, added up: these differ by less than 2^-49."""
+    found: dict[tuple[str, str], list[Fraction]] = {}
+    for r, one, two in atoms:
+        key = (f"{float(one / r):.15e}", f"{float(two / r):.15e}")
+        total = found.setdefault(key, [Fraction(0)] * 3)
+        total[:] = [total[0] + r, total[1] + one, total[2] + two]
+    return tuple((r, one, two) for r, one, two in found.values())
 
 
 def clones(odds: Fraction) -> Blanket:

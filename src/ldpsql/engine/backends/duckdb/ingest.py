@@ -55,7 +55,7 @@ def take(
     try:
         with transaction(cursor):
             survey = survey_of(incoming)
-            register(cursor, survey)
+            register(cursor, survey, f"{incoming.name}: ")
             layout = Layout.of(survey)
             if _known(cursor, layout, batch_id):
                 return Batch(incoming.name, 0, 0, known=True)
@@ -72,8 +72,8 @@ def take(
     raise damaged(incoming.name)
 
 
-def register(cursor: Connection, survey: Survey) -> None:
-    """Add a survey and its tables; FingerprintError if another one has its name."""
+def register(cursor: Connection, survey: Survey, where: str = "") -> None:
+    """Add a survey and its tables; FingerprintError, saying `where`, for another of that name."""
     row = cursor.execute(
         f"SELECT fingerprint FROM surveys WHERE name = {text(survey_key(survey.table))}"
     ).fetchone()
@@ -86,7 +86,7 @@ def register(cursor: Connection, survey: Survey) -> None:
             cursor.execute(statement)
     elif row != (survey.fingerprint,):
         raise FingerprintError(
-            f"the store knows another survey {survey.table} (fingerprint {row[0][:12]}, not "
+            f"{where}the store knows another survey {survey.table} (fingerprint {row[0][:12]}, not "
             f"{survey.fingerprint[:12]}); use the survey it was made with, or another store"
         )
 

@@ -128,6 +128,7 @@ class DuckDBStore:
         skip_invalid: bool = False,
         keep: str = "reports",
         accept_smaller_batch: bool = False,
+        tell: Callable[[Batch], None] | None = None,
     ) -> list[Batch]:
         """Take files of reports, each whole or not at all, each once.
 
@@ -136,13 +137,19 @@ class DuckDBStore:
         so.  skip_invalid: take the reports among rows that are none; else such a row refuses
         its file.  keep: "counts" deletes all reports of the survey once they are counted.
         accept_smaller_batch: take a shuffled batch of fewer reports than its survey was designed
-        for, with the weaker promise that answers then state. A file that is refused ends the
-        call; files before it stay taken. Raises ReportError, FingerprintError or StoreError.
+        for, with the weaker promise that answers then state.  tell: called after every file. A file
+        that is refused ends the call; files before it stay taken. Raises ReportError,
+        FingerprintError or StoreError.
         """
         policy = Policy(skip_invalid, keep, accept_smaller_batch)
         found = files.expand(paths)
         with self._changing() as cursor, self._settling(cursor):
-            return [self._take_file(cursor, path, survey, policy) for path in found]
+            taken = []
+            for path in found:
+                taken.append(self._take_file(cursor, path, survey, policy))
+                if tell is not None:
+                    tell(taken[-1])
+            return taken
 
     def ingest_table(
         self,

@@ -1,0 +1,46 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from ldpsql.client.atomic import replacing
+
+
+def test_a_target_appears_whole_or_stays_as_it_was(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(KeyError), replacing(target) as temporary:
+        temporary.write_text("half")
+        raise KeyError
+    assert target.read_text() == "old"
+    with replacing(target) as temporary:
+        temporary.write_text("new")
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_link_stays_one(tmp_path):
+    (tmp_path / "there").mkdir()
+    for name in ("old.txt", "new.txt"):
+        link, place = tmp_path / name, tmp_path / "there" / name
+        link.symlink_to(place)
+        if name == "old.txt":
+            place.write_text("old")
+        with replacing(link) as temporary:
+            temporary.write_text("new")
+        assert link.is_symlink()
+        assert place.read_text() == "new"
+
+
+def test_what_is_no_ordinary_file_is_never_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for target, why in ((pipe, "no ordinary file"), (tmp_path, "Is a"), (type(pipe)(""), "Is a")):
+        with pytest.raises(OSError, match=why) as caught, replacing(target):
+            pass
+        assert caught.value.filename == str(target)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
