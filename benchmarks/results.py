@@ -170,7 +170,7 @@ def _peers(folder: Path) -> Iterator[str]:
         yield (
             f"{asked['queries']} ranges; repetitions: {asked['runs']} for the mechanisms of this "
             f"project, {asked['peer_runs']} where other projects take part; "
-            f"{', '.join(asked['shapes'])}; epsilon {asked['epsilon'].replace(',', ', ')}."
+            f"{' / '.join(asked['shapes'])}; epsilon {asked['epsilon'].replace(',', ', ')}."
         )
         yield ""
         yield from peer_lines(found["rows"])
