@@ -24,10 +24,10 @@ from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.charts import Curve, Panel, drawn
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.arr_design import ArrDesign
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.levels_estimator import UniformFrequencies
-from ldpsql.mechanisms.marginals import CollectedMarginals, MarginalEstimator
+from ldpsql.mechanisms.marginals.arr_design import ArrDesign
+from ldpsql.mechanisms.marginals.collected import CollectedMarginals, MarginalEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Central, Epsilon
 from ldpsql.report import Pair

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.ahead import Ahead
+from ldpsql.mechanisms.ahead.mechanism import Ahead
 from ldpsql.mechanisms.ahio import Ahio
-from ldpsql.mechanisms.arr import ArrSs
 from ldpsql.mechanisms.base import Mechanism
 from ldpsql.mechanisms.ehio import Ehio
 from ldpsql.mechanisms.flat import Flat
@@ -18,12 +17,13 @@ from ldpsql.mechanisms.hh import Hh
 from ldpsql.mechanisms.hi import Hi
 from ldpsql.mechanisms.hio import Hio
 from ldpsql.mechanisms.lgrr import Lgrr, LgrrFd, LgrrRepaired
-from ldpsql.mechanisms.shuffled import Marginals
+from ldpsql.mechanisms.marginals.arr import ArrSs
+from ldpsql.mechanisms.marginals.mechanisms import Marginals
+from ldpsql.mechanisms.marginals.walsh import Ft
 from ldpsql.mechanisms.staircase.mechanism import Staircase
 from ldpsql.mechanisms.truthful.mechanism import Truthful
 from ldpsql.mechanisms.uldp.mechanisms import Cprr, Jurr, JurrG, Tdrr
 from ldpsql.mechanisms.uldp.urap import Urap
-from ldpsql.mechanisms.walsh import Ft
 
 MECHANISMS: Mapping[str, Mechanism] = {
     made.name: made

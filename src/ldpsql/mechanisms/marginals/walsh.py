@@ -21,17 +21,17 @@ import numpy as np
 from ldpsql.boxes import Box, Weight
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.calibrated import Atoms, answered, scaled
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.mechanisms.marginal_design import MarginalDesign
-from ldpsql.mechanisms.marginals import (
+from ldpsql.mechanisms.marginals.calibrated import Atoms, answered, scaled
+from ldpsql.mechanisms.marginals.collected import (
     Axes,
     axes_of,
     marginals_of,
     table_of,
 )
+from ldpsql.mechanisms.marginals.design import MarginalDesign
 from ldpsql.mechanisms.options import no_measures, restored_table, take
 from ldpsql.privacy import Central, Epsilon
 from ldpsql.privacy.shuffle import Blanket, largest_local, merged

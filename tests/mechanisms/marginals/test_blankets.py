@@ -14,10 +14,10 @@ from shuffle_truth import batch_law, blanket_delta, true_delta
 
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Design, StatesBlankets
-from ldpsql.mechanisms.calibrated import MOST_OTHERS, answered
 from ldpsql.mechanisms.draws import extremes_below
 from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.mechanisms.marginals import CollectedMarginals
+from ldpsql.mechanisms.marginals.calibrated import MOST_OTHERS, answered
+from ldpsql.mechanisms.marginals.collected import CollectedMarginals
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Central, Epsilon
 from ldpsql.privacy.shuffle import UNEVEN, delta_of

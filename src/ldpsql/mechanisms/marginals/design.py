@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ldpsql.mechanisms.calibrated import CalibratedOracles, scaled
 from ldpsql.mechanisms.draws import SPACE
-from ldpsql.mechanisms.marginals import CollectedMarginals
+from ldpsql.mechanisms.marginals.calibrated import CalibratedOracles, scaled
+from ldpsql.mechanisms.marginals.collected import CollectedMarginals
 from ldpsql.privacy import Epsilon
 from ldpsql.privacy.shuffle import Blanket, merged
 

@@ -15,7 +15,7 @@ from ldpsql.boxes import Weight
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.maxent import fitted_share
+from ldpsql.mechanisms.marginals.maxent import fitted_share
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpsql.boxes import Box
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.mechanisms.settled import Settled
+from ldpsql.mechanisms.ahead.settled import Settled
 
 _CHANGE, _CYCLES, _STEP = 1e-7, 200, 1e-4
 

@@ -15,8 +15,8 @@ from statistics_tools import coverage_fits, is_unbiased, variance_fits
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.errors import SurveyError, UnsupportedSQL
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.arr import local_budget
 from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.marginals.arr import local_budget
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Central, Epsilon
 from ldpsql.schema import RecordDomain

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ldpsql.mechanisms.marginal_design import MarginalDesign
+from ldpsql.mechanisms.marginals.design import MarginalDesign
 
 FIRST, MOST, STEPS = 2, 1 << 16, 1
 """Numbers tried: powers of two, then so many refinements around the best."""

@@ -24,13 +24,13 @@ from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells, spl
 from ldpsql.mechanisms.groups import GroupTable, evenly
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies, UniformFrequencies
-from ldpsql.mechanisms.marginal_estimator import (
+from ldpsql.mechanisms.marginals.estimator import (
     Fit,
     FittedQuery,
     MarginalEstimator,
     UnbiasedEstimator,
 )
-from ldpsql.mechanisms.maxent import BIAS, MaxEntEstimator
+from ldpsql.mechanisms.marginals.maxent import BIAS, MaxEntEstimator
 from ldpsql.report import Histogram
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree

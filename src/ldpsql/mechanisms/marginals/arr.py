@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.arr_design import ArrDesign
 from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.mechanisms.marginals import marginals_of, table_of
+from ldpsql.mechanisms.marginals.arr_design import ArrDesign
+from ldpsql.mechanisms.marginals.collected import marginals_of, table_of
+from ldpsql.mechanisms.marginals.published import CALIBRATIONS, published_local
 from ldpsql.mechanisms.options import no_measures, one_of, restored_table, take
-from ldpsql.mechanisms.published import CALIBRATIONS, published_local
 from ldpsql.privacy import Central, Epsilon, epsilon_of
 from ldpsql.privacy.shuffle import largest_local
 from ldpsql.schema import RecordDomain

@@ -25,11 +25,11 @@ from ldpsql.designer import design
 from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.ahead import AheadDesign
-from ldpsql.mechanisms.ahead_estimator import fitted_share
-from ldpsql.mechanisms.partitions import Node, Partition, on_simplex, splitting_threshold
+from ldpsql.mechanisms.ahead.estimator import fitted_share
+from ldpsql.mechanisms.ahead.mechanism import AheadDesign
+from ldpsql.mechanisms.ahead.partitions import Node, Partition, on_simplex, splitting_threshold
+from ldpsql.mechanisms.ahead.settled import Settled
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.mechanisms.settled import Settled
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
 from ldpsql.survey import Survey

@@ -23,11 +23,11 @@ from typing import Any
 
 from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.mechanisms.hash_values import best_hash_values
-from ldpsql.mechanisms.marginal_design import MarginalDesign
-from ldpsql.mechanisms.marginals import marginals_of, table_of
+from ldpsql.mechanisms.marginals.collected import marginals_of, table_of
+from ldpsql.mechanisms.marginals.design import MarginalDesign
+from ldpsql.mechanisms.marginals.hash_values import best_hash_values
+from ldpsql.mechanisms.marginals.published import CALIBRATIONS, published_local
 from ldpsql.mechanisms.options import checked, no_measures, one_of, restored_table, take, whole
-from ldpsql.mechanisms.published import CALIBRATIONS, published_local
 from ldpsql.privacy import Central, Epsilon
 from ldpsql.privacy.shuffle import Blanket, largest_local
 from ldpsql.schema import RecordDomain

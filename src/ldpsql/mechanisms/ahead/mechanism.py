@@ -25,7 +25,9 @@ import numpy as np
 from ldpsql.boxes import LinearQuery
 from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.ahead_estimator import GridEstimator, GridQuery
+from ldpsql.mechanisms.ahead.estimator import GridEstimator, GridQuery
+from ldpsql.mechanisms.ahead.partitions import Partition, on_simplex, splitting_threshold
+from ldpsql.mechanisms.ahead.settled import Settled
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.cell_query import known_lines, split_known
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
@@ -33,8 +35,6 @@ from ldpsql.mechanisms.draws import below, probability_below
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
 from ldpsql.mechanisms.options import checked, no_measures, one_of, take
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.mechanisms.partitions import Partition, on_simplex, splitting_threshold
-from ldpsql.mechanisms.settled import Settled
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain

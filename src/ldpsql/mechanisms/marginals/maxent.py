@@ -17,7 +17,7 @@ import numpy as np
 
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.cell_query import CellQuery
-from ldpsql.mechanisms.marginal_estimator import Fit, FittedQuery, MarginalEstimator
+from ldpsql.mechanisms.marginals.estimator import Fit, FittedQuery, MarginalEstimator
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "

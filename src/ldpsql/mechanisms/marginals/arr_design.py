@@ -22,14 +22,14 @@ import numpy as np
 from ldpsql.boxes import Box, Weight, cardinality
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
-from ldpsql.mechanisms.calibrated import least_other
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.channel import enumerate_law
 from ldpsql.mechanisms.draws import SPACE, extremes_below, probability_below
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.grr import law as grr_law
 from ldpsql.mechanisms.levels_estimator import UniformFrequencies
-from ldpsql.mechanisms.marginals import CollectedMarginals
+from ldpsql.mechanisms.marginals.calibrated import least_other
+from ldpsql.mechanisms.marginals.collected import CollectedMarginals
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.privacy import Epsilon
 from ldpsql.privacy.shuffle import Atom, Blanket, merged

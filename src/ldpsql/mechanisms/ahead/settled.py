@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.partitions import Partition
+from ldpsql.mechanisms.ahead.partitions import Partition
 
 
 @dataclass(frozen=True, eq=False)

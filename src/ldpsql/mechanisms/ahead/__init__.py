@@ -1,0 +1,1 @@
+"""Public. Sees parameters. AHEAD: grids that later rounds refine where people are."""

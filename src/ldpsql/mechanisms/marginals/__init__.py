@@ -1,0 +1,1 @@
+"""Public. Sees parameters. Mechanisms that ask each person about one marginal of several."""
