@@ -23,7 +23,7 @@ NURSERY = Setting("nursery", ("parents", "class"))
 SQL = "SELECT parents, class, COUNT(*) FROM nursery GROUP BY parents, class"
 MECHANISMS, EPSILONS = ("jurr", "jurr-g", "cprr", "tdrr", "jd-grr"), ("1.5", "2", "4")
 ESTIMATORS = ("unbiased", "smooth", "em")
-RUNS, COVERAGE_RUNS = 30, 2000
+RUNS, COVERAGE_RUNS = 200, 2000
 
 
 def run() -> None:

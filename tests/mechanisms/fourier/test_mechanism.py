@@ -63,7 +63,7 @@ def test_options_are_checked() -> None:
         Fourier().design(domain, epsilon, {"bins": 1})
     with pytest.raises(SurveyError, match="fanout"):
         Fourier().design(domain, epsilon, {"fanout": 3})
-    with pytest.raises(SurveyError, match="like"):
+    with pytest.raises(SurveyError, match="a whole number"):
         Fourier().design(domain, epsilon, {"bins": 4.0})
 
 
