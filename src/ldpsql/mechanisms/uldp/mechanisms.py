@@ -38,6 +38,7 @@ from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
 
 _MOST_JOINT = 6
+_JOINT = "uldp-joint"
 
 
 class Cprr:
@@ -80,14 +81,18 @@ class Cprr:
         return CellDesign(self.name, domain, epsilon, Layout((axis,), (response,)), self.kind, {})
 
 
-class Jurr:
-    """One response in which every attribute is protected by itself."""
-
-    name = "jurr"
+class _Joint:
+    """What mechanisms have in common that protect every attribute by itself."""
 
     def by_name(self, domain: RecordDomain) -> str | None:
         """See `ByName`."""
-        return by_name("uldp-joint", domain)
+        return by_name(_JOINT, domain)
+
+
+class Jurr(_Joint):
+    """One response in which every attribute is protected by itself."""
+
+    name = "jurr"
 
     def design(
         self,
@@ -115,17 +120,13 @@ class Jurr:
                 f"jurr needs epsilon {least_epsilon(shape)} or more for "
                 f"{'x'.join(map(str, shape.held))} sensitive values, not {epsilon}; {advice}"
             )
-        return CellDesign(self.name, domain, epsilon, Layout(axes, (response,)), "uldp-joint", {})
+        return CellDesign(self.name, domain, epsilon, Layout(axes, (response,)), _JOINT, {})
 
 
-class JurrG:
+class JurrG(_Joint):
     """JuRR with levels of their own for records that are sensitive in one of two attributes."""
 
     name = "jurr-g"
-
-    def by_name(self, domain: RecordDomain) -> str | None:
-        """See `ByName`."""
-        return by_name("uldp-joint", domain)
 
     def design(
         self,
@@ -150,17 +151,13 @@ class JurrG:
         if response is None:
             raise SurveyError("the levels of the design leave no room for the truth")
         data = {"levels": [first, second]}
-        return CellDesign(self.name, domain, epsilon, Layout(axes, (response,)), "uldp-joint", data)
+        return CellDesign(self.name, domain, epsilon, Layout(axes, (response,)), _JOINT, data)
 
 
-class Tdrr:
+class Tdrr(_Joint):
     """Independent responses, each attribute with its part of epsilon."""
 
     name = "tdrr"
-
-    def by_name(self, domain: RecordDomain) -> str | None:
-        """See `ByName`."""
-        return by_name("uldp-joint", domain)
 
     def design(
         self,
@@ -186,7 +183,7 @@ class Tdrr:
         parts = _parts(epsilon, split)
         responses = tuple(_single(axis, odds) for axis, odds in zip(axes, parts, strict=True))
         data = {"split": list(split)}
-        return CellDesign(self.name, domain, epsilon, Layout(axes, responses), "uldp-joint", data)
+        return CellDesign(self.name, domain, epsilon, Layout(axes, responses), _JOINT, data)
 
 
 def _single(axis: Axis, odds: Fraction) -> Response:
