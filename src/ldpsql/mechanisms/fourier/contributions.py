@@ -35,6 +35,14 @@ _ENTRIES = 1 << 15
 Singles = NDArray[np.float32]
 
 
+def _places(kinds: Sequence[Weight | None]) -> dict[Weight | None, Integers]:
+    """Where each weight stands, ascending."""
+    return {
+        weight: np.array([place for place, kind in enumerate(kinds) if kind == weight])
+        for weight in dict.fromkeys(kinds)
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Families that stand for all: (numbers, ascending; how many reports each stands for)."""
@@ -194,21 +202,18 @@ class Contributions:
         rows: query numbers, shape (R, T).  kinds: the weights of each row's queries.
         """
         first, found = np.zeros(rows.shape), np.zeros((*rows.shape, len(kinds)))
+        places = _places(kinds)
         for number, (_, batch) in enumerate(self.sampled.batches):
             if not self._tells(batch):
                 continue
             cells = self.cells(batch).reshape(len(self.queries), -1)
-            for i, left in enumerate(kinds):
-                alone = self.sampled.excess(number, (left, None)).ravel()
-                first[:, i] += cells[rows[:, i]] @ alone
-                for j, right in enumerate(kinds[: i + 1]):
-                    weighted = (
-                        cells[rows[:, i]] * self.sampled.excess(number, (left, right)).ravel()
-                    )
-                    added = np.einsum("rc,rc->r", weighted, cells[rows[:, j]])
-                    found[:, i, j] += added
-                    found[:, j, i] = found[:, i, j]
-        return first, found
+            own = {weight: cells[rows[:, place]] for weight, place in places.items()}
+            for left, place in places.items():
+                first[:, place] += own[left] @ self.sampled.excess(number, (left, None)).ravel()
+                for right, other in places.items():
+                    weighted = own[left] * self.sampled.excess(number, (left, right)).ravel()
+                    found[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
+        return first, (found + found.swapaxes(1, 2)) / 2  # symmetric, but for rounding
 
     def _tells(self, batch: Batch) -> bool:
         """Whether some query is not constant on a batch; what is constant has no excess."""
