@@ -17,6 +17,7 @@ from ldpsql.domains import int_domain
 from ldpsql.engine.backends.base import Selection
 from ldpsql.errors import Error
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
 from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import Dimension, Measure, Schema
@@ -159,7 +160,7 @@ def _run(
 
 def values_of(estimator: Any, planned: list[Any]) -> np.ndarray:
     """Values without their covariance where an estimator offers that."""
-    if isinstance(estimator, FourierEstimator):
+    if isinstance(estimator, FourierEstimator | SmoothEstimator):
         return estimator.values(planned)
     parts = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
     return np.concatenate([estimator.answer(part).values for part in parts])

@@ -28,20 +28,17 @@ def main(arguments: Sequence[str]) -> None:
     asked.folder.mkdir(parents=True, exist_ok=True)
     cases = Cases(asked.folder / "cases", "peers", Path(__file__).parent)
     rows: list[Row] = []
-    for is_slow in (False, True):
-        for epsilon, names in product(asked.epsilon.split(","), ours.ORDER):
-            for task, name in product(_tasks(asked, epsilon, asked.people), names):
-                if ours.is_slow(task, name) is is_slow:
-                    work = functools.partial(ours.answers, task, name)
-                    rows += _rows(cases, task, name, work, asked.runs, asked.queries)
-                    _keep(rows, asked)
+    for epsilon, names in product(asked.epsilon.split(","), ours.ORDER):
+        for task, name in product(_tasks(asked, epsilon, asked.people), names):
+            work = functools.partial(ours.answers, task, name)
+            rows += _rows(cases, task, name, work, asked.runs, asked.queries)
+            _keep(rows, asked)
     peers = [*folder.installed(), *map(folder.named, asked.peer)]
     for epsilon in asked.epsilon.split(","):
         for task in _tasks(asked, epsilon, asked.peer_people):
             for name in ours.COMPARED:
-                if not ours.is_slow(task, name):
-                    work = functools.partial(ours.answers, task, name)
-                    rows += _rows(cases, task, name, work, asked.peer_runs, asked.queries)
+                work = functools.partial(ours.answers, task, name)
+                rows += _rows(cases, task, name, work, asked.peer_runs, asked.queries)
             for peer in peers:
                 work, runs = functools.partial(peer.answers, task), asked.peer_runs
                 if peer.command:

@@ -42,11 +42,6 @@ COMPARED = (DEFAULT, SMOOTH)
 ORDER = (COMPARED, *((name,) for name in MECHANISMS if name not in COMPARED))
 
 
-def is_slow(task: Task, name: str) -> bool:
-    """Whether it takes minutes of CPU: replicates of a table of a quarter million cells."""
-    return name == SMOOTH and len(task.sizes) > 2
-
-
 def answers(
     task: Task, name: str, codes: np.ndarray, queries: np.ndarray, seed: int
 ) -> tuple[np.ndarray, float]:
@@ -61,13 +56,13 @@ def answers(
     return values / len(codes), spent + time.process_time() - started
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _collected(
     task: Task, maker: str, options: str, seed: int
 ) -> tuple[Design, DuckDBStore, float]:
     """Everybody's reports, and CPU seconds; kept for another estimator of the same reports.
 
-    The store is in memory, and goes when the next one is made.
+    The stores are in memory, as many as there are repetitions.
     """
     codes = codes_of(task)
     started = time.process_time()

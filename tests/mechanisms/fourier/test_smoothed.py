@@ -48,6 +48,10 @@ def boxes():
         yield Box(((x,), (y,), None)).normal((6, 5, 2))
 
 
+def summed(box: Box) -> LinearQuery:
+    return LinearQuery.sum(0, box)
+
+
 def ask(*queries: LinearQuery) -> np.ndarray:
     return smoothed().answer([design().plan(query) for query in queries]).values
 
@@ -110,7 +114,18 @@ def test_it_is_nearer_to_the_truth_and_keeps_the_unbiased_covariance():
         assert ours.replicates.shape == (20, 1)
 
 
+def test_values_alone_are_those_of_the_answers():
+    asked = [kind(box) for box in boxes() for kind in (LinearQuery.count, summed)]
+    planned = [design().plan(query) for query in asked[::7]]
+    for estimator in (smoothed(), smoothed().unbiased):
+        np.testing.assert_array_equal(
+            estimator.values(planned), estimator.answer(planned).values, strict=True
+        )
+
+
 def test_without_reports_nothing_is_known():
     empty = design().smooth(histogram(design(), [], []))
     planned = [design().plan(LinearQuery.count(Box((((0, 2),), None, None))))]
-    assert np.isnan(empty.answer(planned).values).all()
+    for estimator in (empty, empty.unbiased):
+        assert np.isnan(estimator.answer(planned).values).all()
+        assert np.isnan(estimator.values(planned)).all()

@@ -39,6 +39,14 @@ class SmoothEstimator:
         plain = self.unbiased.answer_rows(rows)
         return [self._smoothed(row, own) for row, own in zip(rows, plain, strict=True)]
 
+    def values(self, queries: Sequence[BoxQuery]) -> Array:
+        """The values (k,) alone: the unbiased covariance takes longer than smoothing."""
+        plain = self.unbiased.values(queries)
+        if not self.unbiased.reported.people:
+            return plain
+        asked = zip(queries, plain, strict=True)
+        return np.array([self._sum(q)[0] if q.weight is None else own for q, own in asked])
+
     def _smoothed(self, row: Sequence[BoxQuery], plain: Estimates) -> Estimates:
         if not self.unbiased.reported.people:
             return plain
