@@ -71,15 +71,8 @@ def run() -> None:
     )
     print()
     print_table(
-        "Cost at epsilon 1 on 1,451,292 rows",
-        (
-            "mechanism",
-            "design (s)",
-            "randomize (s)",
-            "ingest (s)",
-            "1,000 queries (s)",
-            "peak (GB)",
-        ),
+        "Cost at epsilon 1 on 1,451,292 rows, seconds of CPU",
+        ("mechanism", "design", "randomize", "ingest", "1,000 queries", "peak (GB)"),
         (
             (
                 name,
@@ -94,14 +87,6 @@ def run() -> None:
     )
 
 
-_TITLES = [f"{aggregate} {d}" for aggregate in ("COUNT", "SUM", "AVG") for d in (1, 2)]
-_COSTS = {
-    "design": "design (s)",
-    "randomize": "randomize (s)",
-    "ingest": "ingest (s)",
-    "answer": "1,000 queries (s)",
-    "peak": "peak memory (GB)",
-}
 _KEYS = [f"{kind}{d}" for kind in ("count", "sum", "avg") for d in (1, 2)]
 
 
