@@ -162,7 +162,9 @@ def _errors(
     found = {f"count{predicates}": ((values[:WINDOWS] - counts) / len(hours)) ** 2}
     if len(values) > WINDOWS:
         found[f"sum{predicates}"] = ((values[WINDOWS:] - sums) / hours.sum()) ** 2
-        average = np.clip(values[WINDOWS:] / values[:WINDOWS], *HOURS)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            average = np.clip(values[WINDOWS:] / values[:WINDOWS], *HOURS)
+        average = np.where(np.isnan(average), np.mean(HOURS), average)  # 0 hours of 0 people
         found[f"avg{predicates}"] = np.abs(average - sums / counts) / (sums / counts)
     return {key: float(np.mean(error)) for key, error in found.items()}
 

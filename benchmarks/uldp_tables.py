@@ -41,6 +41,10 @@ class Setting:
     columns: tuple[str, str]
     held: tuple[int, int] = (2, 2)
 
+    def __str__(self) -> str:
+        held = zip(self.columns, self.held, strict=True)
+        return f"{self.table}: " + " x ".join(f"{name} ({n} sensitive)" for name, n in held)
+
     @property
     def values(self) -> tuple[tuple[str, ...], ...]:
         """The values of each attribute in order."""

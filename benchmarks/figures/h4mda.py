@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from benchmarks.figures.h4mda_work import MECHANISMS, NOT_PRIVATE, Point, errors
 from ldpsql.cli.charts import Curve, Panel, drawn
 
 DEFAULT = Point(volume=0.15, size=125, epsilon="2", fanout=5)
+PADDED = "fanout"  # the sweep with trees of one fan-out: balanced ones are the same from 5 to 7
 SWEEPS: dict[str, Sequence[Any]] = {
     "volume": (0.07, 0.15, 0.22, 0.30),
     "size": (25, 125, 625),
@@ -58,7 +60,7 @@ def measure(
     points = [(sweep, value) for sweep, values in sweeps.items() for value in values]
     for mechanism in mechanisms:
         for sweep, value in points:
-            point = DEFAULT.at(sweep, value)
+            point = replace(DEFAULT.at(sweep, value), padded=sweep == PADDED)
             key = {
                 "table": table,
                 "people": people,

@@ -40,19 +40,28 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 COUNTS_ONLY = ("hio", "ahead")
 NOT_PRIVATE = ("lgrr-fd, published", "lgrr, published", "lgrr, raw counts")
-WITHOUT_FANOUT = ("ahead", "fourier")
+WITHOUT_TREES = ("ahead", "fourier")
 LEAST = {1: 0.01, 2: 0.002}
 _BATCH, _ATTEMPTS, _KEPT = 50, 100_000, 8
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where an experiment is: share of the codes in a window, codes, epsilon, fan-out."""
+    """Where an experiment is: share of the codes in a window, codes, epsilon, fan-out.
+
+    padded: whether every node has so many children, rather than at most.
+    """
 
     volume: float
     size: int
     epsilon: str
     fanout: int
+    padded: bool = False
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The options of a mechanism with trees."""
+        return {"fanout": self.fanout, "tree": "padded" if self.padded else "balanced"}
 
     def at(self, name: str, value: Any) -> Point:
         """The same with another value of one of them."""
@@ -110,7 +119,8 @@ _answered_last: dict[tuple[Any, ...], _Answered] = {}
 
 def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: int) -> _Answered:
     """The last few are kept: another volume is asked of the same reports."""
-    survey = _survey(point.size, point.epsilon, _fanout(point, mechanism), mechanism)
+    tree = {} if MECHANISMS[mechanism][0] in WITHOUT_TREES else point.tree
+    survey = _survey(point.size, point.epsilon, tuple(tree.items()), mechanism)
     key = (name, len(codes), survey.fingerprint, mechanism, run)
     if key not in _answered_last:
         while len(_answered_last) >= _KEPT:
@@ -123,19 +133,15 @@ def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: i
     return _answered_last[key]
 
 
-def _fanout(point: Point, mechanism: str) -> int | None:
-    return None if MECHANISMS[mechanism][0] in WITHOUT_FANOUT else point.fanout
-
-
 @lru_cache(maxsize=64)
-def _survey(size: int, epsilon: str, fanout: int | None, mechanism: str) -> Survey:
+def _survey(size: int, epsilon: str, tree: tuple[tuple[str, Any], ...], mechanism: str) -> Survey:
     """Both attributes as dimensions and, unless the mechanism only counts, as measures."""
     name, options, _ = MECHANISMS[mechanism]
     dimensions = tuple(Dimension(column, int_domain(1, size)) for column in ("a", "b"))
     bounds = (1.0, float(size))
     measures = () if mechanism in COUNTS_ONLY else (Measure("a", bounds), Measure("b", bounds))
     schema = Schema(dimensions, measures)
-    chosen = {**options, **({} if fanout is None else {"fanout": fanout})}
+    chosen = {**options, **dict(tree)}
     design = registered(name).design(schema.record_domain, Epsilon.parse(epsilon), chosen)
     nothing = design.guarantee.kind == "none"
     return Survey("people", schema, design, chosen, accept_no_guarantee=nothing)

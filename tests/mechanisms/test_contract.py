@@ -54,7 +54,10 @@ def options_for(name: str) -> list[dict[str, object]]:
         return [
             {"fanout": 2, "oracle": oracle, "root": oracle == "olh"}
             for oracle in ("grr", "olh", "oue", "auto")
-        ] + [{"fanout": 2, "inference": "consistent", "allocation": "optimal"}]
+        ] + [
+            {"fanout": 2, "inference": "consistent", "allocation": "optimal"},
+            {"fanout": 3, "tree": "padded", "inference": "consistent", "allocation": "optimal"},
+        ]
     if name == "hh":
         consistent = {"inference": "consistent", "allocation": "optimal"}
         return [{"fanout": 2, "oracle": oracle} for oracle in ("oue", "hrr")] + [
@@ -84,7 +87,7 @@ def options_for(name: str) -> list[dict[str, object]]:
         several = [{}, {"ways": 0}]
         return [*several, {"ways": 0, "sum_to_one": True}] if name == "arr-ss" else several
     plain = ("grr", "olh", "oue", "fourier", "staircase", *SPARING)
-    return [{}] if name in plain else [{"fanout": 2}]
+    return [{}] if name in plain else [{"fanout": 2}, {"fanout": 3, "tree": "padded"}]
 
 
 def takes(name: str, domain: RecordDomain, epsilon: Epsilon) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ldpsql.boxes import Box, code_set
 from ldpsql.errors import SurveyError
 from ldpsql.trees.cells import cell_count, cells_of
-from ldpsql.trees.hierarchy import Leaves, Tree, balanced
+from ldpsql.trees.hierarchy import Leaves, Tree, balanced, padded
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,22 @@ from ldpsql.trees.hierarchy import Leaves, Tree, balanced
 def test_balanced_fanouts(size: int, fanout: int, fanouts: tuple[int, ...]) -> None:
     """Specification h4mda, section 1.1."""
     assert balanced(size, fanout).fanouts == fanouts
+
+
+@pytest.mark.parametrize(
+    ("size", "fanout", "counts"),
+    [
+        (125, 4, (1, 2, 8, 32, 125)),
+        (125, 5, (1, 5, 25, 125)),
+        (125, 6, (1, 4, 21, 125)),
+        (125, 7, (1, 3, 18, 125)),
+        (3, 5, (1, 3)),
+        (1, 5, (1,)),
+    ],
+)
+def test_padded_levels(size: int, fanout: int, counts: tuple[int, ...]) -> None:
+    """Specification h4mda, section 1.1."""
+    assert padded(size, fanout).counts == counts
 
 
 @settings(max_examples=60, deadline=None)
@@ -83,7 +99,7 @@ def test_covers(tree: Tree, interval: tuple[int, int], cover: dict[int, list[int
 def test_a_cover_holds_exactly_its_codes_with_the_fewest_nodes(data: st.DataObject) -> None:
     """Every code once, and no full set of siblings is left uncombined."""
     size = data.draw(st.integers(1, 90))
-    tree = balanced(size, data.draw(st.integers(2, 7)))
+    tree = data.draw(st.sampled_from([balanced, padded]))(size, data.draw(st.integers(2, 7)))
     ends = data.draw(st.lists(st.integers(0, size), min_size=2, max_size=6))
     side = code_set(zip(sorted(ends)[::2], sorted(ends)[1::2], strict=False))
     covered: list[int] = []
@@ -146,5 +162,6 @@ def test_impossible_trees_are_refused(size: int, fanouts: tuple[int, ...]) -> No
 @pytest.mark.parametrize("fanout", [1, 0, 4096])
 def test_impossible_fanouts_are_refused(fanout: int) -> None:
     """The option `fanout` is checked."""
-    with pytest.raises(SurveyError, match="fanout"):
-        balanced(10, fanout)
+    for maker in (balanced, padded):
+        with pytest.raises(SurveyError, match="fanout"):
+            maker(10, fanout)

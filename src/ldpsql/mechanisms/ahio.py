@@ -33,7 +33,7 @@ class Ahio:
     ) -> LevelDesign:
         """Per level combination one shared group, as likely as all its signed ones together."""
         chosen = take(options, OPTIONS, self.name)
-        trees = trees_for(domain, chosen["fanout"])
+        trees = trees_for(domain, chosen)
         measures = range(len(domain.bounds))
         unsigned = unsigned_levels(trees, root=chosen["root"], signed=bool(measures))
         shares: list[tuple[Combination, int]] = [

@@ -35,7 +35,7 @@ class Ehio:
     ) -> LevelDesign:
         """One frame per measure, one group per level combination of its signed trees."""
         chosen = take(options, OPTIONS, self.name)
-        trees = trees_for(domain, chosen["fanout"])
+        trees = trees_for(domain, chosen)
         groups = evenly_by_frame(signed_combinations(domain, trees, root=chosen["root"]))
         return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)
 

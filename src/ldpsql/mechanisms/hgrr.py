@@ -33,7 +33,7 @@ class Hgrr:
     ) -> LevelDesign:
         """One frame per measure, one group per level combination but the one of all roots."""
         chosen = take(options, GRR_OPTIONS, self.name)
-        trees = trees_for(domain, chosen["fanout"])
+        trees = trees_for(domain, chosen)
         groups = evenly_by_frame(signed_combinations(domain, trees, root=False))
         chosen["oracle"] = "grr"
         return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)

@@ -46,7 +46,7 @@ class Hh:
         chosen = take(options, {**GRR_OPTIONS, "oracle": "oue"}, self.name)
         one_of("oracle", chosen["oracle"], ORACLES)
         one_dimension(domain, self.name)
-        trees = trees_for(domain, chosen["fanout"])
+        trees = trees_for(domain, chosen)
         groups = evenly_by_frame(signed_combinations(domain, trees, root=False))
         return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)
 

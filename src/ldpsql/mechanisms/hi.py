@@ -267,7 +267,7 @@ class Hi:
         one_of("oracle", chosen["oracle"], ORACLES)
         one_of("inference", chosen["inference"], INFERENCES)
         one_of("allocation", chosen["allocation"], ALLOCATIONS)
-        trees = trees_for(domain, chosen["fanout"])
+        trees = trees_for(domain, chosen)
         groups = evenly_by_frame(signed_combinations(domain, trees, root=False))
         table = GroupTable(trees, groups)
         even = even_budgets(self.name, epsilon, members_of(table))

@@ -41,7 +41,7 @@ class Hio:
         """One group per level combination, all equally likely."""
         chosen = take(options, OPTIONS, self.name)
         no_measures(domain, self.name)
-        trees = trees_for(domain, chosen["fanout"])
+        trees = trees_for(domain, chosen)
         levels = unsigned_levels(trees, root=chosen["root"])
         groups = evenly((combination, None, 0) for combination in levels)
         return hierarchical(self.name, domain, epsilon, trees, groups, chosen, workload)

@@ -27,8 +27,8 @@ from ldpsql.mechanisms.groups import Combination, Group, GroupTable, evenly_by_f
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import (
     ALLOCATIONS,
-    DEFAULT_FANOUT,
     GRR_OPTIONS,
+    TREE_OPTIONS,
     hierarchical,
     one_of,
     restore,
@@ -57,8 +57,8 @@ class LgrrFd:
         workload: Workload | None = None,
     ) -> LgrrDesign:
         """One frame per measure, a path through all its level combinations."""
-        chosen = take(options, {"fanout": DEFAULT_FANOUT, "fakes": 1}, self.name)
-        trees = trees_for(domain, chosen["fanout"])
+        chosen = take(options, {**TREE_OPTIONS, "fakes": 1}, self.name)
+        trees = trees_for(domain, chosen)
         groups = evenly_by_frame(signed_combinations(domain, trees, root=True))
         table = GroupTable(trees, groups)
         return LgrrDesign(self.name, domain, epsilon, table, chosen["fakes"], False)
@@ -87,8 +87,11 @@ class Lgrr:
         A dimension that one level of `fanout` nodes would cover gets a binary tree, for without
         its leaves nothing else would be left of it.
         """
-        fanout = take(options, {"fanout": DEFAULT_FANOUT}, self.name)["fanout"]
-        trees = tuple(balanced(size, fanout if size > fanout else 2) for size in domain.sizes)
+        chosen = take(options, TREE_OPTIONS, self.name)
+        trees = tuple(
+            tree if len(tree.fanouts) > 1 else balanced(tree.size, 2)
+            for tree in trees_for(domain, chosen)
+        )
         inner = [
             combination
             for combination in signed_combinations(domain, trees, root=True)
@@ -126,7 +129,7 @@ class LgrrRepaired:
         known = {**GRR_OPTIONS, "allocation": "forest"}
         chosen = take(options, known, self.name)
         one_of("allocation", chosen["allocation"], ("forest", *ALLOCATIONS))
-        trees = trees_for(domain, chosen["fanout"])
+        trees = trees_for(domain, chosen)
         groups = evenly_by_frame(signed_combinations(domain, trees, root=True))
         asked = {**chosen, "oracle": "grr"}
         if chosen["allocation"] == "forest":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ldpsql.errors import SurveyError
@@ -15,7 +15,7 @@ from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.privacy import Epsilon
 from ldpsql.schema import RecordDomain
-from ldpsql.trees.hierarchy import Hierarchy, Leaves, Tree, balanced
+from ldpsql.trees.hierarchy import Hierarchy, Leaves, Tree, balanced, padded
 from ldpsql.workload import Workload
 
 DEFAULT_FANOUT = 5
@@ -24,7 +24,9 @@ INFERENCES: Mapping[str, type[LevelDesign]] = {
     "direct": LevelDesign,
     "consistent": ConsistentDesign,
 }
-GRR_OPTIONS = {"fanout": DEFAULT_FANOUT, "allocation": "uniform", "inference": "direct"}
+TREES: Mapping[str, Callable[[int, int], Tree]] = {"balanced": balanced, "padded": padded}
+TREE_OPTIONS = {"fanout": DEFAULT_FANOUT, "tree": "balanced"}
+GRR_OPTIONS = {**TREE_OPTIONS, "allocation": "uniform", "inference": "direct"}
 OPTIONS = {**GRR_OPTIONS, "oracle": "olh", "root": False}
 
 
@@ -52,9 +54,10 @@ def one_of(option: str, value: str, values: Iterable[str]) -> None:
         raise SurveyError(f"{option} must be one of {', '.join(known)}, not {value!r}")
 
 
-def trees_for(domain: RecordDomain, fanout: int) -> tuple[Tree, ...]:
-    """A balanced tree for every dimension."""
-    return tuple(balanced(size, fanout) for size in domain.sizes)
+def trees_for(domain: RecordDomain, chosen: Mapping[str, Any]) -> tuple[Tree, ...]:
+    """A tree for every dimension by the options `fanout` and `tree`; SurveyError for others."""
+    one_of("tree", chosen["tree"], TREES)
+    return tuple(TREES[chosen["tree"]](size, chosen["fanout"]) for size in domain.sizes)
 
 
 def one_dimension(domain: RecordDomain, mechanism: str) -> None:

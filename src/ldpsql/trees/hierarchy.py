@@ -140,11 +140,7 @@ def balanced(size: int, fanout: int) -> Tree:
     >>> balanced(74, 5).fanouts, balanced(17, 4).fanouts
     ((5, 5, 3), (3, 3, 2))
     """
-    if not 2 <= fanout <= 1024:
-        raise SurveyError(f"fanout must lie between 2 and 1024, not {fanout}")
-    height = 0
-    while fanout**height < size:
-        height += 1
+    height = _height(size, fanout)
     if height == 0:
         return Tree(size, ())
     if height == 1:
@@ -158,3 +154,22 @@ def balanced(size: int, fanout: int) -> Tree:
         key=lambda choice: (math.prod(choice), sum(choice)),
     )
     return Tree(size, best)
+
+
+def padded(size: int, fanout: int) -> Tree:
+    """The tree with the same fan-out everywhere, of least height; its last nodes hold few codes.
+
+    >>> padded(125, 4).counts, padded(125, 6).counts, padded(125, 7).counts
+    ((1, 2, 8, 32, 125), (1, 4, 21, 125), (1, 3, 18, 125))
+    """
+    return Tree(size, (fanout,) * _height(size, fanout))
+
+
+def _height(size: int, fanout: int) -> int:
+    """The least number of levels below the root. SurveyError for an impossible fan-out."""
+    if not 2 <= fanout <= 1024:
+        raise SurveyError(f"fanout must lie between 2 and 1024, not {fanout}")
+    height = 0
+    while fanout**height < size:
+        height += 1
+    return height
