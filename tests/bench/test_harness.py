@@ -64,6 +64,14 @@ def test_a_stopped_comparison_gives_what_a_whole_one_does(tmp_path: Path) -> Non
     assert found[0] == found[1]
 
 
+def test_every_setting_is_run_once_before_any_is_repeated() -> None:
+    """What does not fit is known early, and so is how long the rest takes."""
+    asked = replace(comparison("hio", "grr", repetitions=3), epsilons=("1", "2"))
+    assert [case.repetition for case in asked.cases] == [0] * 4 + [1, 2] * 4
+    assert len({case.parts[:3] for case in asked.cases[:4]}) == 4
+    assert len(set(asked.cases)) == 12
+
+
 def test_another_seed_is_another_comparison(tmp_path: Path) -> None:
     """Nothing is taken over."""
     ran(tmp_path)

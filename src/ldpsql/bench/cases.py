@@ -34,7 +34,7 @@ from ldpsql.survey import Survey
 
 FORMAT = 1
 _FACTS = b"ldpsql.bench"
-_MOST_DESIGNS = 8
+_MOST_DESIGNS = 64
 
 
 @dataclass(frozen=True)

@@ -46,13 +46,15 @@ class Comparison:
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """Every run, repetitions innermost, so that a design is made once."""
-        sizes = [users or self.people.table.num_rows for users in self.users]
+        """Every run: each setting once, so that the time of the others can be guessed and what does
+        not fit is soon known; then the other repetitions, setting after setting."""
+        sizes = dict.fromkeys(users or self.people.table.num_rows for users in self.users)
+        settings = list(product(sizes, self.contestants, self.epsilons))
+        first = [(setting, 0) for setting in settings]
+        others = product(settings, range(1, self.repetitions))
         return tuple(
             Case(contestant, epsilon, users, repetition)
-            for users, contestant, epsilon, repetition in product(
-                dict.fromkeys(sizes), self.contestants, self.epsilons, range(self.repetitions)
-            )
+            for (users, contestant, epsilon), repetition in (*first, *others)
         )
 
     def truths(self, users: int) -> tuple[tuple[Answers, Array], ...]:
@@ -163,7 +165,8 @@ def _run(case: Case) -> Outcome:
 
 
 class _Clock:
-    """Guesses the time left: from runs of the same kind where there were any, else from all.
+    """Guesses the time left: from runs of the same mechanism where there were any, else from the
+    mean of all mechanisms.
 
     What counts is the time from one end to the next, whichever process it was in.
     """
@@ -180,10 +183,7 @@ class _Clock:
         self._seconds.setdefault(case.contestant, []).append(now - self._last)
         self._last = now
         self._left.remove(case)
-        every = [seconds for found in self._seconds.values() for seconds in found]
-        usual = sum(every) / len(every)
-        left = sum(
-            sum(found) / len(found) if (found := self._seconds.get(c.contestant)) else usual
-            for c in self._left
-        )
+        means = {known: sum(found) / len(found) for known, found in self._seconds.items()}
+        usual = sum(means.values()) / len(means)
+        left = sum(means.get(other.contestant, usual) for other in self._left)
         return Progress(self._total - len(self._left), self._total, self._kept, left, case)
