@@ -56,7 +56,7 @@ def measure(
 ) -> Measured:
     """Every mechanism at every point of every sweep; the default point is measured once."""
     rows: list[Row] = []
-    raw, source = _raw(table, people)
+    raw, source = raw_of(table, people)
     points = [(sweep, value) for sweep, values in sweeps.items() for value in values]
     for mechanism in mechanisms:
         for sweep, value in points:
@@ -69,7 +69,7 @@ def measure(
                 "mechanism": mechanism,
                 "point": str(point),
             }
-            codes = functools.partial(_codes, raw, point.size, people)
+            codes = functools.partial(codes_of, raw, point.size, people)
             work = functools.partial(errors, table, codes, point, mechanism, runs, windows)
             rows += [
                 {"sweep": sweep, "x": float(value), "mechanism": mechanism, **found}
@@ -78,7 +78,7 @@ def measure(
     return Measured(rows, f"{source}, {runs} run{'s' if runs > 1 else ''}, {windows} windows")
 
 
-def _raw(table: str, people: int | None) -> tuple[np.ndarray | None, str]:
+def raw_of(table: str, people: int | None) -> tuple[np.ndarray | None, str]:
     """Ages and weekly hours as they are; None for SYN, which is made for every m."""
     if table == "SYN":
         return None, f"SYN (generated), {people:,} people"
@@ -94,7 +94,7 @@ def _stand_in() -> pa.Table:
     return pa.table({"age": age, "hours_per_week": hours})
 
 
-def _codes(raw: np.ndarray | None, size: int, people: int) -> np.ndarray:
+def codes_of(raw: np.ndarray | None, size: int, people: int) -> np.ndarray:
     """Codes of both attributes, shape (n, 2)."""
     if raw is not None:
         return np.minimum(raw, MOST_CODES - 1) * size // MOST_CODES

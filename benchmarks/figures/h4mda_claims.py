@@ -20,10 +20,12 @@ def judge(measured: Measured) -> Sequence[Verdict]:
     """The paper's claims one by one."""
     return (
         _monotone(measured, "volume", ("COUNT", "SUM"), +1, "NMSE of COUNT and SUM grows with vol"),
+        _monotone(measured, "volume", ("AVG",), -1, "the error of AVG falls with vol"),
         _monotone(measured, "size", ("COUNT", "SUM"), +1, "NMSE of COUNT and SUM grows with m"),
         _monotone(measured, "epsilon", ("COUNT", "SUM"), -1, "NMSE falls with epsilon"),
         _fanout(measured),
         _hgrr(measured),
+        _ahead(measured),
         *_published(measured),
         Verdict(
             "LGRR and LGRR-FD are epsilon-LDP",
@@ -95,6 +97,20 @@ def _hgrr(measured: Measured) -> Verdict:
     one, two = (float(np.median(ratios[k])) for k in (1, 2))
     because = f"median ratio of the NMSE {one:.1f} with one predicate, {two:.0f} with two"
     return Verdict(claim, 1.0 < one < 3.0 and 1.0 < two < 3.0, because)
+
+
+def _ahead(measured: Measured) -> Verdict:
+    claim = "AHEAD is better in COUNT than HGRR and LGRR-FD"
+    own, parts, wins = _points(measured, "ahead", "COUNT"), [], []
+    for other in ("hgrr", "lgrr-fd, published"):
+        theirs = _points(measured, other, "COUNT")
+        better = sum(own[point] < theirs[point] for point in theirs if point in own)
+        if own and theirs:
+            parts.append(f"than {other.split(',')[0]} at {better} of {len(theirs)} points")
+            wins.append(better / len(theirs))
+    if not parts:
+        return Verdict(claim, None, "not measured")
+    return Verdict(claim, min(wins) >= NEARLY_ALL, "; ".join(parts))
 
 
 def _published(measured: Measured) -> Iterator[Verdict]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.figures import Cases, Figure, Measured, Verdict
+from benchmarks.figures import Cases, Figure, Measured, Verdict, h4mda_tables
 from benchmarks.figures.__main__ import every
 from benchmarks.figures.h4mda import FIGURES, QUICK, measure
 from benchmarks.figures.h4mda_claims import judge
@@ -89,6 +89,23 @@ def test_h4mda_is_measured_and_judged(tmp_path: Path) -> None:
     verdicts = {verdict.claim: verdict.holds for verdict in judge(measured)}
     assert verdicts["NMSE falls with epsilon"] is True
     assert verdicts["NMSE of COUNT and SUM grows with m"] is None
+
+
+def test_h4mda_tables_are_compared() -> None:
+    """A hundredth of the error on the large table; of the published mechanisms a fiftieth."""
+    found = [
+        {"table": table, "people": people, "point": point, "mechanism": name, "predicates": 2}
+        | {"aggregate": aggregate, "error": error / people}
+        for table, people in (("adult", 1), ("acs_income_2018", 100))
+        for point in ("default", "narrow")
+        for name, error in (("ahio", 1.0), ("ehio", 2.0), ("lgrr, published", 0.02))
+        for aggregate in ("COUNT", "SUM", "AVG")
+    ]
+    larger, two_orders, one_order = h4mda_tables.judge(Measured(found, "made up"))
+    assert (larger.holds, two_orders.holds, one_order.holds) == (True, False, True)
+    assert "50.0" in two_orders.because
+    backwards = [{**row, "error": 1.0 / row["error"]} for row in found]
+    assert h4mda_tables.judge(Measured(backwards, "made up"))[0].holds is False
 
 
 def rows(errors: dict[str, float]) -> Measured:
