@@ -127,7 +127,7 @@ def _narrow(measured: Measured) -> Iterator[Verdict]:
             yield Verdict(claim, min(gains) >= orders, because)
 
 
-_SHOWN = ("hio", "ahio", "ehio", "hgrr", "ahead", "fourier", *PUBLISHED)
+_SHOWN = ("hio", "ahio", "ehio", "hgrr", "ahead", "fourier", "fourier, smooth", *PUBLISHED)
 FIGURES = (
     Figure(
         name="h4mda-tables",

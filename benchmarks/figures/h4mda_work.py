@@ -34,6 +34,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any], str]] = {
     "ahead": ("ahead", {}, "adaptive"),
     "ehio, consistent, optimal": ("ehio", BEST, "unbiased"),
     "fourier": ("fourier", {}, "unbiased"),
+    "fourier, smooth": ("fourier", {}, "smooth"),
     "lgrr-fd, published": ("lgrr-fd", {}, "published"),
     "lgrr, published": ("lgrr", {}, "published"),
     "lgrr, raw counts": ("lgrr", {}, "by_share"),
