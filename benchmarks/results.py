@@ -157,16 +157,16 @@ def _peers(folder: Path) -> Iterator[str]:
     yield "## Common work: this project's mechanisms and other projects"
     yield ""
     yield (
-        "Counts over random ranges in every dimension. `python -m benchmarks.peers` runs a million "
-        "people, three times, at all epsilons; what was run of it, and what with fewer people, is "
-        "said above each table. The errors of the ranges of one run are correlated: where there "
-        "was one, a ratio within a third of 1 may be chance."
+        "Counts over random ranges in every dimension: `python -m benchmarks.peers`. The errors of "
+        "the ranges of one run are correlated: where there was one, a ratio within a third of 1 "
+        "may be chance; where there were three, one within a fifth."
     )
     yield ""
     for number, found in enumerate(runs, 1):
         asked = found["parameters"]
-        yield f"### Run {number} of {len(runs)}"
-        yield ""
+        if len(runs) > 1:
+            yield f"### Run {number} of {len(runs)}"
+            yield ""
         yield (
             f"{asked['queries']} ranges; repetitions: {asked['runs']} for the mechanisms of this "
             f"project, {asked['peer_runs']} where other projects take part; "
