@@ -43,7 +43,7 @@ COUNTS_ONLY = ("hio", "ahead")
 NOT_PRIVATE = ("lgrr-fd, published", "lgrr, published", "lgrr, raw counts")
 WITHOUT_TREES = ("ahead", "fourier")
 LEAST = {1: 0.01, 2: 0.002}
-_BATCH, _ATTEMPTS, _KEPT = 50, 100_000, 8
+_BATCH, _ATTEMPTS = 50, 100_000
 
 
 @dataclass(frozen=True)
@@ -115,23 +115,23 @@ class _Answered:
     estimator: Any
 
 
-_answered_last: dict[tuple[Any, ...], _Answered] = {}
+_last: dict[tuple[Any, ...], _Answered] = {}
 
 
 def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: int) -> _Answered:
-    """The last few are kept: another volume is asked of the same reports."""
+    """The last one is kept: another volume is asked of the same reports. More would fill memory,
+    for an estimator keeps what it decodes."""
     tree = {} if MECHANISMS[mechanism][0] in WITHOUT_TREES else point.tree
     survey = _survey(point.size, point.epsilon, tuple(tree.items()), mechanism)
     key = (name, len(codes), survey.fingerprint, mechanism, run)
-    if key not in _answered_last:
-        while len(_answered_last) >= _KEPT:
-            _answered_last.pop(next(iter(_answered_last)))
+    if key not in _last:
+        _last.clear()
         table = pa.table({"a": codes[:, 0] + 1, "b": codes[:, 1] + 1})
         last, store = collect(survey, table, seed=run)
         ((_, histogram),) = store.histograms("people", Selection())
         estimator = last.design.estimators[MECHANISMS[mechanism][2]](histogram)
-        _answered_last[key] = _Answered(codes, last, estimator)
-    return _answered_last[key]
+        _last[key] = _Answered(codes, last, estimator)
+    return _last[key]
 
 
 @lru_cache(maxsize=64)
