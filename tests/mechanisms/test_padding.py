@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from histograms import histogram_of
 from mechanisms.test_consistent import GivenFrequencies
+from statistics_tools import variance_fits
 
+from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.mechanisms.forest import EvenForest
 from ldpsql.mechanisms.groups import Group
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
@@ -147,3 +151,40 @@ def test_padding_that_counts_for_nothing_is_caught() -> None:
     dense.__dict__["cells"] = dense.cells[:8]
     del dense.__dict__["shares"]
     assert found != pytest.approx(dense.answer(box, total=False), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["hgrr", "ahio", "hi", "lgrr-fd"])
+@pytest.mark.parametrize("tree", ["balanced", "padded"])
+def test_predictions_spread_people_over_records(name: str, tree: str) -> None:
+    """The last node of a level has fewer codes than others, and fewer people."""
+    domain = RecordDomain(("x", "y"), (5, 3), ("m",), (BOUNDS,), (None,))
+    options = {"fanout": 4, "tree": tree}
+    design: Any = mechanism(name).design(domain, Epsilon.parse("1"), options)
+    table = design.table
+    records = np.array(list(product(range(5), range(3), range(2))))
+    expected = []
+    for group, size in enumerate(table.sizes):
+        node = table.node(np.full(len(records), group), records)
+        expected.append(np.bincount(node, minlength=size) / len(records))
+        assert table.even(group, np.arange(size)) == pytest.approx(expected[-1])
+    if name == "lgrr-fd":
+        found = EvenForest(table, design.forests, 1.0).all(0, (None, None))
+        assert found == pytest.approx(np.concatenate(expected))
+
+
+def test_an_answer_that_padding_makes_lopsided_is_predicted() -> None:
+    """One level of 125 and 5 codes: nearly everybody is in the first node, not every second one."""
+    domain = RecordDomain(("x",), (130,), (), (), ())
+    options = {"tree": "padded"}
+    for name in ("hgrr", "lgrr-repaired"):
+        design = mechanism(name).design(domain, Epsilon.parse("4"), options)
+        planned = design.plan(LinearQuery.count(Box((((0, 125),),))))
+        values = []
+        for seed in range(200):
+            codes = np.random.default_rng([seed, 1]).integers(0, 130, (1_000, 1))
+            histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
+            values.append(design.estimator(histogram).answer([planned]).values[0])
+        predicted = design.variance([planned], 1_000)[0]
+        assert variance_fits(np.array(values), predicted)
+        # The negative control: as if every second person were there, which is 2.2 errors for one.
+        assert not variance_fits(np.array(values), 4.8 * predicted)

@@ -126,7 +126,7 @@ def test_leading_deviation_of_hio(epsilon: str, deviation: float) -> None:
     assert isinstance(design, LevelDesign)
     oracles = IdealOracles("olh", design.epsilon, design.table.sizes)
     planned = design.plan(LinearQuery.count(Box((WINDOW,))))
-    evenly_spread = UniformFrequencies(N, design.shares * N, design.table.sizes)
+    evenly_spread = UniformFrequencies(N, design.shares * N, design.table)
     estimator = LevelEstimator(oracles, evenly_spread)
     leading = sum(estimator._leading(cells) for cells in planned.alternatives[0])
     assert N * math.sqrt(leading) == pytest.approx(deviation, abs=0.01)

@@ -87,7 +87,7 @@ class ConsistentDesign(LevelDesign):
 
     def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:  # type: ignore[override]
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = UniformFrequencies(people, self.shares * people, self.table.sizes)
+        evenly = UniformFrequencies(people, self.shares * people, self.table)
         return np.diagonal(self._on(evenly).answer(queries).covariance).copy()
 
     def _on(self, frequencies: Frequencies) -> ConsistentEstimator:

@@ -206,7 +206,7 @@ class HiDesign(NodeDesign):
 
     def _evenly(self, people: int) -> UniformFrequencies:
         sizes = np.full(len(self.table.groups), people / len(self.members))
-        return UniformFrequencies(people, sizes, self.table.sizes)
+        return UniformFrequencies(people, sizes, self.table)
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` of the mechanism needs besides domain and epsilon."""

@@ -197,9 +197,9 @@ class AheadDesign:
         if self.oracle != "oue" or codes <= LARGEST_SLOT:
             return ()
         return (
-            f"OUE sends a bit for each leaf of a grid, at most {LARGEST_SLOT}; one of {codes} codes "
-            'may come to need more, and its next round cannot be asked then (oracle = "olh" has no '
-            "such limit)",
+            f"OUE sends a bit for each leaf of a grid, at most {LARGEST_SLOT}; one of {codes} "
+            "codes may come to need more, and its next round cannot be asked then (oracle = "
+            '"olh" has no such limit)',
         )
 
     def variance(self, queries: Sequence[GridQuery], people: int) -> Array:
