@@ -16,7 +16,10 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
 
 ONE = Epsilon.parse("1")
-AGAIN = "reports that should be independent of each other are not: entropy is used again"
+AGAIN = (
+    "reports of one record are not equal as often as independent ones would be: entropy is used "
+    "again, or the device code does not follow the law"
+)
 
 
 def made(name, domain="4", measures=0, epsilon=ONE):

@@ -62,7 +62,7 @@ class TrueFrequencies:
         if sign is None:
             node = self.design.table.node(np.full(N, group), np.hstack([codes, codes * 0]))
             return np.bincount(node, minlength=size)[nodes] / N
-        fraction = (X1, X2)[sign] / 124
+        fraction = (X1, X2)[self.design.domain.measured[sign] or 0] / 124
         counted = np.zeros(size)
         for bit, share in ((0, 1 - fraction), (1, fraction)):
             private = np.hstack([codes, np.full((N, 2), bit)])
@@ -162,11 +162,13 @@ ROOT = {"root": True}
         ("hio", PLANE, "1", count(WINDOW, None), ROOT, None, 6_992.6),
         ("ahio", MEASURED, "1", count(WINDOW, None), ROOT, None, 9_890.2),
         ("ahio", MEASURED, "1", total(WINDOW, None), ROOT, None, 1_738_563.8),
+        ("ahio", MEASURED, "2", count(WINDOW, None), ROOT, None, 4_623.6),
         ("ahio", MEASURED, "2", total(WINDOW, None), ROOT, None, 799_459.2),
         ("ehio", MEASURED, "1", count(WINDOW, None), ROOT, 1, 11_057.9),
         ("ehio", MEASURED, "1", total(WINDOW, None), ROOT, None, 1_374_427.3),
         ("ehio", MEASURED, "1", total(WINDOW, BOX), ROOT, None, 3_331_711.9),
         ("ehio", MEASURED, "2", count(WINDOW, None), ROOT, 1, 5_169.9),
+        ("ehio", MEASURED, "2", total(WINDOW, None), ROOT, None, 631_967.0),
         ("ehio", MEASURED, "2", total(WINDOW, BOX), ROOT, None, 1_481_634.2),
         ("ehio", MEASURED, "1", total(WINDOW, None), {"oracle": "auto"}, None, 1_352_738.6),
         ("ehio", MEASURED, "2", total(WINDOW, None), {"oracle": "auto"}, None, 601_987.5),

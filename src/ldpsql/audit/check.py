@@ -140,4 +140,7 @@ def _empirical_problems(design: Design, empirical: Empirical) -> Iterator[str]:
             f"at least {empirical.epsilon:.4f}"
         )
     if empirical.dependent:
-        yield "reports that should be independent of each other are not: entropy is used again"
+        yield (
+            "reports of one record are not equal as often as independent ones would be: entropy is "
+            "used again, or the device code does not follow the law"
+        )

@@ -41,6 +41,7 @@ from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram
 from ldpsql.schema import RecordDomain
 from ldpsql.trees.detail import AxisDetails, product_energies
+from ldpsql.trees.hierarchy import Leaves
 
 LARGEST_HASHED = 1 << 15
 _NO_ENERGY = 1e-12
@@ -70,7 +71,7 @@ class ConsistentDesign(LevelDesign):
     """A level design whose estimator is least squares over all groups."""
 
     def __post_init__(self) -> None:
-        refuse_hashing(self.oracles)
+        refuse_unfit(self.table, self.oracles)
 
     def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
         """The details of every box that is not the whole."""
@@ -86,7 +87,7 @@ class ConsistentDesign(LevelDesign):
 
     def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:  # type: ignore[override]
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = UniformFrequencies(people, self.shares * people, self.table.sizes)
+        evenly = UniformFrequencies(people, self.shares * people, self.table)
         return np.diagonal(self._on(evenly).answer(queries).covariance).copy()
 
     def _on(self, frequencies: Frequencies) -> ConsistentEstimator:
@@ -97,8 +98,11 @@ class ConsistentDesign(LevelDesign):
         return {**super().to_json(), "inference": "consistent"}
 
 
-def refuse_hashing(oracles: OracleTable) -> None:
-    """SurveyError where consistent inference would have to decode too many hashed nodes."""
+def refuse_unfit(table: GroupTable, oracles: OracleTable) -> None:
+    """SurveyError where there are no trees for least squares to go by, or too many hashed nodes to
+    decode."""
+    if any(isinstance(tree, Leaves) for tree in table.trees):
+        raise SurveyError("consistent inference needs trees, and the design has none")
     for number, size in enumerate(oracles.sizes):
         if size > LARGEST_HASHED and oracles.kind(number) == "olh":
             raise SurveyError(
@@ -224,18 +228,17 @@ class ConsistentEstimator:
         return inverse
 
     @cached_property
-    def _contrast_inverse(self) -> list[Array]:
-        """For every measure 1 / I_l of the difference of its two signs; 0 without information."""
-        groups = self.table.groups
-        measures = 1 + max((g.sign for g in groups if g.sign is not None), default=-1)
-        return [
-            _inverse(
-                self._told.total(
-                    self._reports, [n for n, g in enumerate(groups) if g.sign == measure]
-                )
-            )
-            for measure in range(measures)
-        ]
+    def _contrast_inverse(self) -> Mapping[int, Array]:
+        """For every measure whose sign is collected 1 / I_l of the difference of its two signs; 0
+        without information."""
+        members: dict[int, list[int]] = {}
+        for number, group in enumerate(self.table.groups):
+            if group.sign is not None:
+                members.setdefault(group.sign, []).append(number)
+        return {
+            measure: _inverse(self._told.total(self._reports, own))
+            for measure, own in members.items()
+        }
 
     def _is_informed(self, query: DetailQuery) -> bool:
         """Whether every class in which the query has energy is told by some group."""
@@ -244,6 +247,8 @@ class ConsistentEstimator:
             needed = np.asarray(energies > _NO_ENERGY)
             inverses = [self._level_inverse]
             if query.measure is not None:
+                if query.measure not in self._contrast_inverse:
+                    return False
                 inverses.append(self._contrast_inverse[query.measure])
                 if needed[(0,) * needed.ndim] and not inverses[1][(0,) * needed.ndim]:
                     return False

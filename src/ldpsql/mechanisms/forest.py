@@ -140,8 +140,9 @@ class ReportedForest(ReportedRows):
 
 @dataclass(frozen=True)
 class EvenForest:
-    """Everybody spread evenly over all nodes and frames, weights 1."""
+    """Everybody spread evenly over all records and frames, weights 1."""
 
+    table: GroupTable
     forests: Sequence[Forest]
     people: float
 
@@ -158,8 +159,13 @@ class EvenForest:
         return 1.0
 
     def all(self, frame: int, pair: Pair) -> Array:
-        """1 / K at each node."""
-        return self.forests[frame].even
+        """The part of all records at each node."""
+        forest = self.forests[frame]
+        parts = [
+            self.table.even(group, np.arange(size))
+            for group, size in zip(forest.groups, forest.sizes, strict=True)
+        ]
+        return np.concatenate(parts)
 
     def doubt(self, frame: int) -> float:
         """None: these frequencies are not estimated."""

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.errors import SurveyError
+from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Words
 from ldpsql.mechanisms.draws import SPACE, WeightedChoice, weights_of, whole_shares
-from ldpsql.trees.cells import cell_count
+from ldpsql.trees.cells import cell_count, record_shares
 from ldpsql.trees.hierarchy import Hierarchy
 
 LARGEST_GROUPS = 1 << 16
@@ -158,6 +159,14 @@ class GroupTable:
             cell_count(group.levels, self.trees) * (1 if group.sign is None else 2)
             for group in self.groups
         )
+
+    def even(self, group: int, nodes: Codes) -> Array:
+        """The share of people at nodes of a group where all records are equally likely, shape (c,).
+
+        Nodes that reach into padding hold fewer records than others.
+        """
+        levels, signs = self.groups[group].levels, 1 if self.groups[group].sign is None else 2
+        return record_shares(levels, nodes % (self.sizes[group] // signs), self.trees) / signs
 
     @cached_property
     def _choice(self) -> WeightedChoice:

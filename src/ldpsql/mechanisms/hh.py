@@ -55,4 +55,5 @@ class Hh:
     ) -> LevelDesign:
         """From a survey's JSON."""
         one_dimension(domain, self.name)
+        one_of("oracle", data["oracle"], ORACLES)
         return restore(self.name, domain, epsilon, data)

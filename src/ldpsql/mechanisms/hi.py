@@ -33,7 +33,7 @@ from ldpsql.mechanisms.consistent import (
     DetailQuery,
     described,
     detailed,
-    refuse_hashing,
+    refuse_unfit,
 )
 from ldpsql.mechanisms.draws import below, probability_below
 from ldpsql.mechanisms.ehio import signed_combinations
@@ -88,6 +88,8 @@ class HiDesign(NodeDesign):
                 f"{self.name} is for up to {LARGEST_RECORDS} combinations of codes and signs, not "
                 f"{records}; use coarser bins, or a mechanism that asks for one level combination"
             )
+        if any(max(self.table.sizes[group] for group in own) != records for own in self.members):
+            raise SurveyError(f"{self.name} asks everybody for single records among other levels")
 
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:
@@ -204,7 +206,7 @@ class HiDesign(NodeDesign):
 
     def _evenly(self, people: int) -> UniformFrequencies:
         sizes = np.full(len(self.table.groups), people / len(self.members))
-        return UniformFrequencies(people, sizes, self.table.sizes)
+        return UniformFrequencies(people, sizes, self.table)
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` of the mechanism needs besides domain and epsilon."""
@@ -222,7 +224,7 @@ class ConsistentHiDesign(HiDesign):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_hashing(self.oracles)
+        refuse_unfit(self.table, self.oracles)
 
     def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
         """The details of every box that is not the whole."""

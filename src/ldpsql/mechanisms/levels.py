@@ -116,7 +116,7 @@ class LevelDesign(NodeDesign):
 
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = UniformFrequencies(people, self.shares * people, self.table.sizes)
+        evenly = UniformFrequencies(people, self.shares * people, self.table)
         return np.diagonal(LevelEstimator(self.oracles, evenly).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:

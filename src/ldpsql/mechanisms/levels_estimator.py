@@ -23,6 +23,7 @@ from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
 from ldpsql.mechanisms.doubt import PEOPLE, doubted
+from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.oracle import First, Weights
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.reported_rows import ReportedRows
@@ -106,11 +107,11 @@ class ReportedFrequencies(ReportedRows):
 
 @dataclass(frozen=True)
 class UniformFrequencies:
-    """Everybody spread evenly over all nodes, weights 1: what a prediction assumes."""
+    """Everybody spread evenly over all records, weights 1: what a prediction assumes."""
 
     people: float
     sizes: Array
-    nodes: Sequence[int]
+    table: GroupTable
 
     def total(self, weight: Weight | None) -> float:
         """The number of people."""
@@ -125,8 +126,8 @@ class UniformFrequencies:
         return 1.0
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """1 / K at each node."""
-        return np.full(len(nodes), 1.0 / self.nodes[group])
+        """The part of all records at each node."""
+        return self.table.even(group, nodes)
 
     def doubt(self, group: int) -> float:
         """None: these frequencies are not estimated."""

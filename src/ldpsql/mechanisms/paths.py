@@ -251,7 +251,7 @@ class LgrrDesign(NodeDesign):
 
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = EvenForest(self.forests, people)
+        evenly = EvenForest(self.table, self.forests, people)
         estimator = ForestEstimator(self.table, self.forests, evenly, as_named)
         return np.diagonal(estimator.answer(queries).covariance).copy()
 

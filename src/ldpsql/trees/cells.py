@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from ldpsql.boxes import Box
+from ldpsql.estimate import Array
 from ldpsql.trees.hierarchy import Hierarchy, Nodes
 
 
@@ -38,6 +39,17 @@ def cells_of(box: Box, trees: Sequence[Hierarchy]) -> list[Cells]:
             nodes = (nodes[:, None] * tree.counts[level] + chosen[None, :]).ravel()
         result.append(Cells(levels, nodes))
     return result
+
+
+def record_shares(levels: Sequence[int], nodes: Nodes, trees: Sequence[Hierarchy]) -> Array:
+    """Which part of all records each cell of a level combination holds, shape (c,)."""
+    shares = np.ones(len(nodes))
+    rest = nodes
+    for tree, level in reversed(list(zip(trees, levels, strict=True))):
+        rest, place = np.divmod(rest, tree.counts[level])
+        first = place * tree.widths[level]
+        shares *= (np.minimum(first + tree.widths[level], tree.size) - first) / tree.size
+    return shares
 
 
 def cell_count(levels: Sequence[int], trees: Sequence[Hierarchy]) -> int:

@@ -264,6 +264,17 @@ def test_rounds_on_the_command_line(tmp_path: Path) -> None:
     assert next(iter(answer["rows"][0].values())) == pytest.approx(truth, rel=0.1)
 
 
+def test_bits_that_may_not_reach_the_last_round_are_told_of(tmp_path: Path) -> None:
+    """At the design, not after people have answered half of the rounds."""
+    wide = TEXT + '[dimension.hours]\ntype = "int"\ndomain = [0, 199]\n'
+    bits = wide.replace('"ahead"\n', '"ahead"\noptions = { oracle = "oue" }\n')
+    for text, told in ((TEXT, False), (wide, False), (bits, True)):
+        (tmp_path / "app.toml").write_text(text)
+        made = run("design", tmp_path / "app.toml", "-o", tmp_path / "app.json")
+        assert made.exit_code == 0
+        assert ("one of 1600 codes" in made.stdout) == told
+
+
 def test_a_simulation_drives_all_rounds() -> None:
     """And counts the people of all of them."""
     ages = np.random.default_rng(1).binomial(7, 0.2, 30_000)

@@ -35,6 +35,7 @@ from ldpsql.mechanisms.draws import below, probability_below
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
 from ldpsql.mechanisms.options import checked, no_measures, one_of, take
 from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.mechanisms.oue import LARGEST_SLOT
 from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.schema import RecordDomain
@@ -188,6 +189,18 @@ class AheadDesign:
     def biases(self) -> Mapping[str, str]:
         """See `StatesBias`."""
         return {"adaptive": _BIAS}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """See `Remarks`: bits for every leaf may end a survey before its last round."""
+        codes = max(math.prod(partition.sizes) for partition in self.partitions)
+        if self.oracle != "oue" or codes <= LARGEST_SLOT:
+            return ()
+        return (
+            f"OUE sends a bit for each leaf of a grid, at most {LARGEST_SLOT}; one of {codes} "
+            "codes may come to need more, and its next round cannot be asked then (oracle = "
+            '"olh" has no such limit)',
+        )
 
     def variance(self, queries: Sequence[GridQuery], people: int) -> Array:
         """Predicted variance on the present leaves, records spread evenly, shape (k,).

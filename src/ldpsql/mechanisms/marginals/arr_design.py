@@ -195,7 +195,7 @@ class ArrDesign(CollectedMarginals):
             for size, chance in zip(self.table.sizes, self.chances, strict=True)
         ]
         return SecretEvenly(
-            people, np.array([float(people)]), self.starts[-1:], chances=np.concatenate(spread)
+            people, np.array([float(people)]), self.table, chances=np.concatenate(spread)
         )
 
     def blankets(self) -> tuple[Blanket, ...]:

@@ -211,7 +211,7 @@ class CollectedMarginals(LevelDesign):
         return np.diagonal(evenly.answer(queries).covariance).copy()
 
     def _evenly(self, people: int) -> UniformFrequencies:
-        return UniformFrequencies(people, self.shares * people, self.table.sizes)
+        return UniformFrequencies(people, self.shares * people, self.table)
 
 
 def normal(query: LinearQuery, sizes: Sequence[int]) -> LinearQuery:
