@@ -27,8 +27,8 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     if biased:
         yield (
             f"(b): biased ({'; '.join(biased)}), for negative frequencies are made 0 or more; the "
-            f"others are unbiased{f', {POOL} nearly so' if has_pool else ''}. That pays where noise "
-            "is larger than what is asked for, so like "
+            f"others are unbiased{f', {POOL} nearly so' if has_pool else ''}. That pays where "
+            "noise is larger than what is asked for, so like "
             f"is to be compared with like: {SMOOTH} with these, {DEFAULT} with the others. "
             f"{NOT_RUN}: not run."
         )
