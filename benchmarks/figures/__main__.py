@@ -64,7 +64,9 @@ def main(arguments: list[str]) -> None:
             print(f"{name}: skipped, {reason}", flush=True)
             continue
         seconds, busy = time.perf_counter() - started, time.process_time() - worked
-        print(f"{name} ({seconds:.0f} s, {busy:.0f} s of CPU): {asked.folder / name}.png")
+        told = json.loads((asked.folder / f"{name}.json").read_text())
+        pictures = ", ".join(f"{picture}.png" for picture in told["pictures"])
+        print(f"{name} ({seconds:.0f} s, {busy:.0f} s of CPU): {asked.folder}: {pictures}")
         for verdict in verdicts:
             print(f"  {verdict}", flush=True)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import results
 from benchmarks.figures import Cases, Figure, Measured, Verdict, h4mda_tables, uldp
+from benchmarks.figures import __main__ as figures_main
 from benchmarks.figures.__main__ import every, main
 from benchmarks.figures.h4mda import FIGURES, QUICK, measure
 from benchmarks.figures.h4mda_claims import judge
@@ -172,3 +174,17 @@ def test_results_are_those_of_one_number_of_people(tmp_path: Path) -> None:
     assert "900 people" in text
     assert "| w | COUNT(*) | hio | 10 | 90.0 % | 0 % |" in text
     assert "grr" not in text
+
+
+def test_the_pictures_that_there_are_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A figure may be several."""
+
+    def two(measured: Measured) -> dict[str, object]:
+        return {suffix: FIGURE.draw(measured) for suffix in ("-a", "-b")}
+
+    monkeypatch.setattr(figures_main, "every", lambda: {"toy": replace(FIGURE, draw=two)})
+    main(["toy", "-o", str(tmp_path), "--set", "runs=2"])
+    assert "toy-a.png, toy-b.png" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["toy-a.png", "toy-b.png"]
