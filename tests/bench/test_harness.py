@@ -262,12 +262,15 @@ def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_two_processes_give_what_one_does(tmp_path: Path) -> None:
-    """The same answers, in the same order."""
+def test_two_processes_give_what_one_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same answers, in the same order; the workers end without a word."""
     asked = comparison("hio", "grr")
     one, two = (compare(asked, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
     assert [case for case, _ in one] == [case for case, _ in two]
     assert [outcome.answers for _, outcome in one] == [outcome.answers for _, outcome in two]
+    assert capfd.readouterr().err == ""
 
 
 def test_samples() -> None:

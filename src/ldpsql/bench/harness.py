@@ -7,15 +7,13 @@ comparison which was stopped goes on, and a larger one takes over what a smaller
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import product
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +23,7 @@ from ldpsql.bench.contestants import Contestant
 from ldpsql.bench.people import People
 from ldpsql.bench.questions import Question
 from ldpsql.bench.truth import Answers, Truth
+from ldpsql.bench.workers import end_with_parent
 from ldpsql.designer.file import SurveyFile
 from ldpsql.errors import OperationalError, SurveyError
 from ldpsql.estimate import Array
@@ -180,16 +179,8 @@ _runners: list[Runner] = []
 
 
 def _begin(setting: Setting) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _runners[:] = [Runner(setting)]
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work, with the raw table, for ever."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _run(case: Case) -> Outcome:
