@@ -61,13 +61,17 @@ def _bench(folder: Path, shelf: Shelf) -> Iterator[str]:
         return
     with path.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["sound"] == "true"]
-    first = rows[0]
+    if not rows:
+        return
+    first = max(rows, key=lambda row: int(row["users"]))
+    rows = [row for row in rows if row["users"] == first["users"]]
+    answers = " or ".join(dict.fromkeys(row["answers"] for row in rows))
     epsilons = sorted({float(row["epsilon"]) for row in rows})
     yield "## `ldpsql bench` on Adult"
     yield ""
     yield (
         f"`benchmarks/surveys/adult.toml`, {int(first['users']):,} people, "
-        f"{first['repetitions']} repetitions, {first['answers']} answers "
+        f"{first['repetitions']} repetitions, {answers} answers "
         "behind each number. COUNT and SUM: root mean square error in % of the people, or of the "
         "sum over everybody; AVG: mean relative error in % of the answers that are not NULL. "
         "Coverage: intervals that hold the truth, over all epsilons; the answers of one repetition "

@@ -9,6 +9,7 @@ import pkgutil
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import benchmarks.figures
 from benchmarks.figures.figure import Figure, Skipped
@@ -49,9 +50,13 @@ def main(arguments: list[str]) -> None:
     unknown = set(asked.names) - set(figures)
     if unknown:
         sys.exit(f"no such figure: {min(unknown)}; there are {', '.join(figures)}")
-    pairs = [text.partition("=") for text in asked.set]
-    changed = {key: json.loads(value) for key, _, value in pairs}
-    for name in asked.names or figures:
+    names = asked.names or list(figures)
+    changed = dict(map(_pair, asked.set))
+    for name in names:
+        for key in changed:
+            if key not in figures[name].full:
+                sys.exit(f"{name} has no parameter {key}; it has {', '.join(figures[name].full)}")
+    for name in names:
         started, worked = time.perf_counter(), time.process_time()
         try:
             verdicts = figures[name].run(asked.folder, full=asked.full, **changed)
@@ -59,9 +64,20 @@ def main(arguments: list[str]) -> None:
             print(f"{name}: skipped, {reason}", flush=True)
             continue
         seconds, busy = time.perf_counter() - started, time.process_time() - worked
-        print(f"{name} ({seconds:.0f} s, {busy:.0f} s of CPU): {asked.folder / name}.png")
+        told = json.loads((asked.folder / f"{name}.json").read_text())
+        pictures = ", ".join(f"{picture}.png" for picture in told["pictures"])
+        print(f"{name} ({seconds:.0f} s, {busy:.0f} s of CPU): {asked.folder}: {pictures}")
         for verdict in verdicts:
             print(f"  {verdict}", flush=True)
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """KEY=JSON, or the end of the run."""
+    key, _, value = text.partition("=")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        sys.exit(f"--set takes KEY=JSON (strings in quotation marks), not {text}")
 
 
 if __name__ == "__main__":

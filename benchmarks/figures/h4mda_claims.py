@@ -104,10 +104,11 @@ def _ahead(measured: Measured) -> Verdict:
     own, parts, wins = _points(measured, "ahead", "COUNT"), [], []
     for other in ("hgrr", "lgrr-fd, published"):
         theirs = _points(measured, other, "COUNT")
-        better = sum(own[point] < theirs[point] for point in theirs if point in own)
-        if own and theirs:
-            parts.append(f"than {other.split(',')[0]} at {better} of {len(theirs)} points")
-            wins.append(better / len(theirs))
+        shared = [point for point in theirs if point in own]
+        better = sum(own[point] < theirs[point] for point in shared)
+        if shared:
+            parts.append(f"than {other.split(',')[0]} at {better} of {len(shared)} points")
+            wins.append(better / len(shared))
     if not parts:
         return Verdict(claim, None, "not measured")
     return Verdict(claim, min(wins) >= NEARLY_ALL, "; ".join(parts))
@@ -133,11 +134,12 @@ def _published(measured: Measured) -> Iterator[Verdict]:
             yield Verdict(claim, min(wins) >= NEARLY_ALL, "; ".join(parts))
     if len(names) == 2:
         one, two = (_points(measured, name, "COUNT") for name in PUBLISHED)
-        better = sum(one[point] < two[point] for point in one if point in two)
+        shared = [point for point in one if point in two]
+        better = sum(one[point] < two[point] for point in shared)
         yield Verdict(
             "LGRR is better than LGRR-FD",
-            better >= NEARLY_ALL * len(one),
-            f"COUNT, {better} of {len(one)} points",
+            better >= NEARLY_ALL * len(shared) if shared else None,
+            f"COUNT, {better} of {len(shared)} points",
         )
 
 

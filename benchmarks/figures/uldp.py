@@ -162,6 +162,8 @@ def _beats(measured: Measured, claim: str, better: str, worse: str) -> Verdict:
         )
         if math.isfinite(one["error"] + other["error"])
     ]
+    if not ratios:
+        return Verdict(claim, None, "at none of these are both channels")
     between = f"errors {min(ratios):.2f} to {max(ratios):.2f} times those of {LABELS[better]}"
     return Verdict(claim, min(ratios) > 1.0, f"{LABELS[worse]} has {between}")
 

@@ -1,4 +1,4 @@
-"""Run the common work and print its table: `python -m benchmarks.peers [--quick]`."""
+"""Run the common work and print its table: `python -m benchmarks.peers`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> None:
             work = functools.partial(ours.answers, task, name)
             rows += _rows(cases, task, name, work, asked.runs, asked.queries)
             _keep(rows, asked)
-    peers = [*folder.installed(), *map(folder.named, asked.peer)]
+    peers = [*folder.installed(), *asked.peer]
     for epsilon in asked.epsilon.split(","):
         for task in _tasks(asked, epsilon, asked.peer_people):
             for name in ours.COMPARED:
@@ -41,10 +41,7 @@ def main(arguments: Sequence[str]) -> None:
                 rows += _rows(cases, task, name, work, asked.peer_runs, asked.queries)
             for peer in peers:
                 work, runs = functools.partial(peer.answers, task), asked.peer_runs
-                if peer.command:
-                    rows += _rows(cases, task, peer.name, work, runs, asked.queries)
-                else:  # not to be kept: it may be installed before the next run
-                    rows += _measured(task, peer.name, work, runs, asked.queries)
+                rows += _rows(cases, task, peer.name, work, runs, asked.queries, peer.command)
                 _keep(rows, asked)
     print("\n".join(lines(rows)))
 
@@ -59,34 +56,58 @@ def _tasks(asked: argparse.Namespace, epsilon: str, people: int) -> list[Task]:
     ]
 
 
-def _rows(cases: Cases, task: Task, name: str, work: Answers, runs: int, queries: int) -> list[Row]:
-    """One row: root mean square error as a share of the people, or why there is none."""
-    key = {"task": str(task), "name": name, "runs": runs, "queries": queries}
-    return cases.rows(key, functools.partial(_measured, task, name, work, runs, queries))
+def _rows(
+    cases: Cases,
+    task: Task,
+    name: str,
+    work: Answers,
+    runs: int,
+    queries: int,
+    command: Sequence[str] = (),
+) -> list[Row]:
+    """One row: root mean square error as a share of the people, or why there is none.
+
+    A failure is not kept: what is missing may be installed before the next run.
+    """
+    key = {"task": str(task), "name": name, "runs": runs, "queries": queries, "command": command}
+    try:
+        return cases.rows(key, functools.partial(_measured, task, name, work, runs, queries))
+    except (SurveyError, folder.CannotDo) as reason:
+        return [_row(task, name, runs, why=" ".join(str(reason).split()))]
 
 
 def _measured(task: Task, name: str, work: Answers, runs: int, queries: int) -> list[Row]:
     boxes, exact = _asked(task, queries)
-    row: Row = {
+    codes = codes_of(task)
+    try:
+        found = [work(codes, boxes, seed) for seed in range(runs)]
+    except folder.TooSlow as reason:
+        return [_row(task, name, runs, why=str(reason))]
+    error = math.sqrt(np.mean([np.mean((shares - exact) ** 2) for shares, _ in found]))
+    seconds = float(np.mean([seconds for _, seconds in found]))
+    print(f"{task} {name}: {100 * error:.3f} %", file=sys.stderr, flush=True)
+    return [_row(task, name, runs, error, seconds)]
+
+
+def _row(
+    task: Task,
+    name: str,
+    runs: int,
+    error: float = math.nan,
+    seconds: float = math.nan,
+    why: str = "",
+) -> Row:
+    return {
         "shape": task.shape,
         "data": task.data,
         "epsilon": float(task.epsilon),
         "name": name,
         "people": task.people,
         "runs": runs,
-        "error": math.nan,
-        "seconds": math.nan,
-        "why": "",
+        "error": error,
+        "seconds": seconds,
+        "why": why,
     }
-    try:
-        codes = codes_of(task)
-        found = [work(codes, boxes, seed) for seed in range(runs)]
-    except (SurveyError, folder.CannotDo) as reason:
-        return [{**row, "why": " ".join(str(reason).split())}]
-    squares = [np.mean((shares - exact) ** 2) for shares, _ in found]
-    seconds = float(np.mean([seconds for _, seconds in found]))
-    print(f"{task} {name}: {100 * np.sqrt(np.mean(squares)):.3f} %", file=sys.stderr, flush=True)
-    return [{**row, "error": float(np.sqrt(np.mean(squares))), "seconds": seconds}]
 
 
 @functools.cache
@@ -101,7 +122,7 @@ def _keep(rows: Sequence[Row], asked: argparse.Namespace) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    told = {key: value for key, value in vars(asked).items() if key != "folder"}
+    told = {key: value for key, value in vars(asked).items() if key not in ("folder", "peer")}
     (asked.folder / "peers.json").write_text(json.dumps({"parameters": told, "rows": rows}))
 
 
@@ -115,7 +136,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--peer-runs", type=int, default=3)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND")
+    parser.add_argument(
+        "--peer", action="append", default=[], type=folder.named, metavar="NAME=COMMAND"
+    )
     return parser
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.peers import ours
 from benchmarks.peers.work import Task
 
 CANNOT = 3
@@ -29,6 +30,10 @@ LONGEST = 900.0  # seconds
 
 class CannotDo(Exception):
     """The peer is not installed, or not for this task; the message says which."""
+
+
+class TooSlow(CannotDo):
+    """The peer was not done in time, and would not be if it were asked again."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +62,19 @@ class Peer:
                     timeout=LONGEST,
                 )
             except subprocess.TimeoutExpired:
-                raise CannotDo(f"not done after {LONGEST:.0f} s") from None
+                raise TooSlow(f"not done after {LONGEST:.0f} s") from None
+            except OSError as error:
+                raise CannotDo(f"cannot be started: {error.strerror}") from None
             seconds = time.perf_counter() - started
             said = done.stderr.strip().splitlines() or ["no reason given"]
             if done.returncode == CANNOT:
                 raise CannotDo(said[-1])
             if done.returncode:
                 raise CannotDo(f"failed: {said[-1]}")
-            shares = pq.read_table(folder / "answers.parquet")["share"].to_numpy()
-        if len(shares) != len(queries):
-            raise CannotDo(f"gave {len(shares)} answers to {len(queries)} questions")
+            shares = _read(folder / "answers.parquet")
+        if len(shares) != len(queries) or not np.isfinite(shares).all():
+            known = np.isfinite(shares).sum()
+            raise CannotDo(f"failed: gave {known} numbers to {len(queries)} questions")
         return shares, seconds
 
 
@@ -80,9 +88,19 @@ def installed() -> list[Peer]:
 
 
 def named(text: str) -> Peer:
-    """NAME=COMMAND."""
+    """NAME=COMMAND. ValueError for another form, and for the name of somebody else."""
     name, _, command = text.partition("=")
+    if not name or not command.strip() or name in PACKAGES or name in ours.MECHANISMS:
+        raise ValueError(f"{text!r} is not NAME=COMMAND of a new name")
     return Peer(name, tuple(shlex.split(command)))
+
+
+def _read(path: Path) -> np.ndarray:
+    try:
+        shares: np.ndarray = pq.read_table(path)["share"].to_numpy().astype(float)
+    except (pa.ArrowException, OSError, LookupError, ValueError):
+        raise CannotDo("failed: wrote no answers.parquet with numbers in a column share") from None
+    return shares
 
 
 def _write(folder: Path, task: Task, codes: np.ndarray, queries: np.ndarray, seed: int) -> None:

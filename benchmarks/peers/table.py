@@ -9,6 +9,7 @@ from benchmarks.peers.ours import DEFAULT, MECHANISMS, SMOOTH
 from benchmarks.peers.work import DATA, SHAPES
 
 BIASED = (SMOOTH, "ahead", "multi-freq-ldpy")
+POOL = "pure-ldp"
 NOT_RUN = "-"
 
 
@@ -22,12 +23,21 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
         yield from _table(people, [row for row in rows if row["people"] == people])
         yield ""
     biased = [name for name in dict.fromkeys(row["name"] for row in rows) if name in BIASED]
+    has_pool = any(row["name"] == POOL and not row["why"] for row in rows)
     if biased:
         yield (
             f"(b): biased ({'; '.join(biased)}), for negative frequencies are made 0 or more; the "
-            "others are unbiased. That pays where noise is larger than what is asked for, so like "
+            f"others are unbiased{f', {POOL} nearly so' if has_pool else ''}. That pays where "
+            "noise is larger than what is asked for, so like "
             f"is to be compared with like: {SMOOTH} with these, {DEFAULT} with the others. "
             f"{NOT_RUN}: not run."
+        )
+        yield ""
+    if has_pool:
+        yield (
+            f"{POOL}: fast local hashing over all cells, of which ranges are sums; its estimator "
+            "is unbiased but for the collisions of a pool of hash functions that everybody shares, "
+            "an error that more people do not lessen."
         )
         yield ""
     yield from _reasons(rows)

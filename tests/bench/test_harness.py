@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
+import select
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
-from bench.comparing import COUNTS, comparison, raw, stored
+from bench.comparing import COUNTS, comparison, raw, stored, survey_file
 
 from ldpsql.bench import cases
 from ldpsql.bench.cases import Outcome
@@ -169,12 +172,105 @@ def test_a_named_mechanism_must_fit(tmp_path: Path) -> None:
         compare(comparison("grr/best"), tmp_path)
 
 
-def test_two_processes_give_what_one_does(tmp_path: Path) -> None:
-    """The same answers, in the same order."""
+def by_default(name: str) -> Contestant:
+    return Contestant(name, is_named=False)
+
+
+def test_what_was_left_out_is_no_answer_to_who_asks_for_it(tmp_path: Path) -> None:
+    """What did not fit when nobody asked for it is refused to who does, and what waited for its
+    name is run; and then it is left out again of what nobody asks for."""
+    with_default = replace(
+        comparison(repetitions=1), contestants=(by_default("lgrr"), by_default("truthful"))
+    )
+    for _ in range(2):
+        left_out = refusals(compare(with_default, tmp_path))
+        assert "not differentially private" in left_out["lgrr"]
+        assert "ask for it by name" in left_out["truthful"]
+        with pytest.raises(SurveyError, match="lgrr: it is not differentially private"):
+            compare(comparison("lgrr", repetitions=1), tmp_path)
+        assert refusals(compare(comparison("truthful", repetitions=1), tmp_path)) == {}
+
+
+def test_what_does_not_fit_everywhere_is_said_with_its_setting(tmp_path: Path) -> None:
+    """A batch of 300 is too small to be shuffled; with 500 it takes part."""
+    text = COUNTS.replace('epsilon = "2"', 'epsilon = "2"\ntrust = "shuffle"\ndelta = "1e-4"')
+    asked = comparison(repetitions=1, text=text.replace("[dim", "users = 400\n[dim"))
+    asked = replace(asked, people=People(raw().select(["age"])), contestants=(by_default("grr"),))
+    (reason,) = refusals(compare(replace(asked, users=(300, 500)), tmp_path)).items()
+    assert reason[0] == "grr, epsilon 2, 300 people"
+    assert list(refusals(compare(replace(asked, users=(300,)), tmp_path))) == ["grr"]
+
+
+def test_a_damaged_case_is_run_again(tmp_path: Path) -> None:
+    """A file cut short, one of something else, and one that is no Parquet."""
+    asked = comparison("grr", "hio", "olh", repetitions=1)
+    before = [outcome.answers for _, outcome in compare(asked, tmp_path)]
+    first, second, third = sorted(tmp_path.glob("*.parquet"))
+    first.write_bytes(first.read_bytes()[:100])
+    second.write_bytes(stored(tmp_path).read_bytes())
+    third.write_bytes(b"")
+    said: list[Progress] = []
+    after = [outcome.answers for _, outcome in compare(asked, tmp_path, say=said.append)]
+    assert len(said) == 3
+    assert after == before
+
+
+def test_the_estimator_that_is_asked_for_answers(tmp_path: Path) -> None:
+    """With auto too; the survey's own where it names the mechanism and nobody asks for another."""
+    epsilon, file = Epsilon.parse("2"), survey_file()
+    assert Contestant.parse("auto/smooth").survey(file, epsilon, 400).estimator == "smooth"
+    file = survey_file(COUNTS.replace("epsilon =", 'estimator = "smooth"\nepsilon ='))
+    assert Contestant.parse("fourier").survey(file, epsilon, 400).estimator is None
+    named = replace(file, mechanism="fourier")
+    for text, expected in (("fourier", "smooth"), ("fourier/unbiased", "unbiased")):
+        assert Contestant.parse(text).survey(named, epsilon, 400).estimator == expected
+    with pytest.raises(SurveyError, match="no estimator 'best'"):
+        Contestant.parse("auto/best").survey(file, epsilon, 400)
+    asked = comparison("fourier", repetitions=1)
+    results = [
+        compare(replace(asked, file=replace(named, estimator=own)), tmp_path)[0][1]
+        for own in ("smooth", "unbiased")
+    ]
+    assert [result.facts["estimator"] for result in results] == ["smooth", "unbiased"]
+
+
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    """They hold the raw table, and nobody would ever end them. The pipe that they inherit ends
+    with the last of them."""
+    folder, survey = tmp_path / "cases", tmp_path / "survey.toml"
+    survey.write_text(COUNTS)
+    command = [sys.executable, "-c", "from ldpsql.cli.main import main; main()", "bench"]
+    command += [str(stored(tmp_path)), "--survey", str(survey), "--cases", str(folder)]
+    command += ["--mechanisms", "grr", "--repetitions", "4000", "--queries", "3", "--jobs", "2"]
+    ours, theirs = os.pipe()
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        try:
+            deadline = time.monotonic() + 60.0
+            while not list(folder.glob("[!.]*.parquet")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.kill()
+            said = b"?"
+            while said and select.select([ours], [], [], 20.0)[0]:
+                said = os.read(ours, 1 << 16)
+            assert said == b""
+        finally:
+            os.close(ours)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_two_processes_give_what_one_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same answers, in the same order; the workers end without a word."""
     asked = comparison("hio", "grr")
     one, two = (compare(asked, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
     assert [case for case, _ in one] == [case for case, _ in two]
     assert [outcome.answers for _, outcome in one] == [outcome.answers for _, outcome in two]
+    assert capfd.readouterr().err == ""
 
 
 def test_samples() -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
+from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from bench.comparing import TOML, asked, raw, survey_file
 
+from ldpsql.bench import simulate
 from ldpsql.bench.people import People
 from ldpsql.bench.questions import KINDS, Draft, Wanted
 from ldpsql.bench.truth import Truth
+from ldpsql.designer import design
+from ldpsql.errors import InternalError
 
 SUM_PAY = "COALESCE(SUM(greatest(-5, least(50, pay))), 0)"
 PAIRS = [
@@ -98,3 +105,65 @@ def test_every_made_up_question_has_a_truth(truth: Truth) -> None:
         assert rows
         if made.query.keys:
             assert sum(row[0] for row in rows.values()) == 400.0
+
+
+SHARES = """
+[survey]
+table = "app"
+epsilon = "20"
+mechanism = "grr"
+[dimension.share]
+type = "float"
+domain = [0.0, 1.0]
+bins = 10
+nulls = "value"
+"""
+
+
+@pytest.mark.parametrize("width", ["0.1", "0.2", "0.5"])
+def test_bins_of_floats_are_those_of_the_answers(width: str) -> None:
+    """0.6 starts a bin of tenths, and 1 is in the last one; at epsilon 20 hardly anybody lies.
+
+    Sixty people per value: a single one in another bin would be noticed.
+    """
+    values = [*(number / 10 for number in range(11)), 0.1 * 3, None]
+    table = pa.table({"share": pa.array(values * 60)})
+    question = asked(f"SELECT bin(share, {width}), COUNT(*) FROM app GROUP BY 1", SHARES)
+    with Truth(survey_file(SHARES).schema, table) as truth:
+        exact = truth.answer(question).rows
+    with simulate(design(SHARES), table) as connection:
+        found = dict(connection.execute(question.sql))
+    assert {key: row[0] for (key,), row in exact.items()} == pytest.approx(found, abs=0.01)
+
+
+def test_an_answer_without_some_of_the_people_is_a_bug(truth: Truth) -> None:
+    """It is not taken for one about nobody; one without rows is none about anybody."""
+    found = truth.answer(asked("SELECT age, COUNT(*) FROM app GROUP BY age"))
+    assert len(found.in_order([list(range(1, 13))])) == 12
+    with pytest.raises(InternalError, match="no row for some"):
+        found.in_order([list(range(1, 12))])
+    empty = truth.answer(asked("SELECT version, COUNT(*) FROM app WHERE version = 7 GROUP BY 1"))
+    assert empty.in_order([[]]) == []
+
+
+def test_digits_that_a_type_has_no_room_for_are_dropped(tmp_path: Path) -> None:
+    """As the device does: nanoseconds, and whole numbers beyond those of a double."""
+    text = COUNTS_OF_MOMENTS
+    moments = pa.array([1_767_225_600_000_000_123], pa.timestamp("ns"))
+    table = pa.table({"at": moments, "pay": pa.array([2**53 + 1])})
+    pq.write_table(table, tmp_path / "people.parquet")
+    people = People.read(survey_file(text).schema, tmp_path / "people.parquet")
+    assert people.table.column("at").to_pylist() == [datetime(2026, 1, 1)]
+
+
+COUNTS_OF_MOMENTS = """
+[survey]
+table = "app"
+epsilon = "1"
+[dimension.at]
+type = "timestamp"
+range = ["2026-01-01", "2026-01-03"]
+unit = "hour"
+[measure.pay]
+bounds = [0, 5]
+"""

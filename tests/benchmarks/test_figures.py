@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.figures import Cases, Figure, Measured, Verdict, h4mda_tables
-from benchmarks.figures.__main__ import every
+from benchmarks import results
+from benchmarks.figures import Cases, Figure, Measured, Verdict, h4mda_tables, uldp
+from benchmarks.figures import __main__ as figures_main
+from benchmarks.figures.__main__ import every, main
 from benchmarks.figures.h4mda import FIGURES, QUICK, measure
 from benchmarks.figures.h4mda_claims import judge
+from benchmarks.small_pictures import Shelf
 from ldpsql.cli.charts import Curve, Panel, drawn
 
 
@@ -123,3 +127,64 @@ def test_slightly_less_accurate_is_neither_more_nor_much_less(hgrr: float, holds
     """HGRR against HIO."""
     found = judge(rows({"hio": 1.0, "hgrr": hgrr}))
     assert next(v for v in found if v.claim.startswith("HGRR")).holds is holds
+
+
+def row_of(name: str, x: float, error: float) -> dict[str, object]:
+    common = {"sweep": "volume", "predicates": 1, "aggregate": "COUNT"}
+    return {**common, "x": x, "mechanism": name, "error": error}
+
+
+def test_only_points_that_both_have_are_compared() -> None:
+    """A mechanism that refuses a point has not lost it."""
+    names = ("ahead", "lgrr, published", "lgrr-fd, published", "hgrr")
+    found = [row_of(name, 0.1, 1.0 + n) for n, name in enumerate(names)]
+    found += [row_of(name, 0.2, 1.0) for name in ("lgrr, published", "hgrr")]
+    verdicts = {v.claim: v for v in judge(Measured(found, "made up"))}
+    ahead = verdicts["AHEAD is better in COUNT than HGRR and LGRR-FD"]
+    assert (ahead.holds, ahead.because.count("1 of 1")) == (True, 2)
+    assert verdicts["LGRR is better than LGRR-FD"].because == "COUNT, 1 of 1 points"
+
+
+@pytest.mark.parametrize("pair", ["nobody=1", "runs", "runs=many"])
+def test_parameters_that_cannot_be_set(pair: str) -> None:
+    """Said before anything is measured."""
+    with pytest.raises(SystemExit, match=r"has no parameter nobody|takes KEY=JSON"):
+        main(["uldp-figure-3", "--set", pair])
+
+
+def test_a_claim_about_what_is_no_channel_cannot_be_told() -> None:
+    """JuRR at a small epsilon."""
+    common = {"columns": "a", "epsilon": 0.5, "error": 1.0}
+    found = [
+        {**common, "mechanism": name} for name in ("jurr", "cprr", "jd-grr", "tdrr", "product")
+    ]
+    found[0]["error"] = float("nan")
+    verdicts = [verdict.holds for verdict in uldp.judge_epsilon(Measured(found, "made up"))]
+    assert verdicts[:3] == [False, None, False]
+
+
+def test_results_are_those_of_one_number_of_people(tmp_path: Path) -> None:
+    """The largest; others would replace each other in the table."""
+    head = "sound,users,repetitions,answers,epsilon,workload,aggregate,mechanism,nmse,mre"
+    lines = [head + ",coverage,undetermined", "true,100,3,30,1,w,COUNT(*),hio,0.04,nan,0.5,0"]
+    lines += ["true,900,3,30,1,w,COUNT(*),hio,0.01,nan,0.9,0"]
+    lines += ["true,100,3,30,1,w,COUNT(*),grr,0.04,nan,0.5,0"]
+    (tmp_path / "bench.csv").write_text("\n".join(lines))
+    text = "\n".join(results._bench(tmp_path, Shelf(tmp_path / "kept", "kept")))
+    assert "900 people" in text
+    assert "| w | COUNT(*) | hio | 10 | 90.0 % | 0 % |" in text
+    assert "grr" not in text
+
+
+def test_the_pictures_that_there_are_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A figure may be several."""
+
+    def two(measured: Measured) -> dict[str, object]:
+        return {suffix: FIGURE.draw(measured) for suffix in ("-a", "-b")}
+
+    monkeypatch.setattr(figures_main, "every", lambda: {"toy": replace(FIGURE, draw=two)})
+    main(["toy", "-o", str(tmp_path), "--set", "runs=2"])
+    assert "toy-a.png, toy-b.png" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["toy-a.png", "toy-b.png"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.peers import ours
+from benchmarks.peers.__main__ import main
 from benchmarks.peers.folder import CannotDo, Peer, installed, named
 from benchmarks.peers.table import lines
 from benchmarks.peers.work import Task, codes_of, queries_of, truth
@@ -21,6 +23,12 @@ from exchange import answer, task
 told, codes, queries = task()
 assert told == {{"epsilon": 1.0, "sizes": [64, 64], "seed": 5}}
 answer([((codes >= q[:, 0]) & (codes < q[:, 1])).all(axis=1).mean() for q in queries])
+"""
+
+ANSWER = """
+import sys, pathlib, pyarrow, pyarrow.parquet
+folder = pathlib.Path(sys.argv[1])
+pyarrow.parquet.write_table(pyarrow.table({{"share": {}}}), folder / "answers.parquet")
 """
 
 
@@ -43,12 +51,44 @@ def test_a_peer_gets_the_task_and_gives_answers(tmp_path: Path) -> None:
     [
         ("import sys; print('one dimension only', file=sys.stderr); sys.exit(3)", "^one dimension"),
         ("raise ValueError('no')", "failed: ValueError: no"),
+        ("", "wrote no answers.parquet"),
+        (ANSWER.format("[float('nan'), 1.0]"), "gave 1 numbers to 2"),
+        (ANSWER.format("[0.5]"), "gave 1 numbers to 2"),
     ],
 )
 def test_a_peer_that_cannot(tmp_path: Path, text: str, reason: str) -> None:
     """Says why, and the rest goes on."""
     with pytest.raises(CannotDo, match=reason):
         peer(tmp_path, text).answers(TASK, codes_of(TASK), queries_of(TASK, 2), 0)
+
+
+def test_a_failure_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither is what another command of the same name gave."""
+    asked = ["-o", str(tmp_path / "out"), "--people", "0", "--peer-people", "500", "--runs", "1"]
+    asked += ["--peer-runs", "1", "--queries", "2", "--epsilon", "1", "--shapes", "1-D, 256"]
+    script, found = tmp_path / "peer.py", []
+    for text in ("raise ValueError", ANSWER.format("[0.5, 0.5]"), "raise ValueError"):
+        script.write_text(text)
+        for other in ("", "-B "):
+            main([*asked, "--peer", f"new={sys.executable} {other}{script}"])
+            (row,) = (
+                row
+                for row in json.loads((tmp_path / "out" / "peers.json").read_text())["rows"]
+                if row["name"] == "new" and row["data"] == "gauss"
+            )
+            found.append(bool(row["why"]))
+    assert found == [True, True, False, False, False, False]
+    main([*asked, "--peer", f"new={sys.executable} -s {script}"])
+    assert "failed: ValueError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["name", "name=", "=true", "fourier=true", "pure-ldp=true"])
+def test_what_is_no_new_peer(text: str) -> None:
+    """Its results would be taken for those of another."""
+    with pytest.raises(ValueError, match="NAME=COMMAND"):
+        named(text)
+    with pytest.raises(CannotDo, match="cannot be started"):
+        named("new=/nowhere/at/all").answers(TASK, codes_of(TASK), queries_of(TASK, 2), 0)
 
 
 def test_what_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +123,12 @@ def test_the_table_has_ratios_and_reasons() -> None:
     assert "| 1-D, 256 | gauss | 1 | 1.000 % | 2.50 |\n" in text
     assert "| 1-D, 256 | gauss | 1 | 2.000 % | 1.50 | no |\n" in text
     assert "* no: third (peer), 1-D, 256: not installed" in text
+    assert "pool" not in text
+    hashed = {**common, "name": "pure-ldp", "people": 400, "error": 0.02, "why": ""}
+    smooth = {**common, "name": "fourier, smooth", "people": 400, "error": 0.02, "why": ""}
+    text = "\n".join(lines([*rows, smooth, hashed]))
+    assert "the others are unbiased, pure-ldp nearly so." in text
+    assert "a pool of hash functions that everybody shares" in text
 
 
 def test_the_truth_counts_people_one_by_one() -> None:

@@ -157,3 +157,69 @@ def test_names_that_are_words_of_sql(tmp_path: Path) -> None:
     rows = pacsv.read_csv(target).to_pylist()
     assert {row["aggregate"] for row in rows} == {"COUNT(*)", "SUM(sum of)", "AVG(sum of)"}
     assert all(row["answers"] for row in rows)
+
+
+def test_the_width_is_that_of_its_column(tmp_path: Path, survey: Path) -> None:
+    """Whatever the order in which the epsilons were given."""
+    table = stored(tmp_path)
+    tables = [
+        bench(table, survey, "--mechanisms", "grr", "--counts-only", "--epsilon", epsilons).stdout
+        for epsilons in ("0.5,4", "4,0.5")
+    ]
+    ours = [
+        [line for line in text.split("Cost")[0].splitlines() if "grr" in line] for text in tables
+    ]
+    assert ours[0] == ours[1] != []
+
+
+def test_what_cannot_be_asked_is_said(tmp_path: Path, survey: Path) -> None:
+    """Beside what can be; where nothing can, that is the error."""
+    table, kinds = stored(tmp_path), ("--workload", "groups", "--mechanisms", "grr")
+    found = bench(table, survey, *kinds, "--predicates", "1,2")
+    assert found.exit_code == 0, found.output
+    assert "note: app has 1 dimension(s) to ask about, too few for 2 predicates" in found.stderr
+    survey.write_text(SUM_TOML.replace("[1, 12]", "[1, 5000]"))
+    said = refusal(bench(table, survey, *kinds, "--predicates", 1), 1)
+    assert "no GROUP BY age: it has more than 2,000 rows" in said
+
+
+def test_sql_about_nobody(tmp_path: Path) -> None:
+    """A GROUP BY of a public column has no rows where WHERE leaves nobody; others count nobody."""
+    survey, sql, table = tmp_path / "survey.toml", tmp_path / "mine.sql", stored(tmp_path)
+    survey.write_text(COUNTS + '[public.version]\ntype = "int"\nnulls = "value"\n')
+    none = "SELECT version, COUNT(*) FROM app WHERE version = 7 GROUP BY version;\n"
+    sql.write_text("\ufeff" + none)
+    asked = ("--mechanisms", "grr", "--workload", sql)
+    found = bench(table, survey, *asked)
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "the answers have no rows" in found.stderr
+    sql.write_text(none + "SELECT COUNT(*) FROM app WHERE age > 50;")
+    found = bench(table, survey, *asked)
+    assert found.exit_code == 0, found.output
+    assert "COUNT(*), mine.sql" in found.stdout
+
+
+def test_results_that_cannot_be_written_are_refused_first(tmp_path: Path, survey: Path) -> None:
+    """Before anybody answers; a folder that is not there is made."""
+    table, cases = stored(tmp_path), ("--cases", tmp_path / "cases", "--mechanisms", "grr")
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    for option in (("-o", in_the_way / "results.csv"), ("--plot", in_the_way / "out")):
+        assert "file" in refusal(bench(table, survey, *cases, *option), 1)
+        assert not (tmp_path / "cases").exists()
+    target = tmp_path / "new" / "results.csv"
+    assert bench(table, survey, *cases, "-o", target).exit_code == 0
+    assert target.exists()
+
+
+def test_figures_without_what_nearly_nobody_can_tell(tmp_path: Path, survey: Path) -> None:
+    """AVG at a tiny epsilon is NULL: no error to draw, and no coverage."""
+    pictures = tmp_path / "out"
+    found = bench(
+        stored(tmp_path),
+        survey,
+        *("--mechanisms", "hgrr", "--aggregates", "avg", "--epsilon", "0.001,0.002"),
+        *("--predicates", 1, "--plot", pictures),
+    )
+    assert found.exit_code == 0, found.output
+    assert sorted(path.name for path in pictures.glob("*.svg")) == ["cost.svg"]

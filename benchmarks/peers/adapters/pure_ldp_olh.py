@@ -1,19 +1,24 @@
-"""pure-ldp: its fast local hashing over all cells; a range is the sum of its cells."""
+"""pure-ldp: its fast local hashing over all cells; a range is the sum of its cells.
+
+Everybody draws one of a fixed pool of hash functions, whose collisions are a bias that more people
+do not lessen. So the pool is as large as a matrix of a few seconds' work allows.
+"""
 
 import random
 
 import numpy as np
 from exchange import answer, cannot, imported, range_shares, task
 
-HASHES, MOST_CELLS = 400, 4096
+ENTRIES, MOST_CELLS = 4_000_000, 4096
 
 told, codes, queries = task()
 hashing = imported("pure_ldp.frequency_oracles.local_hashing")
 cells = int(np.prod(told["sizes"]))
 if cells > MOST_CELLS:
-    cannot(f"a matrix of {HASHES} hashes of {cells} cells, computed value by value")
+    cannot(f"its hashes of {cells} cells would be computed value by value")
+hashes = ENTRIES // cells
 random.seed(told["seed"]), np.random.seed(told["seed"])
-shared = {"epsilon": told["epsilon"], "d": cells, "k": HASHES, "use_olh": True}
+shared = {"epsilon": told["epsilon"], "d": cells, "k": hashes, "use_olh": True}
 client = hashing.FastLHClient(**shared, index_mapper=int)
 server = hashing.FastLHServer(**shared, index_mapper=int)
 for cell in np.ravel_multi_index(codes.T, told["sizes"]).tolist():

@@ -109,7 +109,7 @@ _COLUMNS = pa.schema(
 
 def key_of(case: Case, shared: str) -> str:
     """A name for a case's file; shared: what all cases share, as text (`shared_key`)."""
-    text = json.dumps([*case.parts, shared])
+    text = json.dumps([*case.parts, case.contestant.waits_for_its_name, shared])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -120,6 +120,7 @@ def shared_key(setting: Setting) -> str:
         "source": source_digest(),
         "survey": [setting.file.table, setting.file.schema.to_keys(), setting.file.mechanism],
         "options": dict(setting.file.options),
+        "estimator": setting.file.estimator,
         "workload": setting.file.workload,
         "trust": repr(setting.file.shuffled),
         "people": setting.people.fingerprint,
@@ -199,8 +200,7 @@ class Runner:
                     bars = result.intervals[index]
                     values = result.table.column(index).to_numpy(zero_copy_only=False)
                     found[place] = (values, bars.stderr, bars.low, bars.high)
-            ordered = [column for _, column in sorted(keys)]
-            exact = [truth[0].of(key) for key in zip(*ordered, strict=True)] or [truth[0].of(())]
+            exact = truth[0].in_order([column for _, column in sorted(keys)])
             for place, parts in found.items():
                 rows = len(exact)
                 columns["question"] += [number] * rows

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
 from ldpsql.errors import SurveyError
-from ldpsql.mechanisms.base import ByName
+from ldpsql.mechanisms.base import ByName, Design
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.privacy import Epsilon
@@ -59,15 +59,41 @@ class Contestant:
     def survey(self, file: SurveyFile, epsilon: Epsilon, users: int) -> Survey:
         """The survey of `file` with this mechanism at this epsilon.
 
-        The file's options are taken where it names this mechanism and nobody gave others.
+        The file's options and estimator are taken where it names this mechanism and nobody gave
+        others.
         SurveyError where the mechanism does not fit, or is left to be named and nobody did.
         """
         file = _at(file, epsilon)
-        trust = file.shuffled
-        if self.mechanism == AUTO:
-            best = choose(file.wishes, file.promise, users).best
-            made = best.forecast.design
-            return Survey(file.table, file.schema, made, best.options, chosen=AUTO, shuffled=trust)
+        is_auto = self.mechanism == AUTO
+        design, options = self._chosen(file, users) if is_auto else self._designed(file)
+        estimator = self.estimator
+        if estimator is None and file.mechanism == self.mechanism and self.options == "{}":
+            estimator = file.estimator
+        if estimator is not None and estimator not in design.estimators:
+            known = ", ".join(design.estimators)
+            raise SurveyError(f"{design.name} has no estimator {estimator!r}; it has {known}")
+        return Survey(
+            file.table,
+            file.schema,
+            design,
+            options,
+            estimator,
+            chosen=AUTO if is_auto else None,
+            accept_no_guarantee=design.guarantee.kind == "none",
+            shuffled=file.shuffled,
+        )
+
+    @property
+    def waits_for_its_name(self) -> bool:
+        """Whether nobody asked for it by name, and that may matter."""
+        known = MECHANISMS.get(self.mechanism)
+        return isinstance(known, ByName) and not self.is_named
+
+    def _chosen(self, file: SurveyFile, users: int) -> tuple[Design, Mapping[str, Any]]:
+        best = choose(file.wishes, file.promise, users).best
+        return best.forecast.design, best.options
+
+    def _designed(self, file: SurveyFile) -> tuple[Design, Mapping[str, Any]]:
         options = json.loads(self.options)
         if not options and file.mechanism == self.mechanism:
             options = dict(file.options)
@@ -75,21 +101,7 @@ class Contestant:
         reason = maker.by_name(domain) if isinstance(maker, ByName) else None
         if reason is not None and not self.is_named:
             raise SurveyError(reason)
-        design = design_for(maker, domain, file.promise, options, file.wishes.workload)
-        known = design.estimators
-        if self.estimator is not None and self.estimator not in known:
-            raise SurveyError(
-                f"{self.mechanism} has no estimator {self.estimator!r}; it has {', '.join(known)}"
-            )
-        return Survey(
-            file.table,
-            file.schema,
-            design,
-            options,
-            self.estimator,
-            accept_no_guarantee=design.guarantee.kind == "none",
-            shuffled=trust,
-        )
+        return design_for(maker, domain, file.promise, options, file.wishes.workload), options
 
 
 def _at(file: SurveyFile, epsilon: Epsilon) -> SurveyFile:

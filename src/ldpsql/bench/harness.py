@@ -16,11 +16,14 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
+import pyarrow as pa
+
 from ldpsql.bench.cases import Case, Outcome, Runner, Setting, key_of, shared_key
 from ldpsql.bench.contestants import Contestant
 from ldpsql.bench.people import People
 from ldpsql.bench.questions import Question
 from ldpsql.bench.truth import Answers, Truth
+from ldpsql.bench.workers import end_with_parent
 from ldpsql.designer.file import SurveyFile
 from ldpsql.errors import OperationalError, SurveyError
 from ldpsql.estimate import Array
@@ -90,17 +93,36 @@ def compare(
     shared = shared_key(_setting(comparison, {}))
     folder.mkdir(parents=True, exist_ok=True)
     paths = {case: folder / f"{key_of(case, shared)}.parquet" for case in cases}
-    missing = [case for case in cases if not paths[case].exists()]
+    found = {case: kept for case in cases if (kept := _kept(paths[case])) is not None}
+    for case, outcome in found.items():
+        _require(case, outcome)
+    missing = [case for case in cases if case not in found]
     if missing:
         truths = {users: comparison.truths(users) for users in {case.users for case in missing}}
         clock = _Clock(missing, len(cases))
         for case, outcome in _outcomes(_setting(comparison, truths), missing, jobs):
-            if outcome.refused is not None and case.contestant.is_named:
-                raise SurveyError(_refusal(case.contestant, outcome.refused))
+            _require(case, outcome)
             outcome.write(paths[case])
+            found[case] = Outcome.read(paths[case])
             if say is not None:
                 say(clock.after(case))
-    return [(case, Outcome.read(paths[case])) for case in cases]
+    return [(case, found[case]) for case in cases]
+
+
+def _kept(path: Path) -> Outcome | None:
+    """A finished case; None where there is none, or a file that is none."""
+    if not path.exists():
+        return None
+    try:
+        return Outcome.read(path)
+    except (pa.ArrowException, OSError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _require(case: Case, outcome: Outcome) -> None:
+    """SurveyError where somebody asked by name for what does not fit."""
+    if outcome.refused is not None and case.contestant.is_named:
+        raise SurveyError(_refusal(case.contestant, outcome.refused))
 
 
 def _refusal(contestant: Contestant, reason: str) -> str:
@@ -157,6 +179,7 @@ _runners: list[Runner] = []
 
 
 def _begin(setting: Setting) -> None:
+    end_with_parent()
     _runners[:] = [Runner(setting)]
 
 

@@ -148,7 +148,7 @@ class Wanted:
 
     def questions(self, draft: Draft) -> tuple[Question, ...]:
         """Deterministic for a seed. SurveyError where the survey has nothing to ask so."""
-        usable = [d for d in draft.schema.dimensions if d.domain.size > 1]
+        usable = _usable(draft)
         found = [
             question(text, draft, words)
             for kind in self.kinds
@@ -157,11 +157,23 @@ class Wanted:
             for words, text in self._texts(kind, number, usable, draft)
         ]
         if not found:
-            raise SurveyError(
-                f"{draft.table} has {len(usable)} dimension(s) to ask about, too few for "
-                f"{min(self.predicates, default=0)} predicates"
-            )
+            raise SurveyError(next(self.not_asked(draft), "there is nothing to ask"))
         return tuple(found)
+
+    def not_asked(self, draft: Draft) -> Iterator[str]:
+        """What was wanted and cannot be asked, in words."""
+        usable = _usable(draft)
+        for number in self.predicates:
+            if number > len(usable):
+                yield (
+                    f"{draft.table} has {len(usable)} dimension(s) to ask about, too few for "
+                    f"{number} predicates"
+                )
+            elif "groups" in self.kinds:
+                for members in combinations(usable, number):
+                    if not _has_few_groups(members):
+                        names = ", ".join(member.name for member in members)
+                        yield f"no GROUP BY {names}: it has more than {MOST_GROUPS:,} rows"
 
     def _texts(
         self, kind: str, number: int, usable: Sequence[Dimension], draft: Draft
@@ -171,7 +183,7 @@ class Wanted:
         plural = "" if number == 1 else "s"
         if kind == "groups":
             for members in combinations(usable, number):
-                if prod(member.domain.size for member in members) <= MOST_GROUPS:
+                if _has_few_groups(members):
                     keys = ", ".join(_name(member.name) for member in members)
                     yield (
                         f"GROUP BY, {number} key{plural}",
@@ -217,6 +229,14 @@ class Wanted:
             return _listed(name, [domain.values[code] for code in codes])
         assert isinstance(domain, Ordered)
         return _between(name, domain, low, high)
+
+
+def _usable(draft: Draft) -> list[Dimension]:
+    return [d for d in draft.schema.dimensions if d.domain.size > 1]
+
+
+def _has_few_groups(members: Sequence[Dimension]) -> bool:
+    return prod(member.domain.size for member in members) <= MOST_GROUPS
 
 
 def _named(name: str, draft: Draft) -> Draft:

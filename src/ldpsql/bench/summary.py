@@ -61,12 +61,18 @@ def lines(found: Sequence[tuple[Case, Outcome]]) -> list[Line]:
 
 
 def refusals(found: Iterable[tuple[Case, Outcome]]) -> dict[str, str]:
-    """Mechanism -> why it was left out."""
+    """Mechanism -> why it was left out; with the setting, where it took part in others."""
+    found = list(found)
+    took_part = {case.contestant.label for case, outcome in found if outcome.refused is None}
     return {
-        case.contestant.label: outcome.refused
+        _setting(case) if case.contestant.label in took_part else case.contestant.label: reason
         for case, outcome in found
-        if outcome.refused is not None
+        if (reason := outcome.refused) is not None
     }
+
+
+def _setting(case: Case) -> str:
+    return f"{case.contestant.label}, epsilon {case.epsilon}, {case.users:,} people"
 
 
 def table(found: Sequence[Line]) -> pa.Table:

@@ -12,6 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from types import TracebackType
 from typing import Any, Self
 
@@ -60,6 +61,18 @@ class Answers:
         """The values of a row; a key that nobody has is a row of nobody."""
         return self.rows.get(key, self.nobody)
 
+    def in_order(self, keys: Sequence[Sequence[Any]]) -> list[Array]:
+        """The values of the rows that somebody else gave, by their columns of keys.
+
+        No columns: of the only row. InternalError where people are in a row that was not given.
+        """
+        if not keys:
+            return [self.of(())]
+        given = list(zip(*keys, strict=True))
+        if not self.rows.keys() <= set(given):
+            raise InternalError("an answer has no row for some of the people")
+        return [self.of(key) for key in given]
+
 
 class Truth:
     """Answers questions exactly. Holds the raw values, in memory."""
@@ -68,6 +81,7 @@ class Truth:
         """table: the declared columns with their declared types (`People.table`)."""
         self._schema = schema
         self._people = table.num_rows
+        self._binned: set[str] = set()
         self._database = duckdb.connect(":memory:")
         self._database.register("raw", _prepared(schema, table))
         self._database.execute(f"CREATE TABLE {_TABLE} AS SELECT * FROM raw")
@@ -87,6 +101,8 @@ class Truth:
     def answer(self, question: Question) -> Answers:
         """The true rows of a question."""
         query, text = question.query, _Text(self._schema)
+        for key in query.keys:
+            self._add_bins(key)
         keys = [text.key(key) for key in query.keys]
         values = [_as_double(text.expression(c.expression)) for c in question.aggregates]
         where = "" if query.predicate is None else f" WHERE {text.predicate(query.predicate)}"
@@ -99,6 +115,25 @@ class Truth:
     def _of_nobody(self, values: Sequence[str]) -> Array:
         sql = f"SELECT {', '.join(values)} FROM {_TABLE} WHERE FALSE"
         return _numbers(self._database.execute(sql).fetchall()[0])
+
+    def _add_bins(self, key: GroupKey) -> None:
+        """A column for bin(dimension, width): the largest multiple up to each value."""
+        index = self._schema.dimension(key.column)
+        if key.width is None or index is None:
+            return
+        dimension = self._schema.dimensions[index]
+        target = _quoted(_bin_column(dimension, key.width))
+        if target in self._binned:
+            return
+        self._binned.add(target)
+        source = _quoted(f"{'b' if _is_binned(dimension) else 'd'}:{dimension.name}")
+        self._database.execute(f"ALTER TABLE {_TABLE} ADD COLUMN {target} DOUBLE")
+        distinct = f"SELECT DISTINCT {source} FROM {_TABLE} WHERE {source} IS NOT NULL"
+        values = [value for (value,) in self._database.execute(distinct).fetchall()]
+        starts = pa.table({"v": values, "s": [_multiple(v, key.width) for v in values]})
+        self._database.register("starts", starts)
+        self._database.execute(f"UPDATE {_TABLE} SET {target} = s FROM starts WHERE {source} = v")
+        self._database.unregister("starts")
 
     def scales(self, question: Question) -> Array:
         """What errors are divided by, one number per aggregate: n for a COUNT, the sum of all
@@ -158,6 +193,20 @@ def _bins(dimension: Dimension, column: pa.ChunkedArray) -> pa.Array:
     return labels.take(places.dictionary_encode(null_encoding="encode").indices)
 
 
+def _bin_column(dimension: Dimension, width: float) -> str:
+    return f"w:{width!r}:{dimension.name}"
+
+
+def _multiple(value: float, width: float) -> float:
+    """The largest multiple of a width up to a value, of decimals as they are written: 0.1 is a
+    tenth."""
+    step = Fraction(repr(width))
+    number = math.floor(Fraction(repr(value)) / step)
+    return max(
+        start for n in (number - 1, number, number + 1) if (start := float(n * step)) <= value
+    )
+
+
 class _Text:
     """SQL for the prepared table; literals become parameters."""
 
@@ -194,9 +243,9 @@ class _Text:
         return f"AVG({column})" if node.function == "AVG" else f"COALESCE(SUM({column}), 0)"
 
     def key(self, key: GroupKey) -> str:
-        if key.width is not None:
-            return f"(FLOOR({self.filtered(key.column)} / {key.width!r}) * {key.width!r})"
         index = self._schema.dimension(key.column)
+        if index is not None and key.width is not None:
+            return _quoted(_bin_column(self._schema.dimensions[index], key.width))
         if index is not None and _is_binned(self._schema.dimensions[index]):
             return _quoted(f"b:{self._schema.dimensions[index].name}")
         return self.filtered(key.column)

@@ -160,7 +160,7 @@ def bench(
     from ldpsql.bench.contestants import contestants, counts_only as without_measures  # noqa: I001, PLC0415
     from ldpsql.bench.harness import Comparison  # noqa: PLC0415
     from ldpsql.bench.people import People  # noqa: PLC0415
-    from ldpsql.bench.questions import Draft, Wanted  # noqa: PLC0415
+    from ldpsql.bench.questions import KINDS, Draft, Wanted  # noqa: PLC0415
     from ldpsql.designer.file import read_file  # noqa: PLC0415
     from ldpsql.privacy import Epsilon  # noqa: PLC0415
 
@@ -168,6 +168,7 @@ def bench(
         from ldpsql.cli.drawing import check_installed  # noqa: PLC0415
 
         check_installed()
+    _make_folders(target, pictures)
     file = read_file(survey, epsilon=epsilon[0] if epsilon else None)
     if counts_only:
         file = without_measures(file)
@@ -187,12 +188,22 @@ def bench(
         confidence,
         include_unsound,
     )
+    made_up = tuple(kind for kind in workloads or ("ranges",) if kind in KINDS)
+    notes = [*replace(wanted, kinds=made_up).not_asked(draft)] if made_up else []
     if comparison.people.skipped:
-        click.echo(
-            f"note: {comparison.people.skipped} records did not fit and were skipped", err=True
-        )
+        notes.append(f"{comparison.people.skipped} records did not fit and were skipped")
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     with _kept(folder, target, pictures) as place:
         _compare(comparison, place, jobs, target, pictures, source.name)
+
+
+def _make_folders(target: Path | None, pictures: Path | None) -> None:
+    """OSError, before any work, where the results could not be written in the end."""
+    for place in (target, pictures / "index.html" if pictures else None):
+        if place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            options.check_writable(place)
 
 
 def _possible(aggregates: tuple[str, ...], file: SurveyFile) -> tuple[str, ...]:
@@ -222,7 +233,7 @@ def _statements(path: Path) -> list[tuple[int, str]]:
     """The statements of a file, each with the number of its first line."""
     from ldpsql.cli.shell import split_statements  # noqa: PLC0415
 
-    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
     found, line = [], 1
     for part in split_statements(text):
         body = part.lstrip()
@@ -266,7 +277,9 @@ def _compare(
         click.echo(f"left out: {label}: {reason}", err=True)
     results = lines(found)
     if not results:
-        raise SurveyError("no mechanism fits this survey")
+        left_out = all(outcome.refused is not None for _, outcome in found)
+        what = "no mechanism fits this survey" if left_out else "the answers have no rows"
+        raise SurveyError(what)
     if target is not None:
         _write(table(results), target)
     for block in (*tables(results), costs(results)):

@@ -35,9 +35,13 @@ def write_page(lines: Sequence[Line], folder: Path, name: str, confidence: float
     """
     folder.mkdir(parents=True, exist_ok=True)
     repetitions = lines[0].repetitions
-    note = f"{name}, {repetitions} repetition{'s' if repetitions > 1 else ''}"
+    sizes = sorted({line.users for line in lines})
+    people = " to ".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
+    note = f"{name}, {people} people, {repetitions} repetition{'s' if repetitions > 1 else ''}"
     shown = []
     for file, title, panels in _figures(lines, confidence):
+        if not panels:
+            continue
         save(drawn(title, panels, note=note), folder, file)
         shown.append((file, title))
     page = folder / "index.html"
@@ -51,8 +55,10 @@ def _figures(lines: Sequence[Line], confidence: float) -> Iterator[tuple[str, st
     users = {line.users for line in lines}
     most = [line for line in lines if line.users == max(users)]
     last = [line for line in lines if line.epsilon == max(epsilons)]
+    of_most = f", {max(users):,} people" if len(users) > 1 else ""
     if len(epsilons) > 1:
-        yield "errors", "Error by epsilon", _panels(most, "epsilon", lambda line: line.epsilon)
+        title = f"Error by epsilon{of_most}"
+        yield "errors", title, _panels(most, "epsilon", lambda line: line.epsilon)
     if len(users) > 1:
         title = f"Error by number of people, epsilon {max(epsilons):g}"
         yield "users", title, _panels(last, "people", lambda line: line.users)
@@ -60,7 +66,7 @@ def _figures(lines: Sequence[Line], confidence: float) -> Iterator[tuple[str, st
         yield "errors", f"Error at epsilon {max(epsilons):g}", _points(lines)
     yield (
         "coverage",
-        "Share of the intervals that hold the truth (dashed: what they claim)",
+        f"Share of the intervals that hold the truth (dashed: what they claim){of_most}",
         _coverage(most, confidence),
     )
     yield "cost", "Cost of one run", [_cost(most)]
@@ -165,14 +171,15 @@ def _coverage(lines: Sequence[Line], confidence: float) -> list[Panel]:
                 limits=(min([80.0, *lowest]), 101.0),
             )
         )
-    return panels
+    return [panel for panel in panels if _has_points(panel)]
 
 
 def _covered(lines: Sequence[Line]) -> float:
-    """Per cent, every answer counting alike."""
+    """Per cent, every answer counting alike; nothing where most are NULL."""
     known = [line for line in lines if math.isfinite(line.errors.coverage)]
     weights = [line.errors.answers * (1.0 - line.errors.undetermined) for line in known]
-    if not sum(weights):
+    asked = sum(line.errors.answers for line in lines)
+    if not sum(weights) or sum(weights) < (1.0 - _MOST_NULL) * asked:
         return math.nan
     inside = sum(w * line.errors.coverage for w, line in zip(weights, known, strict=True))
     return 100.0 * inside / sum(weights)

@@ -64,7 +64,7 @@ def rows_of(members: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
         cells = [_short(error_of(own[e])) if e in own else "-" for e in epsilons]
         every = list(own.values())
         held = _mean([line.errors.coverage for line in every])
-        half = _mean([line.errors.width / 2 for line in every[-1:]])
+        half = own[epsilons[-1]].errors.width / 2 if epsilons[-1] in own else math.nan
         row = [name, *cells, "-" if math.isnan(held) else f"{100 * held:.1f} %", _short(half)]
         if has_null:
             row.append(f"{100 * _mean([line.errors.undetermined for line in every]):.0f} %")

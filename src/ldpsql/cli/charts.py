@@ -32,6 +32,8 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _BESIDE = 0.5  # of the distance of two kinds, over which their points are spread
 _STYLES: dict[Role, str] = {"measured": "-", "predicted": "--", "unsound": ":"}
 _FEW_PLACES = 8
+_MARGIN, _KIND_LETTERS = 0.9, 11.0  # inches beside the axes; letters of a kind's name per inch
+_SLANT, _LETTER_HEIGHT, _LINE = 35, 0.045, 0.16  # degrees; inches of a slanted letter, of a line
 _LETTER = 0.022  # width of a digit of a tick's label, as a share of a panel's
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
@@ -98,7 +100,9 @@ def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = 
     beside = max(1, min(len(entries), int(width * _ENTRY_LETTERS / (longest + 8))))
     rows = math.ceil(len(entries) / beside)
     small = textwrap.wrap(note, int(width * _TITLE_LETTERS))
-    size = (width, _HEIGHT * down + _LEGEND_ROW * (rows + len(small)) + 0.3)
+    room = width / across - _MARGIN
+    deepest = max(_kinds(panel, room).height for panel in panels)
+    size = (width, (_HEIGHT + deepest) * down + _LEGEND_ROW * (rows + len(small)) + 0.3)
     figure = Figure(figsize=size, layout="constrained")
     figure.suptitle("\n".join([title, *small]), fontsize=11)
     looks = {entry: number for number, entry in enumerate(entries)}
@@ -112,7 +116,7 @@ def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = 
         for place, curve in enumerate(curves):
             shift = _BESIDE * ((place + 0.5) / len(curves) - 0.5)
             lines.setdefault(curve.entry, _line(axes, curve, looks[curve.entry], shift))
-        _dress(axes, panels[number])
+        _dress(axes, panels[number], room)
     figure.legend(
         [lines[entry] for entry in entries],
         entries,
@@ -160,15 +164,44 @@ def _line(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
     return line
 
 
-def _dress(axes: Axes, panel: Panel) -> None:
+@dataclass(frozen=True)
+class _Kinds:
+    """Names of an axis of kinds, as they fit: in several lines, or slanted. height: inches that
+    they take more than one line would."""
+
+    names: tuple[str, ...] = ()
+    is_slanted: bool = False
+
+    @property
+    def height(self) -> float:
+        lines = max((name.count("\n") for name in self.names), default=0)
+        longest = max(map(len, self.names), default=0)
+        return _LETTER_HEIGHT * longest if self.is_slanted else _LINE * lines
+
+
+def _kinds(panel: Panel, room: float) -> _Kinds:
+    """The names of a panel's kinds for so many inches; none where its axis is one of numbers."""
+    if not any(_is_kinds(curve) for curve in panel.curves):
+        return _Kinds()
+    names = tuple(map(str, panel.curves[0].x))
+    letters = int(room * _KIND_LETTERS / len(names)) - 1
+    if max(len(word) for name in names for word in name.split()) > letters:
+        return _Kinds(names, is_slanted=True)
+    return _Kinds(tuple("\n".join(textwrap.wrap(name, letters)) for name in names))
+
+
+def _dress(axes: Axes, panel: Panel, room: float) -> None:
     from matplotlib.ticker import FuncFormatter  # noqa: PLC0415
 
     axes.set_title(panel.title, fontsize=10)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    if any(_is_kinds(curve) for curve in panel.curves):
-        names = panel.curves[0].x
-        axes.set_xticks(range(len(names)), [str(name) for name in names])
+    kinds = _kinds(panel, room)
+    if kinds.names:
+        axes.set_xticks(range(len(kinds.names)), kinds.names)
+    if kinds.is_slanted:
+        for name in axes.get_xticklabels():
+            name.set(rotation=_SLANT, ha="right", rotation_mode="anchor", fontsize=8)
     if panel.log_x:
         base = 10 if panel.log_x is True else panel.log_x
         axes.set_xscale("log", base=base)
