@@ -144,7 +144,7 @@ class ExactFrequencies:
     def size(self, group: int) -> float:
         return self.people
 
-    def doubt(self, group: int) -> float:
+    def doubt(self, group: int, pair: Any) -> float:
         return 0.0
 
     def mean(self, group: int, pair: Any) -> float:

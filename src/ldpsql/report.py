@@ -172,3 +172,10 @@ class Histogram:
     def total(self, weight: Weight | None) -> float:
         """Sum of a public weight over all people; their number for None."""
         return float(self.people) if weight is None else self.totals[(weight, None)]
+
+    def moment(self, left: Weight | None, right: Weight | None) -> float:
+        """Sum of left * right over all people; None stands for 1."""
+        if left is None or right is None:
+            return self.total(right if left is None else left)
+        found = self.totals.get((left, right))
+        return self.totals[(right, left)] if found is None else found

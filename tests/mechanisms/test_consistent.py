@@ -101,7 +101,7 @@ class GivenFrequencies:
     def mean(self, group: int, pair: Any) -> float:
         return 1.0
 
-    def doubt(self, group: int) -> float:
+    def doubt(self, group: int, pair: Any) -> float:
         return 0.0
 
     def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:

@@ -96,6 +96,41 @@ def weighted(reports: Reports, pay: np.ndarray) -> Histogram:
     return Histogram(sizes, load, load_all, totals)
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *(("hio", {"fanout": 2, "oracle": oracle}) for oracle in ("grr", "olh", "oue")),
+        ("hio", {"fanout": 2, "inference": "consistent"}),
+        ("hh", {"fanout": 2, "oracle": "hrr"}),
+        ("hi", {"fanout": 2}),
+        ("haarhrr", {}),
+        ("lgrr-repaired", {"fanout": 2}),
+        ("lgrr-fd", {"fanout": 2, "fakes": 2}),
+        ("fourier", {}),
+    ],
+)
+def test_few_people_who_weigh_nothing_are_no_proof_of_nothing(
+    name: str, options: dict[str, Any]
+) -> None:
+    """Of 60 people three weigh 1, so that in some groups nobody does: the error is not 0, and not
+    less than that of so many in other runs by far. Where all weigh 0, SUM is 0 for certain."""
+    design = mechanism(name).design(LINE, Epsilon.parse("2"), options)
+    planned = [design.plan(SUM), design.plan(COUNT)]
+    codes = np.random.default_rng(1).integers(0, 16, (60, 1))
+    pay = np.zeros(60)
+    pay[[5, 25, 45]] = 1.0
+    told = []
+    for seed in range(40):
+        reports = design.randomize(codes, SeededEntropy(seed))
+        answer = design.estimator(weighted(reports, pay)).answer(planned)
+        told.append(answer.stderr[0])
+        assert np.linalg.eigvalsh(answer.covariance).min() > -1e-9
+        nobody = design.estimator(weighted(reports, np.zeros(60))).answer(planned[:1])
+        assert nobody.values[0] == 0.0
+        assert nobody.stderr[0] == 0.0
+    assert min(told) > 0.05 * np.median(told)
+
+
 def simulated(design: Design, offset: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Errors (runs, 2) of SUM(pay) and COUNT(*), covariances, and the true ratios.
 

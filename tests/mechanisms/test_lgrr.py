@@ -45,7 +45,7 @@ class TrueForest:
     def mean(self, frame: int, pair: Any) -> float:
         return 1.0
 
-    def doubt(self, frame: int) -> float:
+    def doubt(self, frame: int, pair: Any) -> float:
         return 0.0
 
     def all(self, frame: int, pair: Any) -> np.ndarray:

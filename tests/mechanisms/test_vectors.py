@@ -147,7 +147,7 @@ class Payers:
     def size(self, group: int) -> float:
         return float(self.people * self.design.shares[group])
 
-    def doubt(self, group: int) -> float:
+    def doubt(self, group: int, pair: Any) -> float:
         return 0.0
 
     def _amounts(self, pair: Any) -> np.ndarray:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery
-from ldpsql.mechanisms.doubt import PEOPLE, doubted
+from ldpsql.mechanisms.doubt import doubt_of, doubted, scatter_of
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.reported_rows import ReportedRows
 from ldpsql.report import Pair
@@ -107,8 +107,8 @@ class Named(Protocol):
         """Frequencies of all nodes, shape (Gamma,)."""
         ...
 
-    def doubt(self, frame: int) -> float:
-        """Share of people to add before a variance is made of estimates; see `doubt`."""
+    def doubt(self, frame: int, pair: Pair) -> float:
+        """What people to be doubted add to the mean of u v in a variance; see `doubt`."""
         ...
 
 
@@ -133,9 +133,9 @@ class ReportedForest(ReportedRows):
             self._found[frame, pair] = forest.length * (share - fakes)
         return self._found[frame, pair]
 
-    def doubt(self, frame: int) -> float:
+    def doubt(self, frame: int, pair: Pair) -> float:
         """Two more people of the frame; see `doubt`."""
-        return PEOPLE / self.size(frame)
+        return doubt_of(self.histogram, self.size(frame), pair)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class EvenForest:
         ]
         return np.concatenate(parts)
 
-    def doubt(self, frame: int) -> float:
+    def doubt(self, frame: int, pair: Pair) -> float:
         """None: these frequencies are not estimated."""
         return 0.0
 
@@ -300,7 +300,9 @@ class ForestEstimator:
             )
         )
         true = _within((left * at) @ right.T, limit)
-        true += self.named.doubt(frame) * mean * doubted(left, right)
+        doubt = partial(self.named.doubt, frame)
+        true += doubt(pair) * doubted(left, right)
+        mean += scatter_of(doubt, pair)
         spread = left @ right.T - np.outer(left.sum(axis=1), right.sum(axis=1)) / forest.nodes
         return np.asarray(length * true + length**2 * forest.fakes / forest.nodes * mean * spread)
 

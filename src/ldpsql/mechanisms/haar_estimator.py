@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.mechanisms.doubt import doubt_of, scatter_of
 from ldpsql.mechanisms.hrr import hadamard
 from ldpsql.mechanisms.reported_rows import ReportedRows
 from ldpsql.report import Pair
@@ -58,6 +60,10 @@ class Coefficients(Protocol):
         """Mean of u v over the people of a group."""
         ...
 
+    def doubt(self, group: int, pair: Pair) -> float:
+        """What people to be doubted add to the mean of u v in a variance; see `doubt`."""
+        ...
+
     def at(self, group: int, level: int, weight: Weight | None) -> Array:
         """All coefficients of a group's level, of the weighted people."""
         ...
@@ -80,6 +86,10 @@ class ReportedCoefficients(ReportedRows):
             signed = np.bincount(row, moment * (1.0 - 2.0 * bit), minlength=self.order >> level)
             self._found[group, weight] = self.scale / self.size(group) * hadamard(signed)
         return self._found[group, weight]
+
+    def doubt(self, group: int, pair: Pair) -> float:
+        """Two more people of the group; see `doubt`."""
+        return doubt_of(self.histogram, self.size(group), pair)
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,10 @@ class EvenCoefficients:
     def mean(self, group: int, pair: Pair) -> float:
         """Weights are taken to be 1."""
         return 1.0
+
+    def doubt(self, group: int, pair: Pair) -> float:
+        """None: this is no estimate."""
+        return 0.0
 
     def at(self, group: int, level: int, weight: Weight | None) -> Array:
         """Zero."""
@@ -160,6 +174,10 @@ class HaarEstimator:
         precision = 1.0 / np.maximum(spread, np.finfo(float).tiny)
         return [float(share) for share in precision / precision.sum()]
 
+    def _moment(self, group: int, pair: Pair) -> float:
+        """Mean of two weights' product; few people may all weigh nothing, and still others do."""
+        return self.told.mean(group, pair) + scatter_of(partial(self.told.doubt, group), pair)
+
     def _add(
         self,
         values: Array,
@@ -184,7 +202,7 @@ class HaarEstimator:
             ]
         )
         moments = np.array(
-            [[self.told.mean(group, (left, right)) for right in kinds] for left in kinds]
+            [[self._moment(group, (left, right)) for right in kinds] for left in kinds]
         )
         noise = self.scale**2 * moments * (factors @ factors.T)
         limit = np.abs(factors).max(axis=1) * np.sqrt(np.diagonal(moments))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
-from ldpsql.mechanisms.doubt import PEOPLE, doubted
+from ldpsql.mechanisms.doubt import doubt_of, doubted, scatter_of
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.oracle import First, Weights
 from ldpsql.mechanisms.oracles import OracleTable
@@ -62,8 +63,8 @@ class Frequencies(Protocol):
         """Frequencies at nodes of a group, shape (c,)."""
         ...
 
-    def doubt(self, group: int) -> float:
-        """Share of people to add before a variance is made of estimates; see `doubt`."""
+    def doubt(self, group: int, pair: Pair) -> float:
+        """What people to be doubted add to the mean of u v in a variance; see `doubt`."""
         ...
 
 
@@ -93,9 +94,9 @@ class ReportedFrequencies(ReportedRows):
         frequencies: Array = found[nodes]
         return frequencies
 
-    def doubt(self, group: int) -> float:
+    def doubt(self, group: int, pair: Pair) -> float:
         """Two more people of the group; see `doubt`."""
-        return PEOPLE / self.size(group)
+        return doubt_of(self.histogram, self.size(group), pair)
 
     def _estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
         rows, support = self.rows(group), self.oracles.support(group)
@@ -129,7 +130,7 @@ class UniformFrequencies:
         """The part of all records at each node."""
         return self.table.even(group, nodes)
 
-    def doubt(self, group: int) -> float:
+    def doubt(self, group: int, pair: Pair) -> float:
         """None: these frequencies are not estimated."""
         return 0.0
 
@@ -262,7 +263,8 @@ class _GroupBlock:
 
         Estimated frequencies enter only through sums, each limited by Cauchy-Schwarz to what
         people spread over nodes could give; so a variance never falls below that of pure noise.
-        Doubt is added to the second moments alone: it must not let a mean exceed them.
+        Doubt is added to the second moments, and to the mean of two weights, but to no first
+        moment: it must not let a mean exceed them.
         """
         pair, source = (left, right), self.estimator.frequencies
         w_left, w_right = self.weights[rows], self.weights[columns]
@@ -272,7 +274,8 @@ class _GroupBlock:
         second = _within((w_left * share) @ w_right.T, np.sqrt(np.outer(energy_left, energy_right)))
         if left == right and rows == columns:
             np.fill_diagonal(second, energy_left)
-        second += source.doubt(self.group) * self._mean(pair) * doubted(w_left, w_right)
+        doubt = partial(source.doubt, self.group)
+        second += doubt(pair) * doubted(w_left, w_right)
         first = First(
             _within(w_left @ share, np.sqrt(energy_left * mean_right)),
             _within(w_right @ share, np.sqrt(energy_right * mean_left)),
@@ -280,8 +283,9 @@ class _GroupBlock:
             _within(means[list(columns)], np.sqrt(energy_right)),
         )
         sums = Weights(w_left.sum(axis=1), w_right.sum(axis=1), w_left @ w_right.T)
+        mean = self._mean(pair) + scatter_of(doubt, pair)
         support = self.estimator.oracles.support(self.group)
-        return support.covariance(sums, self._mean(pair), first, second)
+        return support.covariance(sums, mean, first, second)
 
 
 def _merged(entries: Sequence[Entry], position: Mapping[int, int]) -> tuple[Codes, Array]:

@@ -20,6 +20,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import CellQuery
+from ldpsql.mechanisms.doubt import doubt_of
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.levels_estimator import (
     Entries,
@@ -88,9 +89,9 @@ class SplitFrequencies:
         """Estimated frequencies at the nodes, shape (c,)."""
         return self.levels.at(group, nodes, pair)
 
-    def doubt(self, group: int) -> float:
+    def doubt(self, group: int, pair: Pair) -> float:
         """Two more people of the group's frame; see `doubt`."""
-        return self.levels.doubt(group)
+        return doubt_of(self.histogram, self.size(group), pair)
 
 
 @dataclass(frozen=True)
