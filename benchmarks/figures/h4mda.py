@@ -112,15 +112,15 @@ def draw(measured: Measured) -> dict[str, Any]:
         for sound in (True, False):
             words = "one predicate" if predicates == 1 else "two predicates"
             shown = "sound mechanisms" if sound else "published LGRR and LGRR-FD beside HIO, EHIO"
-            pictures[f"-{predicates}{'' if sound else '-unsound'}"] = drawn(
-                f"H4MDA's experiments, {words}: {shown}",
-                [
-                    _panel(measured, predicates, sweep, aggregate, sound=sound)
-                    for sweep in measured.values("sweep")
-                    for aggregate in ERRORS
-                ],
-                note=measured.data,
-            )
+            panels = [
+                _panel(measured, predicates, sweep, aggregate, sound=sound)
+                for sweep in measured.values("sweep")
+                for aggregate in ERRORS
+            ]
+            if any(panel.curves for panel in panels):
+                pictures[f"-{predicates}{'' if sound else '-unsound'}"] = drawn(
+                    f"H4MDA's experiments, {words}: {shown}", panels, note=measured.data
+                )
     return pictures
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.figures.figure import Measured, Verdict
 from benchmarks.figures.h4mda_work import NOT_PRIVATE
 
-NEARLY_ALL = 0.9
+NEARLY_ALL, MOSTLY = 0.9, 0.6
 PUBLISHED = ("lgrr, published", "lgrr-fd, published")
 SHARED = {"size": 125.0, "epsilon": 2.0, "fanout": 5.0}
 Points = dict[tuple[str, float, int], float]
@@ -53,8 +53,14 @@ def _monotone(
                     ends.append(sign * (rows[-1]["error"] - rows[0]["error"]) > 0)
     if not ends:
         return Verdict(claim, None, "not measured")
-    share = sum(ends) / len(ends)
-    return Verdict(claim, share >= NEARLY_ALL, f"{sum(ends)} of {len(ends)} series, first to last")
+    because = f"{sum(ends)} of {len(ends)} series, first to last"
+    return Verdict(claim, _most(sum(ends) / len(ends), measured), because)
+
+
+def _most(share: float, measured: Measured, enough: float = NEARLY_ALL) -> bool | None:
+    """Whether it is so often enough; not to be told where a single run has it so mostly."""
+    single = not any(row.get("stderr", 0.0) for row in measured.rows)
+    return None if single and MOSTLY <= share < enough else share >= enough
 
 
 def _fanout(measured: Measured) -> Verdict:
@@ -158,4 +164,5 @@ def _ours(measured: Measured) -> Verdict:
     because = (
         f"NMSE {min(ratios):.1f} to {max(ratios):.1f} times lower, median {np.median(ratios):.1f}"
     )
-    return Verdict(claim, min(ratios) > 1.0, because)
+    lower = sum(ratio > 1.0 for ratio in ratios) / len(ratios)
+    return Verdict(claim, _most(lower, measured, 1.0), because)

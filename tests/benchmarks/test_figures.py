@@ -188,3 +188,22 @@ def test_the_pictures_that_there_are_are_named(
     main(["toy", "-o", str(tmp_path), "--set", "runs=2"])
     assert "toy-a.png, toy-b.png" in capsys.readouterr().out
     assert sorted(path.name for path in tmp_path.glob("*.png")) == ["toy-a.png", "toy-b.png"]
+
+
+@pytest.mark.parametrize(
+    ("rising", "stderr", "holds"),
+    [(10, 0.0, True), (8, 0.0, None), (8, 0.1, False), (3, 0.0, False)],
+)
+def test_one_run_cannot_refute_what_it_mostly_shows(
+    rising: int, stderr: float, holds: bool | None
+) -> None:
+    """Ten series over epsilon, some falling, as the paper says, some rising."""
+    found = [
+        {"sweep": "epsilon", "x": x, "mechanism": f"m{number}", "predicates": 1}
+        | {"aggregate": "COUNT", "stderr": stderr}
+        | {"error": 1.0 / x if number < rising else x}
+        for number in range(10)
+        for x in (1.0, 2.0)
+    ]
+    verdict = next(v for v in judge(Measured(found, "made up")) if "with epsilon" in v.claim)
+    assert verdict.holds is holds
