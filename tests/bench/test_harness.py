@@ -286,10 +286,11 @@ def test_samples() -> None:
 
 def test_contestants_read_back_what_they_are_called() -> None:
     """Name, options, estimator."""
-    text = "hio:inference=consistent:fanout=4/smooth"
+    text = "hio:fanout=4:inference=consistent/smooth"
     found = Contestant.parse(text)
     assert (found.mechanism, found.estimator, found.label) == ("hio", "smooth", text)
-    assert found.options == '{"inference": "consistent", "fanout": 4}'
+    assert found.options == '{"fanout": 4, "inference": "consistent"}'
+    assert Contestant.parse("hio:inference=consistent:fanout=4/smooth") == found
     for wrong in ("hoi", "hio:fanout", "auto:fanout=4"):
         with pytest.raises(SurveyError):
             Contestant.parse(wrong)

@@ -195,6 +195,14 @@ def test_a_bug_is_said_to_be_one_and_quotes_nothing(monkeypatch):
     assert "Traceback" in CliRunner().invoke(cli, [COUNT]).stderr
 
 
+def test_too_little_memory_is_no_bug(monkeypatch):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(ask, "answer", full)
+    assert "not enough memory" in refusal(run(COUNT), 1)
+
+
 def test_help_and_version_are_not_queries():
     for words in (("--help",), ("-h",), ("query", "--help")):
         shown = run(*words)

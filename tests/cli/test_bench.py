@@ -193,7 +193,7 @@ def test_sql_about_nobody(tmp_path: Path) -> None:
     found = bench(table, survey, *asked)
     assert (found.exit_code, found.stdout) == (1, "")
     assert "the answers have no rows" in found.stderr
-    sql.write_text(none + "SELECT COUNT(*) FROM app WHERE age > 50;")
+    sql.write_text(none + "SELECT COUNT(*) FROM app WHERE age > 50;\n/* nothing\n more */ -- here")
     found = bench(table, survey, *asked)
     assert found.exit_code == 0, found.output
     assert "COUNT(*), mine.sql" in found.stdout

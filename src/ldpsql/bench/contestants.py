@@ -48,7 +48,7 @@ class Contestant:
             mechanism(name)
         elif options:
             raise SurveyError(f"{AUTO} chooses the options itself; leave out {pairs[0]!r}")
-        return cls(name, json.dumps(options), estimator or None)
+        return cls(name, json.dumps(options, sort_keys=True), estimator or None)
 
     @property
     def label(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -229,6 +230,9 @@ def _questions(workloads: Sequence[str], wanted: Any, draft: Draft) -> tuple[Que
     return tuple(found)
 
 
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
 def _statements(path: Path) -> list[tuple[int, str]]:
     """The statements of a file, each with the number of its first line."""
     from ldpsql.cli.shell import split_statements  # noqa: PLC0415
@@ -238,7 +242,7 @@ def _statements(path: Path) -> list[tuple[int, str]]:
     for part in split_statements(text):
         body = part.lstrip()
         first = line + part[: len(part) - len(body)].count("\n")
-        if any(line.strip() and not line.strip().startswith("--") for line in body.splitlines()):
+        if _COMMENT.sub("", body).strip():
             found.append((first, body.rstrip()))
         line += part.count("\n")
     return found

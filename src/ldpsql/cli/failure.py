@@ -30,6 +30,9 @@ def report(error: Exception) -> int:
     if isinstance(error, OSError) and error.strerror:
         _say(f"{error.filename or 'the output'}: {error.strerror}")
         return AT_FAULT
+    if isinstance(error, MemoryError):
+        _say("there is not enough memory for this; fewer people, codes or --jobs need less")
+        return AT_FAULT
     _report_bug(error)
     return AT_FAULT
 
