@@ -133,6 +133,34 @@ def test_moments_of_weights() -> None:
     np.testing.assert_allclose(found, [[alone**2 @ paid_square, cross], [cross, plain]], rtol=1e-4)
 
 
+def test_moments_of_many_are_those_of_every_pair_alone() -> None:
+    """Whatever the order of their weights; and a pair of weights is read once."""
+    design, random = DESIGNS["boxes"], np.random.default_rng(4)
+    paid, owed = Weight("paid"), Weight("owed")
+    kinds = (None, paid, owed, paid, None, owed)
+    boxes = [Box((((0, 2),), ((low, 4),))) for low in (0, 1)]
+    queries = [LinearQuery(((1.0, boxes[n % 2]),), weight=weight) for n, weight in enumerate(kinds)]
+    planned = [design.plan(query) for query in queries]
+    rows = outputs(design)
+    counts = np.floor(1e3 * random.random(len(rows))) + 1.0
+    pairs = [(paid, None), (owed, None), (paid, paid), (paid, owed), (owed, owed)]
+    given = {pair: counts * random.normal(size=len(rows)) for pair in pairs}
+    found = histogram(design, rows, counts, given)
+    sampled = Sampled(design.collected, Reported(found))
+    sampled.__dict__["sample"] = everybody(found.sizes)
+    estimated = random.normal(size=len(planned)) * counts.sum()
+    several = Contributions(sampled, planned, estimated)
+    every = range(len(planned))
+    whole = several.moments([every])[0]
+    assert (whole == whole.T).all()
+    for pair in [(i, j) for i in every for j in every]:
+        part = several.moments([pair])[0]
+        scale = np.abs(np.diagonal(part)).max()
+        np.testing.assert_allclose(whole[np.ix_(pair, pair)], part, atol=1e-5 * scale)
+    assert sampled.excess(0, (owed, paid)) is sampled.excess(0, (paid, owed))
+    assert sampled.excess(0, (None, paid)) is sampled.excess(0, (paid, None))
+
+
 # -- the sample ------------------------------------------------------------------------------------
 
 

@@ -78,7 +78,7 @@ class Sampled:
 
     collected: Collected
     reported: Reported
-    _excess: dict[tuple[int, Pair], Singles] = field(default_factory=dict)
+    _excess: dict[tuple[int, frozenset[Weight | None]], Singles] = field(default_factory=dict)
 
     @cached_property
     def sample(self) -> Sample:
@@ -101,16 +101,17 @@ class Sampled:
     def excess(self, number: int, pair: Pair) -> Singles:
         """Of one batch: sums of products of weights per phase, less their mean over the family's
         phases (of few reports: as they are), times how many reports each stands for; shape
-        (f, |H|)."""
-        if (number, pair) not in self._excess:
+        (f, |H|). A pair is the same either way round."""
+        key = number, frozenset(pair)
+        if key not in self._excess:
             start, batch = self.batches[number]
             counts = self.reported.counts(start, batch, pair)
             place = np.searchsorted(self.sample.families, start + batch.numbers)
             scale = self.sample.stands_for[place] / self.reported.sizes[start + batch.numbers]
             mean = 0.0 if self.is_few else counts.mean(axis=1, keepdims=True)
             found = (counts - mean) * scale[:, None]
-            self._excess[number, pair] = found.astype(np.float32)
-        return self._excess[number, pair]
+            self._excess[key] = found.astype(np.float32)
+        return self._excess[key]
 
 
 @dataclass(frozen=True, eq=False)
