@@ -207,3 +207,42 @@ def test_one_run_cannot_refute_what_it_mostly_shows(
     ]
     verdict = next(v for v in judge(Measured(found, "made up")) if "with epsilon" in v.claim)
     assert verdict.holds is holds
+
+
+def test_what_is_said_of_two_mechanisms_is_not_borne_out_by_one() -> None:
+    """But refuted; and nothing is said of two predicates where none were asked."""
+    better = "LGRR and LGRR-FD are better than every other mechanism (COUNT)"
+    ahead = "AHEAD is better in COUNT than HGRR and LGRR-FD"
+    errors = {"lgrr, published": 1.0, "hio": 2.0, "hgrr": 3.0}
+    for added, holds in (({}, None), ({"hio": 0.5}, False), ({"lgrr-fd, published": 1.0}, True)):
+        verdicts = {v.claim: v.holds for v in judge(rows({**errors, **added}))}
+        assert verdicts[better] is holds
+    for added, holds in (({}, None), ({"hgrr": 0.5}, False), ({"lgrr-fd, published": 2.0}, True)):
+        verdicts = {v.claim: v.holds for v in judge(rows({**errors, "ahead": 1.0, **added}))}
+        assert verdicts[ahead] is holds
+    single = [row_of(name, 0.1, error) for name, error in errors.items()]
+    verdict = next(v for v in judge(Measured(single, "")) if v.claim.startswith("HGRR"))
+    assert (verdict.holds, "nan" in verdict.because) == (None, False)
+
+
+@pytest.mark.parametrize(("stderr", "holds"), [(0.0, None), (0.1, False)])
+def test_one_run_cannot_refute_a_fall_or_a_better_mechanism(
+    stderr: float, holds: bool | None
+) -> None:
+    """Three of four steps fall, and AHEAD is better at four of five points."""
+    common = {"sweep": "fanout", "predicates": 1, "aggregate": "COUNT", "stderr": stderr}
+    found = [
+        {**common, "x": x, "mechanism": name, "error": error}
+        for name, errors in {
+            "hio": (5.0, 4.0, 3.0, 2.0, 2.5),
+            "ahead": (1.0, 1.0, 1.0, 1.0, 9.0),
+            "hgrr": (5.0, 4.0, 3.0, 2.0, 1.5),
+            "lgrr, published": (1.0, 1.0, 1.0, 1.0, 9.0),
+            "lgrr-fd, published": (5.0, 4.0, 3.0, 2.0, 1.0),
+        }.items()
+        for x, error in zip((2.0, 3.0, 4.0, 6.0, 7.0), errors, strict=True)
+    ]
+    verdicts = {v.claim: v.holds for v in judge(Measured(found, "made up"))}
+    assert verdicts["the error falls as the fan-out goes from 4 to 7"] is holds
+    assert verdicts["AHEAD is better in COUNT than HGRR and LGRR-FD"] is holds
+    assert verdicts["LGRR is better than LGRR-FD"] is holds

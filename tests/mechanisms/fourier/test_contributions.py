@@ -133,6 +133,59 @@ def test_moments_of_weights() -> None:
     np.testing.assert_allclose(found, [[alone**2 @ paid_square, cross], [cross, plain]], rtol=1e-4)
 
 
+def test_moments_of_many_are_those_of_every_pair_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order of their weights; and a pair of weights is read once."""
+    design, random = DESIGNS["boxes"], np.random.default_rng(4)
+    paid, owed = Weight("paid"), Weight("owed")
+    kinds = (None, paid, owed, paid, None, owed)
+    boxes = [Box((((0, 2),), ((low, 4),))) for low in (0, 1)]
+    queries = [LinearQuery(((1.0, boxes[n % 2]),), weight=weight) for n, weight in enumerate(kinds)]
+    planned = [design.plan(query) for query in queries]
+    rows = outputs(design)
+    counts = np.floor(1e3 * random.random(len(rows))) + 1.0
+    pairs = [(paid, None), (owed, None), (paid, paid), (paid, owed), (owed, owed)]
+    given = {pair: counts * random.normal(size=len(rows)) for pair in pairs}
+    found = histogram(design, rows, counts, given)
+    sampled = Sampled(design.collected, Reported(found))
+    sampled.__dict__["sample"] = everybody(found.sizes)
+    estimated = random.normal(size=len(planned)) * counts.sum()
+    several = Contributions(sampled, planned, estimated)
+    every = range(len(planned))
+    whole = several.moments([every])[0]
+    assert (whole == whole.T).all()
+    monkeypatch.setattr(contributions, "_AT_ONCE", 3)
+    for pair in [(i, j) for i in every for j in every]:
+        part = several.moments([pair])[0]
+        np.testing.assert_allclose(whole[np.ix_(pair, pair)], part, atol=1e-5 * np.abs(whole).max())
+    assert sampled.excess(0, (owed, paid)) is sampled.excess(0, (paid, owed))
+    assert sampled.excess(0, (None, paid)) is sampled.excess(0, (paid, None))
+
+
+def test_an_average_of_a_column_far_from_0_has_the_error_of_one_near_0() -> None:
+    """SUM - mean x COUNT is the same whatever is added to everybody's value, and so is its
+    variance, though those of SUM and COUNT all but cancel."""
+    design, random = DESIGNS["boxes"], np.random.default_rng(5)
+    paid, box = Weight("paid"), Box((((0, 2),), ((1, 4),)))
+    planned = [
+        design.plan(LinearQuery(((1.0, box),), weight=weight)) for weight in (paid, None, paid)
+    ]
+    rows = outputs(design)
+    counts = np.floor(50.0 * random.random(len(rows))) + 1.0
+    paid_sum = counts * random.random(len(rows))
+    found = []
+    for offset in (0.0, 1e6):
+        given = {
+            (paid, None): paid_sum + offset * counts,
+            (paid, paid): paid_sum + 2.0 * offset * paid_sum + offset**2 * counts,
+        }
+        estimator = design.estimator(histogram(design, rows, counts, given))
+        covariance = estimator.answer(planned).covariance
+        ratio = np.array([1.0, -(offset + 0.5), 0.0])
+        found.append(ratio @ covariance @ ratio)
+    assert found[0] > 0.0
+    assert found[1] == pytest.approx(found[0], rel=1e-2)
+
+
 # -- the sample ------------------------------------------------------------------------------------
 
 

@@ -31,8 +31,10 @@ ENOUGH_FAMILIES = 128
 ENOUGH_REPORTS = 12_000
 MOST_ODDS = 12.5
 _ENTRIES = 1 << 15
+_AT_ONCE = 1 << 12
 
 Singles = NDArray[np.float32]
+Floats = NDArray[np.floating]
 
 
 def _places(kinds: Sequence[Weight | None]) -> dict[Weight | None, Integers]:
@@ -78,7 +80,7 @@ class Sampled:
 
     collected: Collected
     reported: Reported
-    _excess: dict[tuple[int, Pair], Singles] = field(default_factory=dict)
+    _excess: dict[tuple[int, frozenset[Weight | None]], Reals] = field(default_factory=dict)
 
     @cached_property
     def sample(self) -> Sample:
@@ -98,19 +100,19 @@ class Sampled:
         table, odds = self.collected.table, self.collected.odds
         return list(batches(table, odds, self.sample.families, _ENTRIES))
 
-    def excess(self, number: int, pair: Pair) -> Singles:
+    def excess(self, number: int, pair: Pair) -> Reals:
         """Of one batch: sums of products of weights per phase, less their mean over the family's
         phases (of few reports: as they are), times how many reports each stands for; shape
-        (f, |H|)."""
-        if (number, pair) not in self._excess:
+        (f, |H|). A pair is the same either way round."""
+        key = number, frozenset(pair)
+        if key not in self._excess:
             start, batch = self.batches[number]
             counts = self.reported.counts(start, batch, pair)
             place = np.searchsorted(self.sample.families, start + batch.numbers)
             scale = self.sample.stands_for[place] / self.reported.sizes[start + batch.numbers]
             mean = 0.0 if self.is_few else counts.mean(axis=1, keepdims=True)
-            found = (counts - mean) * scale[:, None]
-            self._excess[number, pair] = found.astype(np.float32)
-        return self._excess[number, pair]
+            self._excess[key] = (counts - mean) * scale[:, None]
+        return self._excess[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,19 +202,32 @@ class Contributions:
         shapes (R, T) and (R, T, T).
 
         rows: query numbers, shape (R, T).  kinds: the weights of each row's queries.
+
+        Where weights meet, in double precision: of a column far from 0 the ratio of sums has a
+        variance that is a tiny part of theirs, and is what is left when they cancel.
         """
         first, found = np.zeros(rows.shape), np.zeros((*rows.shape, len(kinds)))
-        places = _places(kinds)
+        members = _places(kinds).items()
+        exact = np.float64 if len(members) > 1 else np.float32
+
+        def told(number: int, pair: Pair, part: slice) -> Floats:
+            return np.asarray(self.sampled.excess(number, pair).ravel()[part], dtype=exact)
+
         for number, (_, batch) in enumerate(self.sampled.batches):
             if not self._tells(batch):
                 continue
             cells = self.cells(batch).reshape(len(self.queries), -1)
-            own = {weight: cells[rows[:, place]] for weight, place in places.items()}
-            for left, place in places.items():
-                first[:, place] += own[left] @ self.sampled.excess(number, (left, None)).ravel()
-                for right, other in places.items():
-                    weighted = own[left] * self.sampled.excess(number, (left, right)).ravel()
-                    found[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
+            for start in range(0, cells.shape[1], _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                own: dict[Weight | None, Floats] = {
+                    kind: np.asarray(cells[rows[:, place], part], dtype=exact)
+                    for kind, place in members
+                }
+                for left, place in members:
+                    first[:, place] += own[left] @ told(number, (left, None), part)
+                    for right, other in members:
+                        weighted = own[left] * told(number, (left, right), part)
+                        found[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
         return first, (found + found.swapaxes(1, 2)) / 2  # symmetric, but for rounding
 
     def _tells(self, batch: Batch) -> bool:
