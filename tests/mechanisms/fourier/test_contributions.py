@@ -265,3 +265,23 @@ def test_a_sample_that_stands_for_nobody_else_is_caught(monkeypatch: pytest.Monk
     monkeypatch.setattr(Sample, "of", wrong)
     with pytest.raises(AssertionError):
         test_a_sampled_variance_is_near_that_of_all_families("4", "one cell")
+
+
+@pytest.mark.parametrize("far", [1e4, 1e6])
+def test_a_measure_far_from_zero_keeps_the_error_of_its_average(far: float) -> None:
+    """SUM with bounds moved by m is SUM + m COUNT, and so is its covariance, in every direction."""
+    box = Box((((3, 11),),))
+    random = np.random.default_rng(5)
+    codes = np.stack([random.integers(0, 16, 400), random.integers(0, 2, 400)], axis=1)
+    found = []
+    for offset in (0.0, far):
+        domain = domain_of((16,), ((offset, offset + 10.0),))
+        design = mechanism("fourier").design(domain, Epsilon.parse("2"), {})
+        reports = design.randomize(codes, SeededEntropy(3))
+        planned = [design.plan(LinearQuery.sum(0, box)), design.plan(LinearQuery.count(box))]
+        answer = design.estimator(counted(design, reports)).answer(planned)
+        direction = np.array([1.0, -offset])
+        found.append((answer.values @ direction, direction @ answer.covariance @ direction))
+    (near, plain), (moved, told_far) = found
+    assert moved == pytest.approx(near, rel=1e-6, abs=1e-4)
+    assert told_far == pytest.approx(plain, rel=0.01)

@@ -33,7 +33,6 @@ MOST_ODDS = 12.5
 _ENTRIES = 1 << 15
 _AT_ONCE = 1 << 12
 
-Singles = NDArray[np.float32]
 Floats = NDArray[np.floating]
 
 
@@ -125,7 +124,7 @@ class Contributions:
     sampled: Sampled
     queries: Sequence[BoxQuery]
     estimated: Array
-    _kept: dict[Axes, NDArray[np.complex64]] = field(default_factory=dict)
+    _kept: dict[Axes, NDArray[np.complexfloating]] = field(default_factory=dict)
 
     def moments(self, groups: Sequence[Sequence[int]]) -> list[Array]:
         """Sum over all reports of c_a c_b, within each group of query numbers.
@@ -203,12 +202,12 @@ class Contributions:
 
         rows: query numbers, shape (R, T).  kinds: the weights of each row's queries.
 
-        Where weights meet, in double precision: of a column far from 0 the ratio of sums has a
-        variance that is a tiny part of theirs, and is what is left when they cancel.
+        In double precision where weights meet or a measure is far from 0: the ratio of two sums
+        then has a variance that is a tiny part of theirs, and is what is left when they cancel.
         """
         first, found = np.zeros(rows.shape), np.zeros((*rows.shape, len(kinds)))
         members = _places(kinds).items()
-        exact = np.float64 if len(members) > 1 else np.float32
+        exact = np.float64 if len(members) > 1 or self._is_far else np.float32
 
         def told(number: int, pair: Pair, part: slice) -> Floats:
             return np.asarray(self.sampled.excess(number, pair).ravel()[part], dtype=exact)
@@ -237,12 +236,18 @@ class Contributions:
         parts = set(parts_of((batch.cluster.axes,)))
         return any(not parts.isdisjoint(faces) for faces in self._divided)
 
-    def cells(self, batch: Batch) -> Singles:
-        """c of every query, shape (k, f, |H|)."""
-        found = contributed(batch, self._dense(batch.cluster.axes), batch.conjugate)
-        return found.reshape(len(self.queries), len(batch.numbers), -1)
+    @cached_property
+    def _is_far(self) -> bool:
+        """Whether the bounds of a measure are far from 0, as seen from their distance."""
+        return any(query.is_far for query in self.queries)
 
-    def _dense(self, axes: Axes) -> NDArray[np.complex64]:
+    def cells(self, batch: Batch) -> Floats:
+        """c of every query, shape (k, f, |H|)."""
+        conjugate = batch.transform.conj() if self._is_far else batch.conjugate
+        found = contributed(batch, self._dense(batch.cluster.axes), conjugate)
+        return np.asarray(found.reshape(len(self.queries), len(batch.numbers), -1))
+
+    def _dense(self, axes: Axes) -> NDArray[np.complexfloating]:
         """q^ / (N lambda) of every query, dense over some axes and flat, shape (k, cells)."""
         if axes not in self._kept:
             shape = self._collected.group.shape(axes)
@@ -251,6 +256,6 @@ class Contributions:
                     spread(faces, axes, shape, whole).ravel()
                     for faces, whole in zip(self._divided, self._wholes, strict=True)
                 ],
-                dtype=np.complex64,
+                dtype=np.complex128 if self._is_far else np.complex64,
             )
         return self._kept[axes]

@@ -16,6 +16,9 @@ from ldpsql.mechanisms.fourier.transforms import Complexes
 NO_ENERGY = 1e-20
 
 
+_FAR = 100.0
+
+
 @dataclass(frozen=True)
 class Term:
     """coefficient x box, whose sides constrain the given dimensions and no others."""
@@ -47,6 +50,11 @@ class BoxQuery:
     level: float
     contrast: float
     weight: Weight | None
+
+    @property
+    def is_far(self) -> bool:
+        """Whether a measure's bounds are far from 0, as seen from their distance."""
+        return self.measure is not None and abs(self.level) > _FAR * abs(self.contrast)
 
     def whole(self, group: Group) -> float:
         """q^(0) / N: the mean of the query over the group, sign apart."""
