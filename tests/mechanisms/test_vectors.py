@@ -28,7 +28,7 @@ from ldpsql.mechanisms.oracle import Support
 from ldpsql.mechanisms.paths import LgrrDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql.schema import Measure, RecordDomain
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree
@@ -390,3 +390,10 @@ def test_least_squares_in_a_signed_frame(query: LinearQuery, epsilon: str, ideal
     variance = float(estimator.answer([design.plan(asked)]).covariance[0, 0])
     found = math.sqrt(variance - N * amounts(query).var())
     assert 0.98 * ideal < found <= 1.002 * ideal
+
+
+def test_a_value_between_the_bounds_is_rounded_up_as_often_as_it_lies_high() -> None:
+    """Section 1.3, example of 1.2: 3 in [1, 4] becomes 4 with probability 2/3."""
+    measure = Measure("t", (1.0, 4.0))
+    assert measure.fraction(3) == pytest.approx(2.0 / 3.0, rel=1e-15)
+    assert (measure.fraction(1), measure.fraction(4)) == (0.0, 1.0)
