@@ -243,8 +243,13 @@ def test_a_reader_that_stops_reading_is_no_error():
 
 
 def test_an_interruption_is_exit_code_130():
-    waiting = subprocess.Popen([*PROGRAM, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(4.0)  # imports are over by then, on a busy machine too
+    # A shell that runs the tests in the background ignores interruptions, and so would the program.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        waiting = subprocess.Popen([*PROGRAM, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    time.sleep(2.0)  # imports are over by then, on a busy machine too
     waiting.send_signal(signal.SIGINT)
     _, err = waiting.communicate(timeout=20)
     assert waiting.returncode == 130
