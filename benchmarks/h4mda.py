@@ -137,7 +137,7 @@ def _measured(design: Design, queries: list[LinearQuery], runs: int) -> float:
     x = np.clip(random.normal(size / 2, size / 6, PEOPLE), 0, size - 1).astype(np.int64)
     y = np.clip(x + random.normal(0, size / 8, PEOPLE), 0, size - 1).astype(np.int64)
     codes = np.stack([x, y], axis=1)[:, : len(design.domain.sizes)]
-    truths = np.array([_inside(query, codes).sum() for query in queries])
+    truths = np.array([inside(query, codes).sum() for query in queries])
     errors = []
     for seed in range(runs):
         histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
@@ -146,12 +146,13 @@ def _measured(design: Design, queries: list[LinearQuery], runs: int) -> float:
     return float(np.mean(errors))
 
 
-def _inside(query: LinearQuery, codes: np.ndarray) -> np.ndarray:
-    inside = np.ones(len(codes), dtype=bool)
+def inside(query: LinearQuery, codes: np.ndarray) -> np.ndarray:
+    """Who is in the one box of a query, shape (n,)."""
+    members = np.ones(len(codes), dtype=bool)
     for side, column in zip(query.terms[0][1].sides, codes.T, strict=True):
         ((low, high),) = side or ((0, int(column.max()) + 1),)
-        inside &= (column >= low) & (column < high)
-    return inside
+        members &= (column >= low) & (column < high)
+    return members
 
 
 def _results() -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:

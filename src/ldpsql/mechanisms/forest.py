@@ -24,7 +24,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery
-from ldpsql.mechanisms.doubt import doubt_of, doubted, scatter_of
+from ldpsql.mechanisms.doubt import doubted, scatter_of
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.reported_rows import ReportedRows
 from ldpsql.report import Pair
@@ -132,10 +132,6 @@ class ReportedForest(ReportedRows):
             share = np.asarray(named) / self.size(frame)
             self._found[frame, pair] = forest.length * (share - fakes)
         return self._found[frame, pair]
-
-    def doubt(self, frame: int, pair: Pair) -> float:
-        """Two more people of the frame; see `doubt`."""
-        return doubt_of(self.histogram, self.size(frame), pair)
 
 
 @dataclass(frozen=True)

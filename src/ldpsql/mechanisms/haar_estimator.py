@@ -18,7 +18,7 @@ import numpy as np
 
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.mechanisms.doubt import doubt_of, scatter_of
+from ldpsql.mechanisms.doubt import scatter_of
 from ldpsql.mechanisms.hrr import hadamard
 from ldpsql.mechanisms.reported_rows import ReportedRows
 from ldpsql.report import Pair
@@ -86,10 +86,6 @@ class ReportedCoefficients(ReportedRows):
             signed = np.bincount(row, moment * (1.0 - 2.0 * bit), minlength=self.order >> level)
             self._found[group, weight] = self.scale / self.size(group) * hadamard(signed)
         return self._found[group, weight]
-
-    def doubt(self, group: int, pair: Pair) -> float:
-        """Two more people of the group; see `doubt`."""
-        return doubt_of(self.histogram, self.size(group), pair)
 
 
 @dataclass(frozen=True)

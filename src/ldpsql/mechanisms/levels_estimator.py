@@ -23,7 +23,7 @@ from ldpsql.boxes import Weight
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells
-from ldpsql.mechanisms.doubt import doubt_of, doubted, scatter_of
+from ldpsql.mechanisms.doubt import doubted, scatter_of
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.oracle import First, Weights
 from ldpsql.mechanisms.oracles import OracleTable
@@ -93,10 +93,6 @@ class ReportedFrequencies(ReportedRows):
             found[wanted] = self._estimate(group, wanted, pair)
         frequencies: Array = found[nodes]
         return frequencies
-
-    def doubt(self, group: int, pair: Pair) -> float:
-        """Two more people of the group; see `doubt`."""
-        return doubt_of(self.histogram, self.size(group), pair)
 
     def _estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
         rows, support = self.rows(group), self.oracles.support(group)

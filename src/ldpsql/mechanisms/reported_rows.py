@@ -11,6 +11,7 @@ from functools import cached_property
 
 from ldpsql.boxes import Weight
 from ldpsql.estimate import Array
+from ldpsql.mechanisms.doubt import doubt_of
 from ldpsql.report import Histogram, Pair, Rows
 
 
@@ -50,6 +51,10 @@ class ReportedRows:
         if pair == (None, None):
             return 1.0
         return float(self.moments_of_people(selector, pair).sum()) / self.size(selector)
+
+    def doubt(self, selector: int, pair: Pair) -> float:
+        """What two more people of a selector add to its mean of u v; see `doubt`."""
+        return doubt_of(self.histogram, self.size(selector), pair)
 
     def moments_of_people(self, selector: int, pair: Pair) -> Array:
         """Sums of u v over rows that hold every person once."""

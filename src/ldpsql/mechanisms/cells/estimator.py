@@ -66,7 +66,7 @@ class Source(Protocol):
         ...
 
     @property
-    def doubt(self) -> float:
+    def added(self) -> float:
         """Reports to add before a variance is made of estimates."""
         ...
 
@@ -84,7 +84,7 @@ class ReportedTable(ReportedRows):
     """Unbiased sums from a histogram; remembers what it has computed."""
 
     channel: Channel
-    doubt: float = PEOPLE
+    added: float = PEOPLE
     _found: dict[Pair, Array] = field(default_factory=dict)
 
     def totals(self, pair: Pair) -> Array:
@@ -99,7 +99,7 @@ class GivenTable:
     """People per cell as given, weights 1: what a prediction assumes."""
 
     cells: Array
-    doubt: float = 0.0
+    added: float = 0.0
 
     @property
     def people(self) -> float:
@@ -163,9 +163,9 @@ class TableEstimator:
         both = self._possible(left, right)
         first = rows @ self._possible(left, None), columns @ self._possible(right, None)
         second = self.channel.second(both, rows, columns)
-        if self.source.doubt:
+        if self.source.added:
             mean = both.sum() / people
-            second = second + self.source.doubt * mean * self._doubted(rows, columns)
+            second = second + self.source.added * mean * self._doubted(rows, columns)
         return np.asarray(second - np.outer(*first) / people)
 
     def _possible(self, left: Weight | None, right: Weight | None) -> Array:

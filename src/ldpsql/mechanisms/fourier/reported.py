@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,6 @@ class Reported:
     """The rows of a histogram, sorted by family."""
 
     histogram: Histogram
-    _moments: dict[Pair, float] = field(default_factory=dict)
 
     @property
     def people(self) -> int:
@@ -31,9 +30,7 @@ class Reported:
 
     def moment(self, pair: Pair) -> float:
         """Sum over all people of a product of weights."""
-        if pair not in self._moments:
-            self._moments[pair] = float(self.row_moments(pair).sum())
-        return self._moments[pair]
+        return self.histogram.moment(*pair)
 
     @cached_property
     def sizes(self) -> Integers:

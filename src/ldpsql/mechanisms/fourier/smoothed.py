@@ -41,11 +41,13 @@ class SmoothEstimator:
 
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone: the unbiased covariance takes longer than smoothing."""
-        plain = self.unbiased.values(queries)
         if not self.unbiased.reported.people:
-            return plain
-        asked = zip(queries, plain, strict=True)
-        return np.array([self._sum(q)[0] if q.weight is None else own for q, own in asked])
+            return self.unbiased.values(queries)
+        return np.array([self._value(query) for query in queries])
+
+    def _value(self, query: BoxQuery) -> float:
+        is_public = query.weight is not None
+        return float(self.unbiased.values([query])[0] if is_public else self._sum(query)[0])
 
     def _smoothed(self, row: Sequence[BoxQuery], plain: Estimates) -> Estimates:
         if not self.unbiased.reported.people:
