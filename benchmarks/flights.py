@@ -15,15 +15,15 @@ import pyarrow as pa
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
 from benchmarks.timing import Pair, by_clocks
-from ldpsql.attributes import Dimension, Measure, PublicColumn
 from ldpsql.bench import simulate
 from ldpsql.dbapi import Connection
-from ldpsql.domains import Listed, int_domain
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Schema
 from ldpsql.survey import Survey
 from ldpsql.workload import Workload
+from ldpsql_device.attributes import Dimension, Measure, PublicColumn
+from ldpsql_device.domains import Listed, int_domain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import Schema
 
 EPSILON, RUNS = "2", 7
 WALL, CPU = 0, 1

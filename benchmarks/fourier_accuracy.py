@@ -16,12 +16,12 @@ from benchmarks.tables import print_table
 from ldpsql.bench import simulate
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.dbapi import Connection
-from ldpsql.domains import int_domain
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Dimension, Schema
 from ldpsql.survey import Survey
+from ldpsql_device.domains import int_domain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import Dimension, Schema
 
 PEOPLE, EPSILON, QUERIES, TOLERANCE = 1_000_000, "1", 200, 0.1
 Codes = NDArray[np.int64]

@@ -17,7 +17,7 @@ from ldpsql.estimate import Ratio, quantile
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier
 from ldpsql.mechanisms.fourier.query import BoxQuery
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 Floats = NDArray[np.float64]
 

@@ -21,14 +21,14 @@ from benchmarks.timing import Pair, Work, side_by_side
 from ldpsql.bench import SeededEntropy
 from ldpsql.client import OsEntropy
 from ldpsql.client.table import randomize, randomize_batch
-from ldpsql.domains import int_domain
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Dimension, Schema
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
+from ldpsql_device.domains import int_domain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import Dimension, Schema
 
 PEOPLE, GOAL = 1_000_000, 15
 FLEETS = (1_000_000, 10_000_000, 100_000_000)

@@ -24,9 +24,9 @@ from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 PEOPLE, RANGE_RUNS, BOX_RUNS = 100_000, 60, 10
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}

@@ -18,8 +18,8 @@ from benchmarks.real_data import folder
 from ldpsql.bench.simulation import Spent, collect
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import design
-from ldpsql.engine.backends.base import Selection
 from ldpsql.mechanisms.base import Estimator
+from ldpsql.store.base import Selection
 from ldpsql.survey import Survey
 
 EPSILONS = ("0.5", "1", "2", "5")

@@ -22,7 +22,7 @@ from ldpsql.bench.summary import lines
 from ldpsql.boxes import LinearQuery
 from ldpsql.designer.file import read_file
 from ldpsql.engine.rewrite.boxes import slices
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 SURVEY = """
 [survey]

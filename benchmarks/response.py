@@ -16,9 +16,9 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Kind, QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 KINDS: tuple[Kind, ...] = ("prefix", "range")
 SIZES = (32, 64)

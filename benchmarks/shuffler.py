@@ -15,16 +15,18 @@ import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
 from ldpsql.client.table import report_schema
-from ldpsql.privacy import Central, Epsilon, Shuffled
-from ldpsql.privacy.shuffle import (
+from ldpsql.shuffle import (
     epsilon_of_batch,
     largest_local,
     largest_local_of_any,
     randomized_response,
 )
-from ldpsql.privacy.shuffle.closed import balle_local
-from ldpsql.schema import Schema
+from ldpsql.shuffle.closed import balle_local
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import Schema
+from ldpsql_device.trust import Shuffled
 
 REPORTS = 10_000_000
 SPOOLS = 100
@@ -37,7 +39,7 @@ DIMENSIONS = {
 WORK = """
 import resource, sys, time
 from pathlib import Path
-from ldpsql.shuffler import shuffle_reports
+from ldpsql.shuffler.shuffle import shuffle_reports
 from ldpsql.survey import Survey
 folder = Path(sys.argv[1])
 survey = Survey.from_json(folder / "survey.json")

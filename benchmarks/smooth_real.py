@@ -23,10 +23,10 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.engine.typical import typical_error
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Histogram
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 EPSILONS = ("0.5", "1", "2")
 BOXES = 200

@@ -19,8 +19,8 @@ from benchmarks.timing import Pair, side_by_side
 from ldpsql.client import OsEntropy
 from ldpsql.client.table import randomize
 from ldpsql.designer import design
-from ldpsql.engine.backends.duckdb import DuckDBStore, fold
 from ldpsql.engine.session import Session
+from ldpsql.store.duckdb import DuckDBStore, fold
 
 PEOPLE = 1_000_000
 REPORTS = 3_200_000

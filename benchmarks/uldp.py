@@ -11,12 +11,12 @@ from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
 from ldpsql.dbapi import Connection
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.cells.query import CellSum
 from ldpsql.mechanisms.uldp.design import CellDesign
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.report import Histogram, Rows
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 
 NURSERY = Setting("nursery", ("parents", "class"))

@@ -14,8 +14,8 @@ from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.base import Design, Estimator, StagedDesign
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 RUNS, PEOPLE, EPSILON, LIMIT = 300, 5_000, "1", 0.15
 GLS = {"inference": "consistent", "allocation": "optimal"}

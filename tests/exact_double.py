@@ -22,10 +22,11 @@ from ldpsql.mechanisms.cell_query import CellQuery
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports, Rows
-from ldpsql.schema import RecordDomain, Schema
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import RecordDomain, Schema
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.domains import int_domain
-from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import ReportFormat
-from ldpsql.schema import Dimension, PublicColumn, RecordDomain, Schema
 from ldpsql.survey import Survey
+from ldpsql_device.domains import int_domain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import Dimension, PublicColumn, RecordDomain, Schema
 
 PLAIN = {"columns": ["group", "a", "y"], "limits": [[5, 3], [1, 2], [300, 8]]}
 UNARY = {

@@ -15,10 +15,10 @@ from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Base, Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Axes, Group
 from ldpsql.mechanisms.fourier.query import BoxQuery
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Histogram, Reports, Rows
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 SPACE = 1 << 64
 UNITS = 1 << 32

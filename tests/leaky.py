@@ -10,9 +10,10 @@ import numpy as np
 
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Words
 from ldpsql.mechanisms.draws import SPACE, below
-from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import ReportFormat, Reports
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 ONE = Epsilon.parse("1")

@@ -6,9 +6,9 @@ import pyarrow as pa
 from client.surveys import Seeded
 
 from ldpsql.client.table import randomize_batch
-from ldpsql.privacy import Shuffled
-from ldpsql.schema import Schema
 from ldpsql.survey import Survey
+from ldpsql_device.schema import Schema
+from ldpsql_device.trust import Shuffled
 
 USERS = 1000
 SCHEMA = Schema.from_keys(

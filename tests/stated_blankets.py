@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from ldpsql.audit.central import enumerated_blankets
 from ldpsql.mechanisms.flat import Flat
-from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import Blanket, largest_local
+from ldpsql.shuffle import Blanket, largest_local
+from ldpsql_device.epsilon import Epsilon
 
 
 class StatingDesign:

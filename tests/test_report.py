@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ldpsql.boxes import Weight
-from ldpsql.errors import ReportError
 from ldpsql.report import Histogram, ReportFormat, Reports, Rows
+from ldpsql_device.errors import ReportError
 
 FORMAT = ReportFormat(("group", "a", "y"), np.array([[5, 3], [300, 1], [70_000, 2]]))
 PRICE, AGE = Weight("price"), Weight("age", "present")

@@ -11,10 +11,10 @@ import pytest
 from staged import next_survey
 
 from ldpsql.designer import design
-from ldpsql.errors import FingerprintError, SurveyError
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Schema
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import FingerprintError, SurveyError
+from ldpsql_device.schema import Schema
 
 TOML = """
 [survey]

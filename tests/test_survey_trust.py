@@ -11,15 +11,16 @@ import pytest
 from stated_blankets import StatingGrr
 
 from ldpsql.designer import design, designed
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import StatesBlankets
 from ldpsql.mechanisms.promise import check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon, Shuffled
-from ldpsql.privacy.shuffle import expectation, largest_local_of_any
-from ldpsql.privacy.shuffle.accountant import _delta
-from ldpsql.schema import Schema
+from ldpsql.shuffle import expectation, largest_local_of_any
+from ldpsql.shuffle.accountant import _delta
 from ldpsql.survey import Survey, _canonical
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import Schema
+from ldpsql_device.trust import Shuffled
 
 TOML = """
 [survey]

@@ -19,13 +19,13 @@ from exact_double import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import LinearQuery
 from ldpsql.client.table import randomize_batch
-from ldpsql.domains import int_domain
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.mechanisms import registry
 from ldpsql.report import Histogram
-from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
+from ldpsql_device.domains import int_domain
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 
 SCHEMA = Schema(
     (Dimension("age", int_domain(0, 9)),),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 
 def spared(sizes, held):

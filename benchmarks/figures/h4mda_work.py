@@ -13,15 +13,15 @@ import pyarrow as pa
 from benchmarks.figures.cases import Row
 from ldpsql.bench.simulation import collect
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.domains import int_domain
-from ldpsql.engine.backends.base import Selection
-from ldpsql.errors import Error
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
 from ldpsql.mechanisms.registry import mechanism as registered
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Dimension, Measure, Schema
+from ldpsql.store.base import Selection
 from ldpsql.survey import Survey
+from ldpsql_device.domains import int_domain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import Error
+from ldpsql_device.schema import Dimension, Measure, Schema
 
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
 MECHANISMS: dict[str, tuple[str, dict[str, Any], str]] = {

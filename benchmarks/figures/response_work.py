@@ -17,8 +17,8 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.base import Codes, Design
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.truthful.mechanism import TruthfulDesign
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 PAPER = "Zhou, Lu, Wu, J. Communications 2019"
 

@@ -23,7 +23,8 @@ from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.charts import Curve, Panel, drawn
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Central, Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

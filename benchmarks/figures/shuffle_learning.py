@@ -22,9 +22,9 @@ from ldpsql.bench import simulate
 from ldpsql.cli import charts
 from ldpsql.cli.charts import Curve, Panel
 from ldpsql.designer import design
-from ldpsql.errors import Error
-from ldpsql.schema import Dimension, Schema
 from ldpsql.synthesis.values import values_of
+from ldpsql_device.errors import Error
+from ldpsql_device.schema import Dimension, Schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -23,15 +23,16 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.charts import Curve, Panel, drawn
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.levels_estimator import UniformFrequencies
 from ldpsql.mechanisms.marginals.arr_design import ArrDesign
 from ldpsql.mechanisms.marginals.collected import CollectedMarginals, MarginalEstimator
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Central, Epsilon
 from ldpsql.report import Pair
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -18,10 +18,10 @@ from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql.cli import charts
 from ldpsql.cli.charts import Curve, Panel
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.uldp.design import CellDesign
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.mechanisms.uldp.smoothing import by_em
+from ldpsql_device.errors import SurveyError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -18,7 +18,7 @@ from benchmarks.figures.cases import Cases, Row
 from benchmarks.peers import folder, ours
 from benchmarks.peers.table import lines
 from benchmarks.peers.work import DATA, SHAPES, Task, codes_of, queries_of, truth
-from ldpsql.errors import SurveyError
+from ldpsql_device.errors import SurveyError
 
 Answers = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, float]]
 

@@ -14,15 +14,15 @@ from benchmarks.figures.h4mda_work import values_of
 from benchmarks.peers.work import Task, codes_of
 from ldpsql.bench.simulation import collect
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.domains import int_domain
-from ldpsql.engine.backends.base import Selection
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Dimension, Schema
+from ldpsql.store.base import Selection
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 from ldpsql.workload import QueryClass, Workload
+from ldpsql_device.domains import int_domain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import Dimension, Schema
 
 DEFAULT = "fourier"
 SMOOTH = "fourier, smooth"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         threadsafety,
     )
     from ldpsql.designer import design
-    from ldpsql.errors import (
+    from ldpsql.survey import Survey
+    from ldpsql_device.errors import (
         DatabaseError,
         DataError,
         Error,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         OperationalError,
         ProgrammingError,
     )
-    from ldpsql.survey import Survey
 
 __version__ = "0.1.0"
 
@@ -62,7 +62,7 @@ _HOMES = {
         ("Connection", "Cursor", "apilevel", "connect", "paramstyle", "threadsafety"),
         "ldpsql.dbapi",
     ),
-    **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "ldpsql.errors"),
+    **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "ldpsql_device.errors"),
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ldpsql.errors import ReportError
+from ldpsql_device.errors import ReportError
 
 BATCH_KEY = "ldpsql.shuffled"
 FORMAT = 1

@@ -26,8 +26,8 @@ import numpy as np
 
 from ldpsql.boxes import Side
 from ldpsql.estimate import Array
-from ldpsql.privacy import Epsilon
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
+from ldpsql_device.epsilon import Epsilon
 
 BOUND_BELOW = 3.0
 """From this epsilon on the bounds are loose, and a distance from them says nothing."""

@@ -22,12 +22,16 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import pyarrow as pa
 
-from ldpsql import errors
-from ldpsql.engine.backends.base import Batch, Store
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
-from ldpsql.errors import (
+from ldpsql.estimate import Estimates
+from ldpsql.store.base import Batch, Store
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.survey import Survey
+from ldpsql.synthesis import Synthesizer
+from ldpsql.type_objects import BINARY, DATETIME, NUMBER, ROWID, STRING
+from ldpsql_device import errors
+from ldpsql_device.errors import (
     DatabaseError,
     DataError,
     Error,
@@ -38,10 +42,6 @@ from ldpsql.errors import (
     OperationalError,
     ProgrammingError,
 )
-from ldpsql.estimate import Estimates
-from ldpsql.survey import Survey
-from ldpsql.synthesis import Synthesizer
-from ldpsql.type_objects import BINARY, DATETIME, NUMBER, ROWID, STRING
 
 __all__ = [
     "BINARY",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
-from ldpsql.errors import ReportError
+from ldpsql_device.errors import ReportError
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]

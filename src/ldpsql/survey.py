@@ -16,15 +16,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ldpsql.errors import FingerprintError, SurveyError
 from ldpsql.mechanisms.base import Design, StagedDesign
 from ldpsql.mechanisms.promise import Promise, check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon, Guarantee, Shuffled
-from ldpsql.privacy.trust import SHUFFLE_NOT_PROTECTED
 from ldpsql.report import Histogram
-from ldpsql.schema import Schema
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import FingerprintError, SurveyError
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import Schema
+from ldpsql_device.trust import SHUFFLE_NOT_PROTECTED, Shuffled
 
 FORMAT = 1
 LARGEST_TEXT = 1 << 25

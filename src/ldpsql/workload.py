@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import Side
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
-from ldpsql.schema import RecordDomain
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 Kind = Literal["range", "prefix", "equality"]
 KINDS: tuple[Kind, ...] = ("range", "prefix", "equality")

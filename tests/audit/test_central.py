@@ -10,13 +10,14 @@ from stated_blankets import LyingGrr, StatingGrr
 
 from ldpsql.audit.central import audit_central, covers, enumerated_blankets
 from ldpsql.audit.domains import made_up
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import StatesBlankets
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
-from ldpsql.privacy import Epsilon, Shuffled
-from ldpsql.privacy.shuffle import clones, delta_of, randomized_response
-from ldpsql.schema import Schema
+from ldpsql.shuffle import clones, delta_of, randomized_response
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import Schema
+from ldpsql_device.trust import Shuffled
 
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000, "0.9")
 SCHEMA = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 4]}}})

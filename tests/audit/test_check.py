@@ -21,7 +21,7 @@ from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.olh import Olh
 from ldpsql.mechanisms.oue import Oue
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 ONE = Epsilon.parse("1")
 PRIVATE = [

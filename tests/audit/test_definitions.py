@@ -17,7 +17,7 @@ from ldpsql.mechanisms.uldp import tables, urap
 from ldpsql.mechanisms.uldp.design import CellDesign
 from ldpsql.mechanisms.uldp.layout import Layout
 from ldpsql.mechanisms.uldp.response import Response
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 PLANE = ((3, 5), (2, 2))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ldpsql.audit.domains import LARGEST_RECORDS, made_up, records, smaller
-from ldpsql.errors import SurveyError
-from ldpsql.schema import RecordDomain
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 WIDE = RecordDomain(("a", "b"), (100, 3), ("b", "c"), ((0.0, 2.0), (0.0, 1.0)), (1, None))
 

@@ -13,7 +13,7 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.oue import Oue
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 ONE = Epsilon.parse("1")
 AGAIN = (

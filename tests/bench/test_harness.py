@@ -25,8 +25,8 @@ from ldpsql.bench.people import People
 from ldpsql.bench.summary import lines, refusals
 from ldpsql.boxes import LinearQuery
 from ldpsql.engine.rewrite.boxes import slices
-from ldpsql.errors import OperationalError, StoreError, SurveyError
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import OperationalError, StoreError, SurveyError
 
 
 class Stopped(Exception):

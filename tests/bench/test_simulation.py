@@ -9,7 +9,7 @@ import pytest
 
 from ldpsql.bench import simulate
 from ldpsql.designer import design
-from ldpsql.errors import RecordError, ReportError
+from ldpsql_device.errors import RecordError, ReportError
 
 SURVEY = design("""
 [survey]

@@ -18,7 +18,7 @@ from ldpsql.bench.people import People
 from ldpsql.bench.questions import KINDS, Draft, Wanted
 from ldpsql.bench.truth import Truth
 from ldpsql.designer import design
-from ldpsql.errors import InternalError
+from ldpsql_device.errors import InternalError
 
 SUM_PAY = "COALESCE(SUM(greatest(-5, least(50, pay))), 0)"
 PAIRS = [

@@ -9,7 +9,7 @@ from client.surveys import TOML, Seeded, people
 from ldpsql.cli.main import cli
 from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
-from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 
 

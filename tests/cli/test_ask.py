@@ -23,7 +23,7 @@ from ldpsql.cli.main import cli
 from ldpsql.cli.options import read_parameters
 from ldpsql.client.atomic import replacing
 from ldpsql.client.table import randomize_batch
-from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.store.duckdb import DuckDBStore
 
 COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"
 

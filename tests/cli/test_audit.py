@@ -14,12 +14,12 @@ from shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.designer import design
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Shuffled
 from ldpsql.shuffler import shuffle_table
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
+from ldpsql_device.trust import Shuffled
 
 MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
 

@@ -10,8 +10,8 @@ from ldpsql.designer.auto import Candidate, Choice
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 
 @pytest.mark.parametrize(("bins", "is_coarse"), [(16, True), (64, False)])

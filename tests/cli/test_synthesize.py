@@ -11,7 +11,7 @@ from cli.running import refusal, run, store_reports
 from client.surveys import SMALL, TOML
 
 from ldpsql.designer import design
-from ldpsql.engine.backends.duckdb import DuckDBStore
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.synthesis import Synthesizer
 
 

@@ -10,8 +10,8 @@ import pytest
 from client.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
 
 from ldpsql.client.encode import encode, public_value, public_values, round_signs
-from ldpsql.errors import RecordError
-from ldpsql.schema import PublicColumn
+from ldpsql_device.errors import RecordError
+from ldpsql_device.schema import PublicColumn
 
 ALPHA = 1e-6
 

@@ -10,7 +10,7 @@ from client.surveys import Seeded
 
 from ldpsql.client import OsEntropy
 from ldpsql.client.entropy import require_os_entropy
-from ldpsql.errors import InterfaceError
+from ldpsql_device.errors import InterfaceError
 
 
 def test_words_have_the_asked_length_and_type():

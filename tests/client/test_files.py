@@ -10,7 +10,7 @@ from client.surveys import Seeded, app, mix, people
 
 from ldpsql.client import files, randomize_file
 from ldpsql.client.table import Tally, randomize_batch
-from ldpsql.errors import RecordError
+from ldpsql_device.errors import RecordError
 
 
 @pytest.fixture(autouse=True)

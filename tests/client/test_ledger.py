@@ -13,9 +13,9 @@ from staged import next_survey
 
 from ldpsql.client import Ledger, respond
 from ldpsql.designer import design
-from ldpsql.errors import OperationalError, RecordError, StoreError
-from ldpsql.privacy import Epsilon
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import OperationalError, RecordError, StoreError
 
 
 def survey(epsilon: str, table: str = "app") -> Survey:

@@ -12,8 +12,8 @@ from client.surveys import EVERY_TYPE, RECORD, app
 from ldpsql.client import randomize, randomize_file, respond
 from ldpsql.client.refusal import refusing
 from ldpsql.designer import design
-from ldpsql.errors import RecordError
 from ldpsql.survey import Survey
+from ldpsql_device.errors import RecordError
 
 HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "grr"\n'
 FLAG = '[dimension.a]\ntype = "bool"\n'

@@ -24,7 +24,7 @@ from client.surveys import (
 
 from ldpsql.client import Report, randomize, randomize_file, respond
 from ldpsql.client.table import randomize_batch
-from ldpsql.errors import InterfaceError, RecordError, ReportError, SurveyError
+from ldpsql_device.errors import InterfaceError, RecordError, ReportError, SurveyError
 
 
 def test_importing_the_device_package_loads_numpy_and_nothing_heavier():

@@ -14,10 +14,10 @@ from ldpsql.client import randomize
 from ldpsql.client.columns import dimension_codes, measure_fractions, public_column
 from ldpsql.client.table import Tally, randomize_batch
 from ldpsql.designer import design
-from ldpsql.domains import BOOL, Listed, float_edges, int_domain, time_range
-from ldpsql.errors import RecordError
-from ldpsql.schema import Dimension, Measure, PublicColumn
 from ldpsql.survey import Survey
+from ldpsql_device.domains import BOOL, Listed, float_edges, int_domain, time_range
+from ldpsql_device.errors import RecordError
+from ldpsql_device.schema import Dimension, Measure, PublicColumn
 
 DAY = Dimension("x", time_range("date", "2026-01-01", "2026-01-31", "day"))
 HOUR = Dimension("x", time_range("timestamp", "1969-12-31", "1970-01-02", "hour"))

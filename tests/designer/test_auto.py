@@ -22,11 +22,12 @@ from ldpsql.designer.auto import (
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes
-from ldpsql.errors import SurveyError, UnsupportedSQL
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
-from ldpsql.privacy import Central, Epsilon, Guarantee
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.guarantee import Central, Guarantee
+from ldpsql_device.schema import RecordDomain
 
 ONE = Epsilon.parse("1")
 SIGNED = RecordDomain(("x", "y"), (12, 3), ("pay",), ((2.0, 10.0),), (None,))

@@ -7,10 +7,10 @@ from client.surveys import TOML
 
 from ldpsql.designer import design, file
 from ldpsql.designer.estimators import check_estimator
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 EPSILON = Epsilon.parse("1")
 

@@ -10,8 +10,8 @@ import pytest
 
 import ldpsql
 from ldpsql.designer import design, designed
-from ldpsql.errors import QueryError, SurveyError
 from ldpsql.survey import Survey
+from ldpsql_device.errors import QueryError, SurveyError
 
 TOML = """
 [survey]

@@ -7,9 +7,9 @@ import pytest
 from ldpsql.designer import designed
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.planning import _place, epsilon_at, least_epsilon, least_users
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 TOML = """
 [survey]

@@ -9,8 +9,8 @@ import pytest
 
 from ldpsql.designer.probes import MOST_CLASSES, MOST_PER_CLASS, _predicate, probes_of
 from ldpsql.designer.wishes import Wishes, read_wishes
-from ldpsql.schema import RecordDomain, Schema
 from ldpsql.workload import QueryClass, Workload, gram
+from ldpsql_device.schema import RecordDomain, Schema
 
 
 def domain(*sizes: int) -> RecordDomain:

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from ldpsql.designer.wishes import read_wishes
-from ldpsql.errors import QueryError, SurveyError, UnsupportedSQL
-from ldpsql.schema import Schema
+from ldpsql_device.errors import QueryError, SurveyError, UnsupportedSQL
+from ldpsql_device.schema import Schema
 
 SCHEMA = Schema.from_keys(
     {

@@ -14,9 +14,9 @@ import pytest
 from statistics_tools import coverage_fits, variance_fits
 
 from ldpsql.engine.arithmetic import Affine, Form, Quotient, Smooth, Sums, form_of
-from ldpsql.errors import Place
 from ldpsql.estimate import BARELY_TOLD, quantile
 from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Number
+from ldpsql_device.errors import Place
 
 RUNS = 20_000
 LEVEL = 0.9

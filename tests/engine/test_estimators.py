@@ -11,12 +11,12 @@ import pytest
 from two_estimators import FACTORS, GROWTH, SHIFTS, STDERR, known, people, stored, survey_of_two
 
 from ldpsql import dbapi
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.session import Session
 from ldpsql.engine.typical import SURCHARGE, evaluate, typical_error
-from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import quantile
 from ldpsql.parser.query import Number
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql_device.errors import NotSupportedError
 
 YOUNG = "SELECT COUNT(*) AS n FROM app WHERE age < 4"
 PEOPLE = people()

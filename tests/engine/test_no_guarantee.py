@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from ldpsql.bench import simulate
 from ldpsql.cli.main import cli
 from ldpsql.designer import design
-from ldpsql.errors import Error, SurveyError
 from ldpsql.survey import Survey
+from ldpsql_device.errors import Error, SurveyError
 
 TEXT = """
 [survey]

@@ -9,11 +9,11 @@ import pytest
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.notes import misfits
 from ldpsql.engine.session import Session
-from ldpsql.schema import RESERVED_PREFIX
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
+from ldpsql_device.schema import RESERVED_PREFIX
 
 PEOPLE = 4_000
 

@@ -9,11 +9,11 @@ import pytest
 from shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffler import shuffle_table
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 

@@ -28,11 +28,11 @@ from hypothesis import strategies as st
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
-from ldpsql.domains import BOOL, Listed, int_domain, time_range
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms import registry
-from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql_device.domains import BOOL, Listed, int_domain, time_range
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 
 FIRST_DAY = date(2026, 1, 1)
 STATES = ("CA", "NY", "TX", "WA")

@@ -8,7 +8,7 @@ import pytest
 
 from ldpsql.bench import simulate
 from ldpsql.designer import design
-from ldpsql.errors import UnsupportedSQL
+from ldpsql_device.errors import UnsupportedSQL
 
 TOML = """
 [survey]

@@ -19,8 +19,8 @@ from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 N = 100_000
 INDEX = np.arange(N)

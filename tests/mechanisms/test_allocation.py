@@ -16,8 +16,6 @@ from ldpsql.mechanisms.energies import declared_energies, workload_energies
 from ldpsql.mechanisms.haar import HaarDesign
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import (
     AxisDetails,
@@ -27,6 +25,8 @@ from ldpsql.trees.detail import (
 )
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 TREES = [balanced(7, 3), balanced(8, 2), Tree(11, (3, 2, 2)), balanced(5, 5), balanced(1, 2)]
 AVERAGES = {

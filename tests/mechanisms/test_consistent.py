@@ -13,7 +13,6 @@ from statistics_tools import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms import allocation
 from ldpsql.mechanisms.allocation import Allocation
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
@@ -23,11 +22,12 @@ from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 CONSISTENT = {"inference": "consistent"}
 

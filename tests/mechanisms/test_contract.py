@@ -25,8 +25,9 @@ from ldpsql.mechanisms.base import (
 )
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
-from ldpsql.privacy import Central, Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
 
 PLAIN_1D = RecordDomain(("x",), (5,), (), (), ())
 PLAIN_2D = RecordDomain(("x", "y"), (3, 3), (), (), ())

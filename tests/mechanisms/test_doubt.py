@@ -15,9 +15,9 @@ from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.doubt import doubted
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Histogram, Reports, Rows
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x",), (16,), (), (), ())
 SIGNED = RecordDomain(("x",), (16,), ("pay",), ((-1.0, 5.0),), (None,))

@@ -12,11 +12,11 @@ from histograms import histogram_of
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 PLAIN = RecordDomain(("x",), (10,), (), (), ())
 SIGNED = RecordDomain(("x",), (10,), ("x", "pay"), ((0.0, 9.0), (2.0, 10.0)), (0, None))

@@ -13,13 +13,13 @@ from statistics_tools import is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.forest import Forest, ForestEstimator, as_named, as_published
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.paths import LgrrDesign
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 N = 100_000
 INDEX = np.arange(N)

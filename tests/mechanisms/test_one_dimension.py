@@ -13,7 +13,6 @@ from statistics_tools import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
@@ -24,9 +23,10 @@ from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.split_estimator import SplitEstimator
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x1",), (125,), (), (), ())
 PADDED = RecordDomain(("x1",), (128,), (), (), ())

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.draws import SPACE, below, extremes_below, probability_below
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.olh import LARGEST_SLOT, Olh, _inverse
 from ldpsql.mechanisms.oracle import Oracle
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.oue import Oue
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 
 def supported(oracle: Oracle, outcome: tuple[int, ...], nodes: int) -> np.ndarray:

@@ -23,8 +23,8 @@ from ldpsql.mechanisms.forest import EvenForest
 from ldpsql.mechanisms.groups import Group
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 BOUNDS = (2.0, 10.0)
 

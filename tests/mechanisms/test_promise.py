@@ -9,11 +9,13 @@ import pytest
 from stated_blankets import LyingGrr, ShufflingGrr, StatingGrr
 
 from ldpsql.audit.domains import made_up
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.promise import achieved, blankets_of, check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Central, Epsilon, Shuffled
-from ldpsql.privacy.shuffle import keeps, largest_local_of_any
+from ldpsql.shuffle import keeps, largest_local_of_any
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.trust import Shuffled
 
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 DOMAIN = made_up("3x2", 0)

@@ -19,9 +19,9 @@ from ldpsql.estimate import Ratio, quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Reports
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 RUNS = 400
 PEOPLE = 2_000

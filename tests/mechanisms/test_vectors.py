@@ -27,11 +27,11 @@ from ldpsql.mechanisms.olh import LARGEST_SLOT, Olh
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.mechanisms.paths import LgrrDesign
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Measure, RecordDomain
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import Measure, RecordDomain
 
 ONE = Epsilon.parse("1")
 LINE = RecordDomain(("x",), (25,), (), (), ())

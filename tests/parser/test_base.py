@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sql_surveys import base_of, marked, parsed, refusal
 
-from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Number, aggregates
+from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 
 def shown(expression: Expression) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from sql_surveys import base_of, marked, refusal
 
-from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser.query import (
     And,
     Comparison,
@@ -16,6 +15,7 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
+from ldpsql_device.errors import Place, QueryError, UnsupportedSQL
 
 HERE = Place(1, 1)
 

@@ -4,8 +4,8 @@ import pytest
 from sql_surveys import base_of, marked, parsed, refusal
 from sqlglot import parse_one
 
-from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH, read
+from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ import pytest
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.client.files import randomize_file
 from ldpsql.client.table import report_schema
-from ldpsql.errors import FingerprintError, ReportError, SurveyError
-from ldpsql.privacy import Shuffled
-from ldpsql.schema import Schema
 from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table, spools
 from ldpsql.survey import Survey
+from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
+from ldpsql_device.schema import Schema
+from ldpsql_device.trust import Shuffled
 
 SCHEMA = Schema.from_keys(
     {"dimension": {"age": {"type": "int", "domain": [18, 90]}, "member": {"type": "bool"}}}

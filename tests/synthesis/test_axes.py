@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from statistics_tools import chi_square, chi_square_bound
 
-from ldpsql.domains import Listed, int_domain
-from ldpsql.schema import Dimension
 from ldpsql.synthesis.axes import Bins, bins_of, grouped
+from ldpsql_device.domains import Listed, int_domain
+from ldpsql_device.schema import Dimension
 
 AGE = Dimension("age", int_domain(0, 99), nulls="value")
 SHOP = Dimension("shop", Listed("category", tuple(f"s{i}" for i in range(40))))

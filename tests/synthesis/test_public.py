@@ -8,7 +8,7 @@ from statistics_tools import chi_square, chi_square_bound
 
 from ldpsql.bench import simulate
 from ldpsql.designer import design
-from ldpsql.engine.backends.base import Selection
+from ldpsql.store.base import Selection
 from ldpsql.synthesis.public import PublicPeople
 
 TOML = """

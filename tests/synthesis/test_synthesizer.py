@@ -21,15 +21,15 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
-from ldpsql.domains import BOOL, Listed, int_domain, time_range
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql.shuffler import shuffle_table
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
+from ldpsql_device.domains import BOOL, Listed, int_domain, time_range
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 
 PEOPLE, ROWS = 6000, 100_000
 DAY = date(2026, 1, 1)

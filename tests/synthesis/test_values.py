@@ -10,9 +10,9 @@ import pytest
 from client.surveys import mix
 from statistics_tools import normal_bound
 
-from ldpsql.domains import int_domain, time_range
-from ldpsql.schema import Dimension, Measure
 from ldpsql.synthesis.values import amounts_of, truncated_exponential, values_of
+from ldpsql_device.domains import int_domain, time_range
+from ldpsql_device.schema import Dimension, Measure
 
 TYPES = {
     "i": pa.int64(),

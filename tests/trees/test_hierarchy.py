@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpsql.boxes import Box, code_set
-from ldpsql.errors import SurveyError
 from ldpsql.trees.cells import cell_count, cells_of
 from ldpsql.trees.hierarchy import Leaves, Tree, balanced, padded
+from ldpsql_device.errors import SurveyError
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from typing import Any
 from ldpsql.audit.channel import enumerate_channel
 from ldpsql.mechanisms.base import Design, Law, StatesBlankets
 from ldpsql.mechanisms.promise import achieved, keeps_promise
-from ldpsql.privacy import Shuffled
-from ldpsql.privacy.shuffle import Blanket, delta_of
+from ldpsql.shuffle import Blanket, delta_of
 from ldpsql.survey import Survey
+from ldpsql_device.trust import Shuffled
 
 _CROWDS = ((50, Decimal("0.5")), (5000, Decimal("0.1")))
 """People and central epsilons at which stated and enumerated blankets are compared."""

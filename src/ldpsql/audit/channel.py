@@ -12,9 +12,9 @@ from typing import Any
 from ldpsql.audit.definitions import Definition
 from ldpsql.audit.domains import records, smaller
 from ldpsql.audit.result import Enumerated
-from ldpsql.errors import Error
 from ldpsql.mechanisms.base import Design, Law, Outcome
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql_device.errors import Error
 
 MOST_PROBABILITIES = 1 << 17
 _SPREAD = 14

@@ -25,8 +25,8 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql.mechanisms.base import Law, Outcome, Worst
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)

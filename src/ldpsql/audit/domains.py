@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from ldpsql.errors import SurveyError
-from ldpsql.schema import RecordDomain
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 _CAPS = (8, 6, 5, 4, 3, 2)
 LARGEST_RECORDS = 4096

@@ -17,7 +17,7 @@ import numpy as np
 from ldpsql.audit.definitions import Definition
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Law
-from ldpsql.schema import RecordDomain
+from ldpsql_device.schema import RecordDomain
 
 MOST_RECORDS, MOST_DIMENSIONS = 400, 3
 _NAMES = {"uldp": "ULDP", "uldp-joint": "ULDP per attribute"}

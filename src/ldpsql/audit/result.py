@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from ldpsql.audit.exposure import Exposure
 from ldpsql.mechanisms.base import Outcome, Worst
-from ldpsql.privacy import Epsilon, Guarantee, epsilon_of
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon, epsilon_of
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import RecordDomain
 
 Method = Literal["enumeration", "selectors", "tables", "reduced", "none"]
 

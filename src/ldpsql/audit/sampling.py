@@ -22,7 +22,7 @@ from ldpsql.audit.channel import Channel
 from ldpsql.audit.definitions import Definition
 from ldpsql.audit.result import Empirical
 from ldpsql.mechanisms.base import Design, Entropy, Outcome
-from ldpsql.schema import RecordDomain
+from ldpsql_device.schema import RecordDomain
 
 ALPHA = 1e-6
 _MOST_RECORDS = 16

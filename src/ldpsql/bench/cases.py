@@ -27,10 +27,10 @@ from ldpsql.bench.truth import Answers
 from ldpsql.client.atomic import replacing
 from ldpsql.dbapi import Connection
 from ldpsql.designer.file import SurveyFile
-from ldpsql.errors import Error, InternalError, OperationalError
 from ldpsql.estimate import Array
-from ldpsql.privacy import Epsilon
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import Error, InternalError, OperationalError
 
 FORMAT = 1
 _FACTS = b"ldpsql.bench"

@@ -9,12 +9,12 @@ from typing import Any
 
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import ByName, Design
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
-from ldpsql.privacy import Epsilon
 from ldpsql.survey import AUTO, Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 
 @dataclass(frozen=True)

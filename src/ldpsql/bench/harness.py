@@ -25,8 +25,8 @@ from ldpsql.bench.questions import Question
 from ldpsql.bench.truth import Answers, Truth
 from ldpsql.bench.workers import end_with_parent
 from ldpsql.designer.file import SurveyFile
-from ldpsql.errors import OperationalError, SurveyError
 from ldpsql.estimate import Array
+from ldpsql_device.errors import OperationalError, SurveyError
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ldpsql.client.columns import arrow_types
 from ldpsql.client.files import read_people
-from ldpsql.schema import Schema
+from ldpsql_device.schema import Schema
 
 
 @dataclass(frozen=True)

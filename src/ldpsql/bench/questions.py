@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.attributes import Dimension
-from ldpsql.domains import Listed, Ordered, Value
 from ldpsql.engine.rewrite.boxes import rows, slices
-from ldpsql.errors import Located, QueryError, SurveyError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Measurement, Number, Query
-from ldpsql.schema import Schema
+from ldpsql_device.attributes import Dimension
+from ldpsql_device.domains import Listed, Ordered, Value
+from ldpsql_device.errors import Located, QueryError, SurveyError, UnsupportedSQL
+from ldpsql_device.schema import Schema
 
 KINDS = ("ranges", "prefixes", "points", "groups")
 MOST_GROUPS = 2_000

@@ -13,10 +13,10 @@ import pyarrow as pa
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
 from ldpsql.dbapi import Connection
-from ldpsql.engine.backends.base import Selection
-from ldpsql.engine.backends.duckdb import DuckDBStore
 from ldpsql.mechanisms.base import StagedDesign
 from ldpsql.shuffler import shuffle_table
+from ldpsql.store.base import Selection
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 
 

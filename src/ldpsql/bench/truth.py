@@ -20,10 +20,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.attributes import Dimension
 from ldpsql.bench.questions import Question
-from ldpsql.domains import Ordered
-from ldpsql.errors import InternalError
 from ldpsql.estimate import Array
 from ldpsql.parser.query import (
     Aggregate,
@@ -40,7 +37,10 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql.schema import Schema
+from ldpsql_device.attributes import Dimension
+from ldpsql_device.domains import Ordered
+from ldpsql_device.errors import InternalError
+from ldpsql_device.schema import Schema
 
 Key = tuple[Any, ...]
 _TABLE = "people"

@@ -54,8 +54,8 @@ def answer(
     parameters = options.read_parameters(values)
 
     from ldpsql.cli.output import write  # noqa: PLC0415  (what is heavy is loaded when needed)
-    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.engine.session import Session  # noqa: PLC0415
+    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
 
     with closing(DuckDBStore.open(database, read_only=True)) as store:
         session = Session(store, confidence=confidence, estimator=estimator)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ldpsql.audit.central import CentralAudit
     from ldpsql.audit.result import Audit, Empirical, Enumerated
     from ldpsql.mechanisms.base import Design, Outcome, Worst
-    from ldpsql.privacy import Guarantee
-    from ldpsql.schema import RecordDomain
     from ldpsql.survey import Survey
+    from ldpsql_device.guarantee import Guarantee
+    from ldpsql_device.schema import RecordDomain
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
 _LONG = 20_000
@@ -128,8 +128,8 @@ def _of_survey(
 
 def _smallest_batch(survey: Survey, database: Path) -> int:
     """SurveyError where the database holds no batch of this survey."""
-    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
-    from ldpsql.errors import SurveyError  # noqa: PLC0415
+    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     with DuckDBStore.open(database, read_only=True) as store:
         known = {kept.fingerprint for kept in store.surveys()}
@@ -141,7 +141,7 @@ def _smallest_batch(survey: Survey, database: Path) -> int:
 
 def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[str, Any]) -> Design:
     from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
-    from ldpsql.privacy import Epsilon  # noqa: PLC0415
+    from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
     maker, budget, codes = mechanism(name), Epsilon.parse(epsilon), sum(domain.sizes)
     if codes > _LONG:

@@ -163,7 +163,7 @@ def bench(
     from ldpsql.bench.people import People  # noqa: PLC0415
     from ldpsql.bench.questions import KINDS, Draft, Wanted  # noqa: PLC0415
     from ldpsql.designer.file import read_file  # noqa: PLC0415
-    from ldpsql.privacy import Epsilon  # noqa: PLC0415
+    from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
     if pictures is not None:
         from ldpsql.cli.drawing import check_installed  # noqa: PLC0415
@@ -273,7 +273,7 @@ def _compare(
     from ldpsql.bench.harness import compare  # noqa: PLC0415
     from ldpsql.bench.summary import lines, refusals, table  # noqa: PLC0415
     from ldpsql.cli.bench_tables import costs, tables  # noqa: PLC0415
-    from ldpsql.errors import SurveyError  # noqa: PLC0415
+    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     with progress_of_runs() as say:
         found = compare(comparison, place, jobs=jobs, say=say)

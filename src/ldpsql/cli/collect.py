@@ -15,7 +15,7 @@ import click
 from ldpsql.cli import options
 
 if TYPE_CHECKING:
-    from ldpsql.engine.backends.base import Batch
+    from ldpsql.store.base import Batch
 
 _BAR = 40
 
@@ -158,7 +158,7 @@ def ingest(
     command, and those before it stay taken. A survey with trust = "shuffle" takes batches that
     `ldpsql shuffle` wrote, and no others.
     """
-    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
     asked = None if survey is None else Survey.from_json(survey)

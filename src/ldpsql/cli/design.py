@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql.cli import options
-from ldpsql.errors import Error
+from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:
     from ldpsql.designer import Designed
@@ -162,10 +162,10 @@ def _unanswered(error: Error) -> str:
 
 def _next_round(finished: Path) -> Survey:
     """The next round of the one survey in a database that asks in rounds."""
-    from ldpsql.engine.backends.base import Selection  # noqa: PLC0415
-    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
-    from ldpsql.errors import SurveyError  # noqa: PLC0415
     from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
+    from ldpsql.store.base import Selection  # noqa: PLC0415
+    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     with DuckDBStore.open(finished, read_only=True) as store:
         staged = [s for s in store.surveys() if isinstance(s.design, StagedDesign)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ldpsql.client.atomic import replacing
 from ldpsql.designer import Designed
 from ldpsql.designer.curves import Curve, demand_curves, error_curves, information_curves
-from ldpsql.errors import NotSupportedError
+from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

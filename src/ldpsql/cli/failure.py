@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from ldpsql.errors import Error, Located, StoreError
+from ldpsql_device.errors import Error, Located, StoreError
 
 OK, AT_FAULT, USAGE, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
 

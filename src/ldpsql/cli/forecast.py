@@ -7,7 +7,7 @@ import math
 from ldpsql.cli.figures import about, significant
 from ldpsql.designer import Designed
 from ldpsql.designer.planning import least_users
-from ldpsql.privacy import LARGEST_EPSILON
+from ldpsql_device.epsilon import LARGEST_EPSILON
 
 _MOST_KINDS = 12
 

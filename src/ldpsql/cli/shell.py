@@ -13,10 +13,10 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.failure import report
-from ldpsql.errors import Error
+from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:
-    from ldpsql.engine.backends.base import Store
+    from ldpsql.store.base import Store
     from ldpsql.survey import Survey
 
 HELP = """\
@@ -58,8 +58,8 @@ def shell(
     From a pipe there is no prompt, and the exit code is 1 if any statement failed.
     """
     from ldpsql.cli.output import write  # noqa: PLC0415
-    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.engine.session import Session  # noqa: PLC0415
+    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
 
     interactive = sys.stdin.isatty()
     with closing(DuckDBStore.open(database, read_only=True)) as store:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ldpsql.client.columns import is_text
-from ldpsql.errors import RecordError
+from ldpsql_device.errors import RecordError
 
 _HEAD = """\
 # A survey file to be completed by a person; then: ldpsql design FILE -o {table}.survey.json

@@ -84,7 +84,7 @@ def synthesize(
     options.check_writable(target)
 
     from ldpsql.client.atomic import replacing  # noqa: PLC0415  (what is heavy comes late)
-    from ldpsql.engine.backends.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
 
     with closing(DuckDBStore.open(database, read_only=True)) as store:

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpsql.client.refusal import refusing
-from ldpsql.domains import Domain, Listed, Ordered
-from ldpsql.errors import RecordError
-from ldpsql.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.domains import Domain, Listed, Ordered
+from ldpsql_device.errors import RecordError
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 
 Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldpsql.errors import SurveyError
 from ldpsql.survey import Survey
+from ldpsql_device.errors import SurveyError
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.domains import Value
-from ldpsql.domains.base import plain
-from ldpsql.errors import RecordError
 from ldpsql.mechanisms.base import Codes, Entropy
-from ldpsql.schema import PublicColumn, Schema
+from ldpsql_device.domains import Value
+from ldpsql_device.domains.base import plain
+from ldpsql_device.errors import RecordError
+from ldpsql_device.schema import PublicColumn, Schema
 
 Record = Mapping[str, Value | None]
 

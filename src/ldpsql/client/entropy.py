@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from ldpsql.errors import InterfaceError
 from ldpsql.mechanisms.base import Entropy, Words
+from ldpsql_device.errors import InterfaceError
 
 
 class OsEntropy:

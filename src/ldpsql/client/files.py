@@ -28,9 +28,9 @@ from ldpsql.client.table import (
     report_schema,
     require_columns,
 )
-from ldpsql.errors import RecordError
-from ldpsql.schema import Schema
 from ldpsql.survey import Survey
+from ldpsql_device.errors import RecordError
+from ldpsql_device.schema import Schema
 
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24

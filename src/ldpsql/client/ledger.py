@@ -19,9 +19,9 @@ from typing import Any
 
 from ldpsql.client.atomic import replacing
 from ldpsql.client.respond import Report
-from ldpsql.errors import Error, OperationalError, StoreError
-from ldpsql.privacy import Epsilon, compose
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon, compose
+from ldpsql_device.errors import Error, OperationalError, StoreError
 
 FORMAT = 1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ldpsql.errors import RecordError
+from ldpsql_device.errors import RecordError
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ldpsql.client.consent import Consent
 from ldpsql.client.encode import Record, encode, public_values
 from ldpsql.client.entropy import require_os_entropy
-from ldpsql.domains import Value
-from ldpsql.errors import ReportError
 from ldpsql.mechanisms.base import Entropy
-from ldpsql.schema import RESERVED_PREFIX
 from ldpsql.survey import Survey
+from ldpsql_device.domains import Value
+from ldpsql_device.errors import ReportError
+from ldpsql_device.schema import RESERVED_PREFIX
 
 if TYPE_CHECKING:
     from ldpsql.client.ledger import Ledger

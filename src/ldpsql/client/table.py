@@ -26,10 +26,10 @@ from ldpsql.client.consent import Consent
 from ldpsql.client.encode import round_signs
 from ldpsql.client.entropy import OsEntropy
 from ldpsql.client.refusal import refusing
-from ldpsql.errors import RecordError
 from ldpsql.mechanisms.base import Entropy
-from ldpsql.schema import RESERVED_PREFIX, Schema
 from ldpsql.survey import Survey
+from ldpsql_device.errors import RecordError
+from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 METADATA_KEY = b"ldpsql.survey"
 

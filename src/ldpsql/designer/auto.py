@@ -17,13 +17,13 @@ from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
-from ldpsql.errors import Error, SurveyError
 from ldpsql.mechanisms.base import ByName, Design, Mechanism, StagedDesign
 from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import Error, SurveyError
+from ldpsql_device.schema import RecordDomain
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.fourier.demand import demand
@@ -23,6 +22,7 @@ from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.layout import group_of
 from ldpsql.workload import Workload
+from ldpsql_device.errors import UnsupportedSQL
 
 MOST_LENGTHS, MOST_PLACES = 24, 16
 _LARGEST_TABLE = 1 << 20

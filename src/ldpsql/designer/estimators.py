@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ldpsql.errors import Error, SurveyError
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.survey import AUTO
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import Error, SurveyError
+from ldpsql_device.schema import RecordDomain
 
 _SMALL = tuple(
     RecordDomain(tuple("xyz"[: len(sizes)]), sizes, (), (), ())

@@ -16,13 +16,14 @@ from ldpsql.designer.forecast import DEFAULT_USERS, Forecast
 from ldpsql.designer.planning import least_epsilon
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes, read_wishes
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import StagedDesign
 from ldpsql.mechanisms.promise import Promise, design_for
 from ldpsql.mechanisms.registry import mechanism as registered
-from ldpsql.privacy import TRUSTS, Epsilon, Shuffled
-from ldpsql.schema import Schema
 from ldpsql.survey import AUTO, Survey, check_users, text_of
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import Schema
+from ldpsql_device.trust import TRUSTS, Shuffled
 
 _TABLES = ("dimension", "measure", "public", "workload")
 _HEAD = (

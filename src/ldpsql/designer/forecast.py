@@ -12,9 +12,9 @@ import numpy as np
 
 from ldpsql.bounds import Bound
 from ldpsql.designer.probes import Probe
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql_device.errors import SurveyError
 
 DEFAULT_USERS = 100_000
 _BATCH = 8

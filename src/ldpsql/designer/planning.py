@@ -7,8 +7,8 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from ldpsql.designer.forecast import Forecast
-from ldpsql.errors import Error
-from ldpsql.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon
+from ldpsql_device.epsilon import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon
+from ldpsql_device.errors import Error
 
 ForecastAt = Callable[[Epsilon], Forecast]
 

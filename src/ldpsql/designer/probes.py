@@ -17,8 +17,8 @@ import numpy as np
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
 from ldpsql.designer.wishes import Wishes
 from ldpsql.estimate import Array
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass
+from ldpsql_device.schema import RecordDomain
 
 MOST_CLASSES = 18
 MOST_PER_CLASS = 48

@@ -16,11 +16,11 @@ from ldpsql.engine.plan import Slice, Target, linear
 from ldpsql.engine.rewrite.boxes import rows, slices
 from ldpsql.engine.rewrite.disjoin import disjoint
 from ldpsql.engine.rewrite.targets import targets_of
-from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Aggregate, Query, aggregates
-from ldpsql.schema import Schema
 from ldpsql.workload import DeclaredQuery
+from ldpsql_device.errors import QueryError, UnsupportedSQL
+from ldpsql_device.schema import Schema
 
 MOST_PARTS = 256
 AVG_COUNT, AVG_SUM = 0.25, 0.75

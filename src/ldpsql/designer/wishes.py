@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ldpsql.errors import SurveyError
-from ldpsql.schema import Schema
 from ldpsql.workload import (
     DEFAULT_PREDICATES,
     DeclaredQuery,
@@ -16,6 +14,8 @@ from ldpsql.workload import (
     Workload,
     kinds_of,
 )
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import Schema
 
 MOST_CLASSES = 20_000
 MOST_QUERIES = 1_000

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.domains import Value
 from ldpsql.engine.arithmetic import Sums
-from ldpsql.engine.backends.base import Moment, Selection
 from ldpsql.engine.plan import Plan, Slice
 from ldpsql.estimate import Estimates
 from ldpsql.mechanisms.base import Estimator
+from ldpsql.store.base import Moment, Selection
+from ldpsql_device.domains import Value
 
 Key = tuple[Value | None, ...]
 EstimatorsOf = Callable[[Selection], Mapping[Key, Estimator]]

@@ -14,9 +14,9 @@ import numpy as np
 from ldpsql.boxes import Box, CodeSet, intersect
 from ldpsql.engine.plan import Plan, Slice, Target
 from ldpsql.estimate import Array
-from ldpsql.privacy import Guarantee
-from ldpsql.schema import Dimension
 from ldpsql.survey import Survey
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import Dimension
 
 Trace = Sequence[tuple[str, Plan]]
 _SHOWN = 20

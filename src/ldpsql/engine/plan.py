@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.domains import Value
 from ldpsql.parser.query import Query
-from ldpsql.schema import Schema
 from ldpsql.survey import Survey
+from ldpsql_device.domains import Value
+from ldpsql_device.schema import Schema
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ldpsql.mechanisms.promise import achieved
-from ldpsql.privacy import Central, Epsilon, Guarantee
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central, Guarantee
 
 
 def kept(survey: Survey, smallest: int | None) -> Guarantee:

@@ -15,11 +15,11 @@ import pyarrow as pa
 from ldpsql.engine.answers import Answers
 from ldpsql.engine.arithmetic import Affine, Form, Interval, Quotient, form_of
 from ldpsql.engine.rewrite.targets import targets_of
-from ldpsql.engine.types import ARROW_TYPES, arrow_type
 from ldpsql.engine.typical import evaluate, typical_error
-from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.query import ROW, Aggregate, Measurement
+from ldpsql.types import ARROW_TYPES, arrow_type
+from ldpsql_device.errors import NotSupportedError
 
 _LARGEST_JOINT = 4000
 

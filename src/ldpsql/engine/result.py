@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.errors import NotSupportedError
 from ldpsql.estimate import Array, Estimates
-from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
+from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.guarantee import Guarantee
 
 GUARANTEE_KEY = "ldpsql.guarantee"
 """Key of the metadata of an Arrow schema: what the people behind a table were promised."""

@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from ldpsql.engine.answers import Answers, Key, selection
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.engine.backends.base import Selection, Store
 from ldpsql.engine.explain import Asked, explain, explain_verbose
 from ldpsql.engine.notes import impossible_sums, misfits, notes_on
 from ldpsql.engine.plan import Plan
@@ -28,14 +27,15 @@ from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
 from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
-from ldpsql.errors import InterfaceError, NotSupportedError
 from ldpsql.estimate import Array, Estimates
 from ldpsql.mechanisms.base import Estimator, StagedDesign
 from ldpsql.parser import parse
 from ldpsql.parser.query import ROW, Query, Statement
-from ldpsql.privacy import Guarantee
 from ldpsql.report import Histogram, Integers
+from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
+from ldpsql_device.errors import InterfaceError, NotSupportedError
+from ldpsql_device.guarantee import Guarantee
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 _KEPT_SOURCES = 64

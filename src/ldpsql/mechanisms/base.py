@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Array, Estimates
-from ldpsql.privacy import Central, Epsilon, Guarantee
-from ldpsql.privacy.shuffle import Blanket
 from ldpsql.report import Histogram, ReportFormat, Reports
-from ldpsql.schema import RecordDomain
+from ldpsql.shuffle import Blanket
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central, Guarantee
+from ldpsql_device.schema import RecordDomain
 
 Codes = NDArray[np.int64]
 Words = NDArray[np.uint64]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
 from ldpsql.report import ReportFormat, Reports
-from ldpsql.schema import RecordDomain
+from ldpsql_device.schema import RecordDomain
 
 LARGEST_LAW = 4_000_000
 _BLOCK = 1 << 16

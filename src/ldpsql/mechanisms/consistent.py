@@ -25,7 +25,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells, known_lines, split_known
 from ldpsql.mechanisms.groups import Group, GroupTable
@@ -39,9 +38,10 @@ from ldpsql.mechanisms.levels_estimator import (
 )
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.detail import AxisDetails, product_energies
 from ldpsql.trees.hierarchy import Leaves
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 LARGEST_HASHED = 1 << 15
 _NO_ENERGY = 1e-12

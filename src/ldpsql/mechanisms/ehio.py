@@ -15,10 +15,10 @@ from typing import Any
 from ldpsql.mechanisms.groups import Combination, all_levels, evenly_by_frame, unsigned_levels
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import OPTIONS, hierarchical, restore, take, trees_for
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 
 class Ehio:

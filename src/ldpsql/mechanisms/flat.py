@@ -12,10 +12,10 @@ from typing import Any
 from ldpsql.mechanisms.groups import GroupTable, evenly
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import checked, restore, take
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Leaves
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 
 class Flat:

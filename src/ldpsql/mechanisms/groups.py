@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Words
 from ldpsql.mechanisms.draws import SPACE, WeightedChoice, weights_of, whole_shares
 from ldpsql.trees.cells import cell_count, record_shares
 from ldpsql.trees.hierarchy import Hierarchy
+from ldpsql_device.errors import SurveyError
 
 LARGEST_GROUPS = 1 << 16
 LARGEST_GROUP = 1 << 24

@@ -24,8 +24,8 @@ from ldpsql.mechanisms.draws import (
     probability_below,
 )
 from ldpsql.mechanisms.oracle import Support
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
+from ldpsql_device.epsilon import Epsilon
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Side
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.cell_query import known_lines, split_known
@@ -41,10 +40,12 @@ from ldpsql.mechanisms.haar_estimator import EvenCoefficients, HaarEstimator, Ha
 from ldpsql.mechanisms.haar_estimator import ReportedCoefficients as Reported
 from ldpsql.mechanisms.hrr import LARGEST_SLOT, flip, parity, power_from
 from ldpsql.mechanisms.options import ALLOCATIONS, INFERENCES, one_dimension, one_of, take
-from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.allocation import by_roots
 from ldpsql.mechanisms.energies import workload_energies
 from ldpsql.mechanisms.hrr import power_from
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
+from ldpsql_device.schema import RecordDomain
 
 
 def levels_of(domain: RecordDomain) -> int:

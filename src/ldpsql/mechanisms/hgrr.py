@@ -14,9 +14,9 @@ from ldpsql.mechanisms.ehio import signed_combinations
 from ldpsql.mechanisms.groups import evenly_by_frame
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import GRR_OPTIONS, hierarchical, restore, take, trees_for
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 
 class Hgrr:

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.allocation import Allocation, DirectAllocation
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
@@ -59,10 +58,12 @@ from ldpsql.mechanisms.split_budgets import (
     refuse_overspending,
 )
 from ldpsql.mechanisms.split_estimator import SplitEstimator, SplitFrequencies
-from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
 
 LARGEST_PARTS, LARGEST_RECORDS = 64, 1 << 16
 ORACLES = ("auto", "grr", "olh", "hrr")

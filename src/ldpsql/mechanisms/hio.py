@@ -21,9 +21,9 @@ from ldpsql.mechanisms.options import (
     take,
     trees_for,
 )
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 
 class Hio:

@@ -17,15 +17,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Outcome
 from ldpsql.mechanisms.draws import SPACE, below, keep_threshold
 from ldpsql.mechanisms.grr import law as grr_law
 from ldpsql.mechanisms.grr import odds, perturb
 from ldpsql.mechanisms.oracle import Support
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 LARGEST_SLOT = 1 << 22
 

@@ -29,8 +29,8 @@ from ldpsql.mechanisms.levels_estimator import (
 )
 from ldpsql.mechanisms.nodes import NodeDesign
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.privacy import Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql_device.guarantee import Guarantee, local_guarantee
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.ehio import signed_combinations
 from ldpsql.mechanisms.groups import Combination, Group, GroupTable, evenly_by_frame
@@ -38,10 +37,11 @@ from ldpsql.mechanisms.options import (
     whole,
 )
 from ldpsql.mechanisms.paths import LgrrDesign
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 
 class LgrrFd:

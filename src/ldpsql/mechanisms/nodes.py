@@ -26,10 +26,10 @@ from ldpsql.mechanisms.cell_query import (
 )
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.cells import Cells, cells_of
 from ldpsql.trees.hierarchy import Tree
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 Pieces = list[tuple[Array, Cells]]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.allocation import Allocation, DirectAllocation
 from ldpsql.mechanisms.consistent import ConsistentDesign
@@ -13,10 +12,11 @@ from ldpsql.mechanisms.energies import workload_energies
 from ldpsql.mechanisms.groups import Group, GroupTable
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Hierarchy, Leaves, Tree, balanced, padded
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 DEFAULT_FANOUT = 5
 ALLOCATIONS = ("uniform", "optimal")

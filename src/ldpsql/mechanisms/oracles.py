@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Outcome
 from ldpsql.mechanisms.grr import Grr
@@ -22,8 +21,9 @@ from ldpsql.mechanisms.hrr import Hrr
 from ldpsql.mechanisms.olh import Olh
 from ldpsql.mechanisms.oracle import Oracle, Support
 from ldpsql.mechanisms.oue import Oue, words_of
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 _Key = tuple[str, Decimal]
 

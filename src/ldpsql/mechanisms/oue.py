@@ -18,13 +18,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Outcome
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.oracle import Support
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Rows
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 WORD = 32
 LARGEST_SLOT = 1024

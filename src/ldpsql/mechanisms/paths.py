@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Box
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome, Words
 from ldpsql.mechanisms.cell_query import CellQuery
@@ -37,10 +36,11 @@ from ldpsql.mechanisms.forest import (
 from ldpsql.mechanisms.grr import law as grr_law
 from ldpsql.mechanisms.grr import perturb
 from ldpsql.mechanisms.nodes import NodeDesign, Pieces
-from ldpsql.privacy import Guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.trees.cells import Cells, cells_of
 from ldpsql.trees.hierarchy import Hierarchy
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee
 
 LARGEST_FAKES, LARGEST_FOREST = 8, 1 << 24
 

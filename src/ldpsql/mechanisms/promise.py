@@ -12,7 +12,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import (
     Design,
     Mechanism,
@@ -20,8 +19,7 @@ from ldpsql.mechanisms.base import (
     StagedDesign,
     StatesBlankets,
 )
-from ldpsql.privacy import Central, Epsilon
-from ldpsql.privacy.shuffle import (
+from ldpsql.shuffle import (
     Blanket,
     clones,
     epsilon_of_batch,
@@ -29,9 +27,12 @@ from ldpsql.privacy.shuffle import (
     largest_local,
     largest_local_of_any,
 )
-from ldpsql.privacy.trust import Shuffled
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
+from ldpsql_device.trust import Shuffled
 
 Promise = Epsilon | Central
 """What is promised to each person: by the report alone, or once it is shuffled."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Any
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Mechanism
+from ldpsql_device.errors import SurveyError
 
 _Line = tuple[Any, ...]
 

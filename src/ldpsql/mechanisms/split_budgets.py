@@ -18,11 +18,11 @@ from typing import Protocol
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.allocation import SHARE_FOR_ALL
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.privacy import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
+from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
+from ldpsql_device.errors import SurveyError
 
 Members = Sequence[Sequence[int]]
 _EXACT = Context(prec=60)

@@ -30,7 +30,7 @@ from ldpsql.mechanisms.levels_estimator import (
 )
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.report import Histogram, Pair, Rows
-from ldpsql.schema import RecordDomain
+from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)

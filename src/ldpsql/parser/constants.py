@@ -14,9 +14,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from ldpsql.domains import Value
-from ldpsql.errors import QueryError
 from ldpsql.parser.source import Source
+from ldpsql_device.domains import Value
+from ldpsql_device.errors import QueryError
 
 _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Add: operator.add,

@@ -8,11 +8,11 @@ from typing import Literal
 
 from sqlglot import exp
 
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import fold, is_constant
 from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Measurement, Number
+from ldpsql_device.errors import UnsupportedSQL
 
 What = Literal["value", "stderr", "low", "high"]
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.base import Base, base
 from ldpsql.parser.columns import Columns, suggestion
@@ -21,7 +20,8 @@ from ldpsql.parser.parts import check_name, check_parts, check_table, present, r
 from ldpsql.parser.query import Output, Query
 from ldpsql.parser.scope import Names, Scope
 from ldpsql.parser.source import Source
-from ldpsql.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.errors import QueryError
+from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 
 class Asked(Protocol):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.scope import Names
 from ldpsql.parser.source import Source
-from ldpsql.schema import RESERVED_PREFIX
+from ldpsql_device.errors import UnsupportedSQL
+from ldpsql_device.schema import RESERVED_PREFIX
 
 
 def check_table(source: Source, table: exp.Table) -> None:

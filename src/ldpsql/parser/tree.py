@@ -13,8 +13,8 @@ from sqlglot import Token, exp
 from sqlglot.dialects import DuckDB
 from sqlglot.errors import ParseError
 
-from ldpsql.errors import Place, QueryError
 from ldpsql.parser.source import Source, nesting
+from ldpsql_device.errors import Place, QueryError
 
 _FRAMES = 12_000
 _SHALLOW = 8

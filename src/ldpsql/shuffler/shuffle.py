@@ -20,8 +20,6 @@ from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.client.atomic import replacing
 from ldpsql.client.entropy import OsEntropy
 from ldpsql.client.table import METADATA_KEY
-from ldpsql.errors import ReportError, SurveyError
-from ldpsql.privacy import Shuffled
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.shuffler.spools import (
     Contents,
@@ -33,6 +31,8 @@ from ldpsql.shuffler.spools import (
     spools,
 )
 from ldpsql.survey import Survey
+from ldpsql_device.errors import ReportError, SurveyError
+from ldpsql_device.trust import Shuffled
 
 ROW_GROUP = 1 << 17
 """Rows in every row group but the last, whatever the files were like."""

@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 
 from ldpsql.batch import BATCH_KEY
 from ldpsql.client.table import METADATA_KEY
-from ldpsql.errors import Error, FingerprintError, ReportError
 from ldpsql.report import Integers
-from ldpsql.schema import RESERVED_PREFIX
 from ldpsql.shuffler.permutation import Table
 from ldpsql.survey import Survey
+from ldpsql_device.errors import Error, FingerprintError, ReportError
+from ldpsql_device.schema import RESERVED_PREFIX
 
 SUFFIXES = (".parquet", ".pq")
 CHUNK = 1 << 17

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Box, CodeSet, LinearQuery
-from ldpsql.engine.backends.base import Selection, Store
-from ldpsql.errors import DataError, UnsupportedSQL
 from ldpsql.mechanisms.base import Estimator, StagedDesign
+from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis.axes import Axis
 from ldpsql.synthesis.consistency import Noisy
+from ldpsql_device.errors import DataError, UnsupportedSQL
 
 Side = tuple[int, CodeSet]
 

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.attributes import Dimension
 from ldpsql.boxes import CodeSet, code_set
 from ldpsql.estimate import Array
+from ldpsql_device.attributes import Dimension
 
 Integers = NDArray[np.int64]
 Kind = Literal["dimension", "measure", "public"]

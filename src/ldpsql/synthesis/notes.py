@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable
 
 from ldpsql.mechanisms.base import StatesBias
-from ldpsql.privacy import Guarantee
 from ldpsql.survey import Survey
 from ldpsql.synthesis.graph import Axes
 from ldpsql.synthesis.learning import Learned
 from ldpsql.synthesis.public import PublicPeople
+from ldpsql_device.guarantee import Guarantee
 
 _MOST_NAMED = 12
 _NOTICEABLE = 1e-3

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpsql.estimate import Array
-from ldpsql.schema import RESERVED_PREFIX
 from ldpsql.synthesis.axes import Integers
+from ldpsql_device.schema import RESERVED_PREFIX
 
 LARGEST_PUBLIC = 16
 PEOPLE = f"{RESERVED_PREFIX}people"

@@ -14,17 +14,17 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.engine.backends.base import Store
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.result import GUARANTEE_KEY
-from ldpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
-from ldpsql.privacy import Guarantee
+from ldpsql.store.base import Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis.asking import Reported
 from ldpsql.synthesis.learning import Learned, learned
 from ldpsql.synthesis.notes import notes
 from ldpsql.synthesis.public import PublicPeople
 from ldpsql.synthesis.values import amounts_of, values_of
+from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
+from ldpsql_device.guarantee import Guarantee
 
 BATCH = 1 << 17
 MOST_ROWS = 10**10

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.attributes import Dimension, Measure
-from ldpsql.domains import Listed, Ordered
-from ldpsql.engine.types import arrow_type
-from ldpsql.errors import InternalError
 from ldpsql.estimate import Array
 from ldpsql.synthesis.axes import Integers
+from ldpsql.types import arrow_type
+from ldpsql_device.attributes import Dimension, Measure
+from ldpsql_device.domains import Listed, Ordered
+from ldpsql_device.errors import InternalError
 
 _STEEPEST = 1e4
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Side
-from ldpsql.errors import SurveyError
+from ldpsql_device.errors import SurveyError
 
 LARGEST_PADDING = 1024
 Nodes = NDArray[np.int64]

@@ -12,7 +12,7 @@ from ldpsql.boxes import Box
 from ldpsql.engine.plan import Slice
 from ldpsql.engine.rewrite.boxes import MAX_CONDITIONS, boxes
 from ldpsql.engine.rewrite.disjoin import disjoin
-from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 
 @pytest.mark.parametrize(("sql", "plan"), pairs("boxes"))

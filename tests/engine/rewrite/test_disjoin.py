@@ -11,7 +11,7 @@ from rewrite_plans import PLANNERS, pairs, shown
 
 from ldpsql.boxes import Box, codes
 from ldpsql.engine.rewrite.disjoin import cut, disjoint, outside
-from ldpsql.errors import UnsupportedSQL
+from ldpsql_device.errors import UnsupportedSQL
 
 MODULE = import_module("ldpsql.engine.rewrite.disjoin")
 SIZES = (4, 3, 5)

@@ -6,8 +6,8 @@ from sql_surveys import APP, base_of
 from ldpsql.boxes import Weight
 from ldpsql.engine.plan import Target
 from ldpsql.engine.rewrite.targets import targets_of
-from ldpsql.errors import InternalError, Place
 from ldpsql.parser.query import Aggregate
+from ldpsql_device.errors import InternalError, Place
 
 EVERYBODY = Target()
 

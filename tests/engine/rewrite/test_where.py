@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from sql_surveys import survey
 
 from ldpsql.boxes import Box
-from ldpsql.domains import BOOL, Listed, int_domain
 from ldpsql.engine.plan import Plan
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.engine.rewrite.disjoin import disjoin
 from ldpsql.parser import parse
-from ldpsql.schema import Dimension, PublicColumn, Schema
+from ldpsql_device.domains import BOOL, Listed, int_domain
+from ldpsql_device.schema import Dimension, PublicColumn, Schema
 
 SMALL = survey(
     "small",

@@ -22,17 +22,17 @@ from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
-from ldpsql.engine.backends.duckdb import DuckDBStore
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.ahead.estimator import fitted_share
 from ldpsql.mechanisms.ahead.mechanism import AheadDesign
 from ldpsql.mechanisms.ahead.partitions import Node, Partition, on_simplex, splitting_threshold
 from ldpsql.mechanisms.ahead.settled import Settled
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 NODES = (
     Node(0, (0,), -1, 1.0),

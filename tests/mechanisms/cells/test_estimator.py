@@ -14,8 +14,8 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Histogram, Rows
+from ldpsql_device.epsilon import Epsilon
 
 RUNS, PEOPLE = 400, 1_000
 BOUNDS = (10.0, 50.0)

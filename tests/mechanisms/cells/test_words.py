@@ -9,9 +9,9 @@ import pytest
 from statistics_tools import chi_square, chi_square_bound
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.cells.words import ALL_WORDS, WordTable, staircase_words
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 ODDS = Epsilon.parse("1").odds
 SINGLES = np.eye(4, dtype=bool)

@@ -25,8 +25,8 @@ from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.query import BoxQuery
 from ldpsql.mechanisms.fourier.reported import Reported
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
 from ldpsql.report import Histogram
+from ldpsql_device.epsilon import Epsilon
 
 DESIGNS = by_hand()
 NAMES = list(DESIGNS)

@@ -12,8 +12,8 @@ from fourier_tools import domain_of
 from ldpsql.boxes import Side
 from ldpsql.mechanisms.fourier.demand import demand, floor, query_transform, side_transform
 from ldpsql.mechanisms.fourier.group import Group
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql_device.schema import RecordDomain
 
 SIGNED = domain_of((5, 3), ((0.0, 2.0),))
 PADDED = Group((6, 3, 2), (5, 3), (5, 3), ((0, 1, 2),))

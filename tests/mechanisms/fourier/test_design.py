@@ -10,7 +10,7 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.fourier.design import _BLOCK
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 DESIGNS = by_hand()
 NAMES = list(DESIGNS)

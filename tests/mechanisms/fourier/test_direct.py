@@ -17,8 +17,8 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import design
 from ldpsql.mechanisms.fourier import direct
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
 
 SIGNED = RecordDomain(("x", "y"), (8, 5), ("pay",), ((-1.0, 3.0),), (None,))
 TEXT = """

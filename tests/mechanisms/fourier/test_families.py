@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from fourier_tools import UNITS, by_hand
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.families import (
     Cluster,
     FamilyTable,
@@ -18,6 +17,7 @@ from ldpsql.mechanisms.fourier.families import (
     scrambled_ranks,
 )
 from ldpsql.mechanisms.fourier.group import Group
+from ldpsql_device.errors import SurveyError
 
 PLANE = Group((4, 6), (4, 6), (4, 6), ((0, 1),))
 DESIGNS = by_hand()

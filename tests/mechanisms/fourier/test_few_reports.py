@@ -14,8 +14,8 @@ from ldpsql.estimate import quantile
 from ldpsql.mechanisms.fourier import direct, estimator
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
 
 SPANS = ((0, 3), (1, 4), (5, 6))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.group import (
     LARGEST_BLOCK,
     Group,
@@ -14,6 +13,7 @@ from ldpsql.mechanisms.fourier.group import (
     parts_of,
     spread,
 )
+from ldpsql_device.errors import SurveyError
 
 SIGNED = Group((6, 4, 2, 2), (5, 4), (9, 4), ((0, 1, 2), (0, 1, 3)))
 

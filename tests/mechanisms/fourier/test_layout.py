@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from fourier_tools import domain_of
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.layout import LARGEST_ORDER, MOST_PADDING, group_of
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 
 def test_exact_sizes_are_kept_where_orders_stay_small() -> None:

@@ -10,10 +10,10 @@ from fourier_tools import counted, domain_of
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import UnsupportedSQL
 
 DOMAIN = domain_of((8,) * 6)
 DESIGN = Fourier().design(DOMAIN, Epsilon.parse("1"), {})

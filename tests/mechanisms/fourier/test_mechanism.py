@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from fourier_tools import UNITS, by_hand, domain_of
 
-from ldpsql.errors import FingerprintError, SurveyError
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import Schema
 from ldpsql.survey import Survey, _canonical
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import FingerprintError, SurveyError
+from ldpsql_device.schema import Schema
 
 DESIGNS = by_hand()
 KEYS = {

@@ -19,8 +19,8 @@ from ldpsql.mechanisms.fourier.finish import table_of
 from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.layout import group_of
 from ldpsql.mechanisms.fourier.optimise import Problem
-from ldpsql.privacy import Epsilon
 from ldpsql.workload import QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
 
 STEPS = 600
 

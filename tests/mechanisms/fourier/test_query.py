@@ -7,8 +7,8 @@ import pytest
 from fourier_tools import by_hand, elements
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.mechanisms.fourier.query import unsupported
+from ldpsql_device.errors import UnsupportedSQL
 
 DESIGNS = by_hand()
 

@@ -14,7 +14,6 @@ from statistics_tools import coverage_fits, is_unbiased, variance_fits
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.fourier import evenly
 from ldpsql.mechanisms.fourier.design import FourierDesign
@@ -22,8 +21,9 @@ from ldpsql.mechanisms.fourier.information import Collected
 from ldpsql.mechanisms.fourier.layout import is_mostly_one_sided, one_sided
 from ldpsql.mechanisms.fourier.mechanism import Fourier
 from ldpsql.mechanisms.fourier.query import Spectrum
-from ldpsql.privacy import Epsilon
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 RUNS, PEOPLE = 150, 2_000
 

@@ -11,12 +11,12 @@ from fourier_tools import SPACE, by_hand, channel, elements, outputs, phase_of, 
 from statistics_tools import chi_square, chi_square_bound
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster
 from ldpsql.mechanisms.fourier.points import WordShares, offsets
 from ldpsql.mechanisms.fourier.sampling import Sampler
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 DESIGNS = by_hand()
 NAMES = list(DESIGNS)

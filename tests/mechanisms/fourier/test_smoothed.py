@@ -14,7 +14,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier
 from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 PEOPLE = 20_000
 LOW, HIGH = -10.0, 30.0

@@ -18,7 +18,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import Ratio, quantile
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
 
 RUNS, PEOPLE = 300, 1_000
 BOUNDS = (10.0, 50.0)

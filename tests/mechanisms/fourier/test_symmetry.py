@@ -15,8 +15,8 @@ from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.layout import group_of
 from ldpsql.mechanisms.fourier.mechanism import Fourier
 from ldpsql.mechanisms.fourier.symmetry import Symmetry, reordered
-from ldpsql.privacy import Epsilon
 from ldpsql.workload import Kind, QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
 
 
 def of(workload: Workload, listed: frozenset[int] = frozenset()) -> Symmetry:

@@ -12,15 +12,16 @@ import pytest
 from marginal_surveys import NAMES, domain_of
 from shuffle_truth import batch_law, blanket_delta, true_delta
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Design, StatesBlankets
 from ldpsql.mechanisms.draws import extremes_below
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.marginals.calibrated import MOST_OTHERS, answered
 from ldpsql.mechanisms.marginals.collected import CollectedMarginals
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Central, Epsilon
-from ldpsql.privacy.shuffle import UNEVEN, delta_of
+from ldpsql.shuffle import UNEVEN, delta_of
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
 
 VISIBLE = ("srr-ms", "sue-ms", "oue-ms")
 PEOPLE = {"srr-ss": 4, "psrr-ss": 4, "arr-ss": 4, "srr-ms": 4, "ft": 4}

@@ -13,14 +13,15 @@ from marginal_surveys import CENTRAL, NAMES, count, domain_of
 from statistics_tools import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.errors import SurveyError, UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.marginals.arr import local_budget
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Central, Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import DeclaredQuery, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
 
 SIZES = (3, 2, 4)
 MIXED, BINARY = domain_of(*SIZES), domain_of(2, 2, 2)

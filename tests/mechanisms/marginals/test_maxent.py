@@ -12,12 +12,12 @@ from statistics_tools import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Weight
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.marginals.maxent import fitted_share
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import UnsupportedSQL
 
 PAIRS = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
 PEOPLE, RUNS = 4000, 150

@@ -11,15 +11,15 @@ from fourier_tools import domain_of
 
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.staircase.demand import cell_gram, raised
 from ldpsql.mechanisms.staircase.mechanism import FAST_CELLS, MOST_CELLS
 from ldpsql.mechanisms.staircase.optimise import MOST_PATTERNS, optimal
 from ldpsql.mechanisms.staircase.patterns import first_patterns, missing_patterns, worst_excess
 from ldpsql.mechanisms.staircase.program import Program
-from ldpsql.privacy import Epsilon
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 E = math.e
 

@@ -14,13 +14,14 @@ from statistics_tools import is_unbiased
 from ldpsql.audit import audit_design
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, codes
-from ldpsql.errors import SurveyError, UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.cells.matrix import MatrixChannel
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.truthful.mechanism import TruthfulDesign
-from ldpsql.privacy import Central, Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.guarantee import Central
 
 ONE = Epsilon.parse("1")
 FOUR = [0.35, 0.3, 0.3, 0.03, 0.02]

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.truthful.optimum import truthful_optimum
+from ldpsql_device.errors import SurveyError
 
 SKEWED = [0.4, 0.3, 0.15, 0.1, 0.05]
 

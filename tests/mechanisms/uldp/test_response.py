@@ -11,11 +11,11 @@ import pytest
 from uldp_tools import made, matrix
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.uldp.response import Response, Shape
 from ldpsql.mechanisms.uldp.tables import joint_response, least_epsilon
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 SHAPES = [
     Shape((5,), (2,)),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from uldp_tools import made, matrix
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.cells.estimator import noise
 from ldpsql.mechanisms.draws import SPACE
+from ldpsql_device.errors import SurveyError
 
 JURR = {
     ((4, 5), (2, 2), "2"): (

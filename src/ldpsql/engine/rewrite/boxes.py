@@ -12,7 +12,6 @@ from itertools import product
 from math import prod
 
 from ldpsql.boxes import Box, CodeSet, Side, intersect
-from ldpsql.domains import Value
 from ldpsql.engine.plan import Plan, Slice, Target
 from ldpsql.engine.rewrite.disjoin import cut, outside
 from ldpsql.engine.rewrite.formula import (
@@ -27,12 +26,13 @@ from ldpsql.engine.rewrite.formula import (
     negated,
 )
 from ldpsql.engine.rewrite.targets import targets_of
-from ldpsql.errors import InternalError, Place, QueryError, UnsupportedSQL
 from ldpsql.parser.query import And as AndPredicate
 from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query, aggregates
 from ldpsql.parser.query import Or as OrPredicate
-from ldpsql.schema import Schema
 from ldpsql.survey import Survey
+from ldpsql_device.domains import Value
+from ldpsql_device.errors import InternalError, Place, QueryError, UnsupportedSQL
+from ldpsql_device.schema import Schema
 
 MAX_CONDITIONS = 8
 MAX_ROWS = 100_000

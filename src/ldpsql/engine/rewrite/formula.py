@@ -14,7 +14,6 @@ from itertools import chain
 
 from ldpsql.boxes import NOTHING, CodeSet, code_set, complement
 from ldpsql.engine.rewrite import public
-from ldpsql.errors import InternalError, Place, QueryError
 from ldpsql.parser.query import (
     And,
     Atom,
@@ -26,7 +25,8 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql.schema import Dimension, Schema
+from ldpsql_device.errors import InternalError, Place, QueryError
+from ldpsql_device.schema import Dimension, Schema
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from datetime import date, datetime
 
-from ldpsql.domains import Value
-from ldpsql.errors import QueryError
 from ldpsql.parser.query import Atom, Comparison, Membership
-from ldpsql.schema import PublicColumn
+from ldpsql_device.domains import Value
+from ldpsql_device.errors import QueryError
+from ldpsql_device.schema import PublicColumn
 
 
 def condition(atom: Atom, column: PublicColumn) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ldpsql.boxes import Weight
 from ldpsql.engine.plan import Target
-from ldpsql.errors import InternalError
 from ldpsql.parser.query import Aggregate
-from ldpsql.schema import Schema
+from ldpsql_device.errors import InternalError
+from ldpsql_device.schema import Schema
 
 
 def targets_of(aggregate: Aggregate, schema: Schema) -> tuple[Target, ...]:

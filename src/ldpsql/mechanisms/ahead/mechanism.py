@@ -23,7 +23,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.ahead.estimator import GridEstimator, GridQuery
 from ldpsql.mechanisms.ahead.partitions import Partition, on_simplex, splitting_threshold
@@ -36,10 +35,12 @@ from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
 from ldpsql.mechanisms.options import checked, no_measures, one_of, take
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.oue import LARGEST_SLOT
-from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
 
 _BIAS = (
     "frequencies are made non-negative and leaves that were not split are spread evenly; the "

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Side
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes
+from ldpsql_device.errors import SurveyError
 
 LARGEST_GRID = 1 << 22
 

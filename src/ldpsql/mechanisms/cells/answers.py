@@ -12,7 +12,7 @@ from ldpsql.estimate import Array
 from ldpsql.mechanisms.cells.estimator import Channel, GivenTable, ReportedTable, TableEstimator
 from ldpsql.mechanisms.cells.query import CellSum, described, planned
 from ldpsql.report import Histogram
-from ldpsql.schema import RecordDomain
+from ldpsql_device.schema import RecordDomain
 
 
 class TableDesign:

@@ -19,9 +19,10 @@ from ldpsql.mechanisms.cells.matrix import MatrixChannel
 from ldpsql.mechanisms.cells.query import cells_of
 from ldpsql.mechanisms.cells.words import Table, WordTable
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
-from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import ReportFormat, Reports
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True, eq=False)

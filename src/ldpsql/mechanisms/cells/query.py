@@ -12,11 +12,11 @@ from functools import reduce
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Side, Weight
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import known_lines, split_known
-from ldpsql.schema import RecordDomain
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.base import Words as Words64
+from ldpsql_device.errors import SurveyError
 
 WORD_BITS = 63
 ALL_WORDS = 1 << WORD_BITS

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.fourier.direct import SharedContributions
@@ -31,10 +30,12 @@ from ldpsql.mechanisms.fourier.reported import Reported
 from ldpsql.mechanisms.fourier.restricted import RealCells
 from ldpsql.mechanisms.fourier.sampling import Sampler
 from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
-from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
 from ldpsql.report import Histogram, ReportFormat, Reports
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import UnsupportedSQL
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
 
 LARGEST_LAW = 4_000_000
 _BLOCK = 1 << 14

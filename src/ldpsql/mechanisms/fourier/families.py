@@ -27,8 +27,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.group import Axes, Group, Integers
+from ldpsql_device.errors import SurveyError
 
 Base = Literal["arcs", "comb", "scrambled"]
 BASES: tuple[Base, ...] = ("arcs", "comb", "scrambled")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Side
-from ldpsql.errors import SurveyError
+from ldpsql_device.errors import SurveyError
 
 Axes = tuple[int, ...]
 Integers = NDArray[np.int64]

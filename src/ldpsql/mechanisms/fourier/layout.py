@@ -11,10 +11,10 @@ from itertools import repeat
 from math import ceil, lcm
 
 from ldpsql.boxes import CodeSet
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.group import Axes, Group
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 LARGEST_ORDER = 1024
 MOST_ALONE = 1 << 13

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.finish import designed, listed_axes
@@ -15,9 +14,10 @@ from ldpsql.mechanisms.fourier.group import Axes, Group, Integers
 from ldpsql.mechanisms.fourier.layout import group_of, is_mostly_one_sided, one_sided
 from ldpsql.mechanisms.fourier.restricted import RealCells
 from ldpsql.mechanisms.options import one_of, take
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 DEFAULT_BINS = 4096
 _LARGEST = 1 << 24

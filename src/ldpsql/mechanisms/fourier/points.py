@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.fourier.families import Cluster
 from ldpsql.mechanisms.fourier.group import Integers
+from ldpsql_device.errors import SurveyError
 
 LARGEST_LOSS = Fraction(1, 1 << 20)
 

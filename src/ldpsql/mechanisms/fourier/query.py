@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpsql.boxes import Side, Weight
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.mechanisms.fourier.demand import box_transform
 from ldpsql.mechanisms.fourier.group import Axes, Group, add, face_slices, parts_of
 from ldpsql.mechanisms.fourier.transforms import Complexes
+from ldpsql_device.errors import UnsupportedSQL
 
 NO_ENERGY = 1e-20
 

@@ -22,11 +22,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.fourier.group import Axes, Group, Integers, Reals
 from ldpsql.mechanisms.fourier.query import BoxQuery
 from ldpsql.mechanisms.fourier.transforms import Complexes
 from ldpsql.workload import QueryClass, Workload, gram
+from ldpsql_device.errors import SurveyError
 
 LARGEST_RESTRICTED = 2048
 

@@ -12,16 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.marginals.arr_design import ArrDesign
 from ldpsql.mechanisms.marginals.collected import marginals_of, table_of
 from ldpsql.mechanisms.marginals.published import CALIBRATIONS, published_local
 from ldpsql.mechanisms.options import no_measures, one_of, restored_table, take
-from ldpsql.privacy import Central, Epsilon, epsilon_of
-from ldpsql.privacy.shuffle import largest_local
-from ldpsql.schema import RecordDomain
+from ldpsql.shuffle import largest_local
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon, epsilon_of
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
 
 OPTIONS = {"ways": 1, "calibration": "tight", "sum_to_one": False}
 

@@ -31,9 +31,9 @@ from ldpsql.mechanisms.levels_estimator import UniformFrequencies
 from ldpsql.mechanisms.marginals.calibrated import least_other
 from ldpsql.mechanisms.marginals.collected import CollectedMarginals
 from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import Atom, Blanket, merged
 from ldpsql.report import Pair, ReportFormat
+from ldpsql.shuffle import Atom, Blanket, merged
+from ldpsql_device.epsilon import Epsilon
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.draws import SPACE, least_preimages
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.grr import odds as grr_odds
@@ -20,8 +19,9 @@ from ldpsql.mechanisms.olh import Solh
 from ldpsql.mechanisms.oracle import Oracle
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.oue import Oue, Sue, words_of
-from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import UNEVEN, Atom, unary
+from ldpsql.shuffle import UNEVEN, Atom, unary
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 Atoms = tuple[Atom, ...]
 MOST_OTHERS = int(SPACE * UNEVEN / 2)

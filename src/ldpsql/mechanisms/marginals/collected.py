@@ -17,7 +17,6 @@ from itertools import combinations
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.errors import SurveyError, UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Estimators
 from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells, split_known
@@ -32,9 +31,10 @@ from ldpsql.mechanisms.marginals.estimator import (
 )
 from ldpsql.mechanisms.marginals.maxent import BIAS, MaxEntEstimator
 from ldpsql.report import Histogram
-from ldpsql.schema import RecordDomain
 from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
+from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.schema import RecordDomain
 
 Axes = tuple[int, ...]
 LARGEST_FIT = 10

@@ -14,8 +14,8 @@ from typing import Any
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.marginals.calibrated import CalibratedOracles, scaled
 from ldpsql.mechanisms.marginals.collected import CollectedMarginals
-from ldpsql.privacy import Epsilon
-from ldpsql.privacy.shuffle import Blanket, merged
+from ldpsql.shuffle import Blanket, merged
+from ldpsql_device.epsilon import Epsilon
 
 
 @dataclass(frozen=True)

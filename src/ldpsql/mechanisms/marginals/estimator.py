@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Estimates
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.oracle import First, Weights
+from ldpsql_device.errors import UnsupportedSQL
 
 
 @dataclass(frozen=True, eq=False)

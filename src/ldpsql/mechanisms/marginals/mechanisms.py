@@ -21,17 +21,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.marginals.collected import marginals_of, table_of
 from ldpsql.mechanisms.marginals.design import MarginalDesign
 from ldpsql.mechanisms.marginals.hash_values import best_hash_values
 from ldpsql.mechanisms.marginals.published import CALIBRATIONS, published_local
 from ldpsql.mechanisms.options import checked, no_measures, one_of, restored_table, take, whole
-from ldpsql.privacy import Central, Epsilon
-from ldpsql.privacy.shuffle import Blanket, largest_local
-from ldpsql.schema import RecordDomain
+from ldpsql.shuffle import Blanket, largest_local
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Decimal
 
-from ldpsql.privacy import Central, Epsilon
-from ldpsql.privacy.shuffle.closed import balle_local
+from ldpsql.shuffle.closed import balle_local
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central
 
 CALIBRATIONS = ("tight", "published")
 _DIGITS = Decimal("1e-9")

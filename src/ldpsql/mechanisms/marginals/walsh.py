@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Box, Weight
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
 from ldpsql.mechanisms.draws import SPACE
@@ -33,10 +32,12 @@ from ldpsql.mechanisms.marginals.collected import (
 )
 from ldpsql.mechanisms.marginals.design import MarginalDesign
 from ldpsql.mechanisms.options import no_measures, restored_table, take
-from ldpsql.privacy import Central, Epsilon
-from ldpsql.privacy.shuffle import Blanket, largest_local, merged
-from ldpsql.schema import RecordDomain
+from ldpsql.shuffle import Blanket, largest_local, merged
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
 
 MOST_PAIRS = 1 << 22
 """Sets of attributes times coefficients that are gone through for the exact blanket."""

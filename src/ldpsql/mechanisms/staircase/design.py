@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ldpsql.bounds import BOUND_BELOW, spectral_bound
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.cells.design import WordDesign
 from ldpsql.mechanisms.cells.words import Patterns, Table, staircase_words
 from ldpsql.mechanisms.staircase.demand import cell_gram
 from ldpsql.workload import Workload
+from ldpsql_device.errors import SurveyError
 
 LEAST_INFORMATION = 1e-12
 

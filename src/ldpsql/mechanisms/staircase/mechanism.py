@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.cells.query import check_cells, shape_of
 from ldpsql.mechanisms.cells.words import ALL_WORDS, Patterns
 from ldpsql.mechanisms.options import take, whole
 from ldpsql.mechanisms.staircase.demand import cell_gram, raised
 from ldpsql.mechanisms.staircase.design import StaircaseDesign
 from ldpsql.mechanisms.staircase.optimise import optimal
-from ldpsql.privacy import Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 MOST_CELLS = 256
 FAST_CELLS = 48

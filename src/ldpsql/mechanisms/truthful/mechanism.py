@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.errors import SurveyError, UnsupportedSQL
 from ldpsql.mechanisms.cells.design import WordDesign
 from ldpsql.mechanisms.cells.query import CellSum, check_cells, shape_of
 from ldpsql.mechanisms.cells.words import ALL_WORDS, Patterns, Table, staircase_words
 from ldpsql.mechanisms.options import no_measures, whole
 from ldpsql.mechanisms.truthful.optimum import exact, normal_shares, truthful_optimum
-from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
 
 MOST_CELLS = 128
 LEAST_DELTA = Fraction(1, 10**9)

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ldpsql.errors import SurveyError
-from ldpsql.privacy import Epsilon
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 Share = float | Fraction
 _NEAR = Fraction(1, 10**6)

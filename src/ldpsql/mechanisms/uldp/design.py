@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes, Entropy, Estimators, Law, Outcome
 from ldpsql.mechanisms.cells.answers import TableDesign
 from ldpsql.mechanisms.cells.query import cells_of
@@ -24,9 +23,11 @@ from ldpsql.mechanisms.uldp.channel import CellChannel
 from ldpsql.mechanisms.uldp.layout import Layout
 from ldpsql.mechanisms.uldp.promise import promise
 from ldpsql.mechanisms.uldp.smoothing import SmoothTable, likeliest, nearest
-from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import ReportFormat, Reports
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import RecordDomain
 
 LARGEST_TABLE = 1 << 14
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.uldp.response import Apply, Response, Shape
-from ldpsql.schema import RecordDomain
+from ldpsql_device.schema import RecordDomain
 
 Mask = NDArray[np.bool_]
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.options import take, whole
 from ldpsql.mechanisms.uldp.design import CellDesign, check_table
 from ldpsql.mechanisms.uldp.layout import (
@@ -33,9 +32,10 @@ from ldpsql.mechanisms.uldp.levels import best_levels
 from ldpsql.mechanisms.uldp.promise import by_name
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.mechanisms.uldp.tables import joint_response, least_epsilon, levelled_response
-from ldpsql.privacy import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
 
 _MOST_JOINT = 6
 _JOINT = "uldp-joint"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ldpsql.privacy import Epsilon, Guarantee, local_guarantee
-from ldpsql.schema import RecordDomain
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
 
 _ALL_HELD = "every record has a sensitive value, so it would protect all, as others do better"
 

@@ -22,10 +22,10 @@ from itertools import product
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Outcome, Words
 from ldpsql.mechanisms.draws import SPACE
+from ldpsql_device.errors import SurveyError
 
 Mask = int
 Block = tuple[slice, ...]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.uldp.response import Mask, Response, Shape
-from ldpsql.privacy import LARGEST_EPSILON
+from ldpsql_device.epsilon import LARGEST_EPSILON
+from ldpsql_device.errors import SurveyError
 
 LARGEST_ATTRIBUTES = 6
 _LEAST_LEFT = SPACE >> 24

@@ -22,7 +22,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ldpsql.errors import SurveyError
 from ldpsql.mechanisms.base import Codes, Entropy, Estimators, Law, Outcome
 from ldpsql.mechanisms.cells.answers import TableDesign
 from ldpsql.mechanisms.channel import enumerate_law, in_blocks
@@ -33,10 +32,12 @@ from ldpsql.mechanisms.uldp.design import check_table
 from ldpsql.mechanisms.uldp.layout import Axis, separate_axes
 from ldpsql.mechanisms.uldp.promise import by_name, promise
 from ldpsql.mechanisms.uldp.smoothing import SmoothTable, nearest
-from ldpsql.privacy import Epsilon, Guarantee
 from ldpsql.report import ReportFormat, Reports
-from ldpsql.schema import RecordDomain
 from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import RecordDomain
 
 WORD, MOST_BITS = 32, 1024
 FORMS = ("symmetric", "optimised")

@@ -1,5 +1,0 @@
-"""Runs at the collector. Sees reports. The store in a DuckDB file."""
-
-from ldpsql.engine.backends.duckdb.store import DuckDBStore
-
-__all__ = ["DuckDBStore"]

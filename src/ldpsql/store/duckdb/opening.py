@@ -1,0 +1,161 @@
+"""Runs at the collector. Sees no reports. Opening a store's file, and what can go wrong with it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from ldpsql.store.duckdb.layout import FORMAT, MARKER, STORE_DDL
+from ldpsql_device.errors import StoreError
+
+Connection = duckdb.DuckDBPyConnection
+
+_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_MAGIC, _MAGIC_END = b"DUCK", 12  # after a checksum of eight bytes
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+
+
+def connect(path: Path | None, *, read_only: bool, patience: float) -> Connection:
+    """Open a store's file, or a store in memory for None; make a new one where there is none.
+
+    A file locked by another process is tried again for `patience` seconds. Raises StoreError,
+    which says what to do, for a file that is missing (read-only), locked, damaged, or no store.
+    """
+    if path is None:
+        connection = duckdb.connect(":memory:", config=dict(_CONFIG))
+    else:
+        if read_only and not path.is_file():
+            raise StoreError(
+                f"there is no store {path}; make one with `ldpsql ingest`, or name another"
+            )
+        _require_database(path)
+        connection = _patiently(path, read_only=read_only, patience=patience)
+    try:
+        with guarded(path):
+            _recognize(connection, path, read_only=read_only)
+    except StoreError:
+        connection.close()
+        raise
+    return connection
+
+
+def _require_database(path: Path) -> None:
+    """StoreError for a file of anything else.
+
+    DuckDB would take some of them (.csv, .json, .parquet) for data to look at, and open a database
+    in memory that is gone afterwards.
+    """
+    with suppress(OSError):  # a file that is missing or closed to us is DuckDB's to tell of
+        with path.open("rb") as file:
+            start = file.read(_MAGIC_END)
+        if start[-len(_MAGIC) :] != _MAGIC:
+            raise _no_database(path)
+
+
+def _no_database(path: object) -> StoreError:
+    return StoreError(f"{path} is no DuckDB database; name another file")
+
+
+def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
+    deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
+    while True:
+        try:
+            return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
+        except duckdb.Error as error:
+            rest = deadline - time.monotonic()
+            if not _HOLDER.search(str(error)) or rest <= 0:
+                raise explained(error, path) from None
+            time.sleep(min(pause, rest))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _recognize(connection: Connection, path: Path | None, *, read_only: bool) -> None:
+    """Make the tables of a new store; StoreError for a database that is something else."""
+    found = {
+        row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    }
+    if MARKER in found:
+        row = connection.execute(f"SELECT format FROM {MARKER}").fetchone()
+        if row != (FORMAT,):
+            raise StoreError(f"the store {path} was written by another version of ldpsql")
+        return
+    if found or read_only:
+        raise StoreError(f"{path} is a DuckDB database, but no ldpsql store; name another file")
+    with transaction(connection):
+        for statement in STORE_DDL:
+            connection.execute(statement)
+
+
+@contextmanager
+def transaction(cursor: Connection) -> Iterator[None]:
+    """All of it or nothing; an interrupt rolls back as well."""
+    cursor.begin()
+    try:
+        yield
+        cursor.commit()
+    except BaseException:
+        with suppress(duckdb.Error):
+            cursor.rollback()
+        raise
+
+
+@contextmanager
+def guarded(path: Path | None) -> Iterator[None]:
+    """Turn what DuckDB says of the store into a StoreError, and Ctrl-C into KeyboardInterrupt."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise explained(error, path) from None
+    except RuntimeError as error:
+        if not is_ctrl_c(error):
+            raise
+        raise KeyboardInterrupt from None
+
+
+def is_ctrl_c(error: Exception) -> bool:
+    """Whether this is how DuckDB tells of Ctrl-C: it takes the signal away from Python."""
+    return type(error) is RuntimeError and "interrupted" in str(error).lower()
+
+
+def explained(error: duckdb.Error, path: Path | None) -> StoreError:
+    """What happened to the store, and what to do about it, on one line."""
+    store, said = path or "in memory", str(error)
+    holder = _HOLDER.search(said)
+    if holder:
+        return StoreError(
+            f"the store {store} is locked by process {holder['pid']} ({holder['program']}); "
+            "wait for it to end, or close the store there"
+        )
+    if "different configuration" in said:
+        return StoreError(
+            f"the store {store} is open in this process in another mode (reading or writing); "
+            "close it there first"
+        )
+    if "WAL" in said:
+        return StoreError(
+            f"the log {store}.wal is damaged; restore both files from a copy, or move the log "
+            "away and ingest the last files again (those already stored are recognized)"
+        )
+    if "not a valid DuckDB" in said:
+        return _no_database(store)
+    if "Corrupt" in said or "checksum" in said or "Could not read" in said:
+        return StoreError(
+            f"the store {store} is damaged; restore it from a copy, or ingest the report files "
+            "into a new one"
+        )
+    return StoreError(f"the store {store} cannot be used: {_first_line(said)}")
+
+
+def _first_line(said: str) -> str:
+    lines = said.splitlines()
+    return lines[0] if lines else "DuckDB gave no reason"

@@ -1,0 +1,157 @@
+"""Runs at the collector. Sees estimates. Evaluates outer SQL over relations of estimates."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from ldpsql.store.duckdb.opening import Connection, is_ctrl_c
+from ldpsql_device.errors import QueryError
+
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+    "temp_directory": "",
+    "max_temp_directory_size": "0B",
+}
+SECONDS = 30.0
+MEMORY = "1GB"
+_THREADS = 2
+_LONGEST_TEXT = 1_000_000
+_HINT = "this is said of the outer query, which runs in DuckDB over the estimates; check it there"
+
+# Each call can make a text many times longer, outside DuckDB's memory limit and without a point
+# where it could be interrupted, so the length is checked before. The list with one element binds
+# the arguments to names: a macro would copy them, nested calls exponentially often.
+_REPLACE = f"""
+CREATE MACRO replace(source, target, other) AS list_transform(
+    [{{'s': source::VARCHAR, 't': target::VARCHAR, 'o': other::VARCHAR}}],
+    lambda v: CASE
+        WHEN strlen(v.s) * (1 + strlen(v.o)) > {_LONGEST_TEXT}
+        THEN error('REPLACE would make a text that is too long')
+        ELSE system.main."replace"(v.s, v.t, v.o)
+    END
+)[1]
+"""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one outer query may use: seconds, and DuckDB's memory (such as "1GB")."""
+
+    seconds: float = SECONDS
+    memory: str = MEMORY
+
+
+class Sandbox:
+    """An empty database in memory that reaches no file, no network and no Python variable."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        """Prepare; the database is made when it is first needed."""
+        self._limits = limits or Limits()
+        self._database: Connection | None = None
+
+    def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
+        """The result of one SELECT over the relations, by their names.
+
+        Sums come as int64 or float64, never as decimals. Raises QueryError for anything that
+        is not one SELECT, for what DuckDB refuses, and for what takes too long or too much memory;
+        KeyboardInterrupt on Ctrl-C.
+        """
+        if self._database is None:
+            self._database = _database(self._limits)
+        with self._database.cursor() as cursor:
+            try:
+                with _deadline(cursor, self._limits.seconds):
+                    _require_select(cursor, sql)
+                    for name, table in relations.items():
+                        cursor.register(name, table)
+                    return _plain(cursor.sql(sql).to_arrow_table())
+            except (duckdb.Error, RuntimeError, MemoryError) as error:
+                failure = self._explained(error)
+        raise failure
+
+    def _explained(self, error: Exception) -> BaseException:
+        """What to raise instead of what DuckDB raised."""
+        if is_ctrl_c(error):
+            return KeyboardInterrupt()
+        if isinstance(error, duckdb.InterruptException):
+            return QueryError(
+                f"the outer query took longer than {self._limits.seconds:g} s",
+                hint="ask for fewer rows, or join fewer of them",
+            )
+        if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+            return QueryError(
+                f"the outer query needs more than {self._limits.memory} of memory",
+                hint="ask for fewer rows, or join fewer of them",
+            )
+        return QueryError(_reason(error), hint=_HINT) if isinstance(error, duckdb.Error) else error
+
+    def close(self) -> None:
+        """Forget the database."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+
+def _database(limits: Limits) -> Connection:
+    config = {**_CONFIG, "memory_limit": limits.memory, "threads": str(_THREADS)}
+    database = duckdb.connect(":memory:", config=dict(config))
+    database.execute(_REPLACE)
+    return database
+
+
+@contextmanager
+def _deadline(cursor: Connection, seconds: float) -> Iterator[None]:
+    """Interrupt what still runs on the cursor after some seconds."""
+
+    def interrupt() -> None:
+        with suppress(duckdb.Error):
+            cursor.interrupt()
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _require_select(cursor: Connection, sql: str) -> None:
+    statements = cursor.extract_statements(sql)
+    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+        raise QueryError("only a single SELECT can be evaluated over estimates")
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with decimals as int64 where they are whole and fit, else as float64."""
+    arrays = [_plain_column(column) for column in table.columns]
+    return pa.Table.from_arrays(arrays, names=table.column_names)
+
+
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    if not pa.types.is_decimal(column.type):
+        return column
+    if column.type.scale == 0:
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return column.cast(pa.float64())
+    return column.cast(pa.float64())
+
+
+def _reason(error: duckdb.Error) -> str:
+    """DuckDB's reason on one line, without its drawing of the place in rewritten SQL."""
+    line = str(error).splitlines()[0] if str(error) else "DuckDB gave no reason"
+    return line.removeprefix(f"{line.split(':', 1)[0]}: ") if " Error: " in line else line

@@ -1,0 +1,91 @@
+"""Public. Sees parameters. Epsilon as an exact decimal, and composition.
+
+Privacy arithmetic is exact or rounded to the safe side. The only transcendental number
+a mechanism needs is e^epsilon; `Epsilon.odds` is a rational number just below it, and every
+integer threshold in this library is derived from that fraction by integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+
+from ldpsql_device.errors import SurveyError
+
+SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
+LARGEST_PRECISION = 20
+_DIGITS = Context(prec=60)
+_UPWARD = Context(prec=100, rounding=ROUND_CEILING)
+
+
+@dataclass(frozen=True)
+class Epsilon:
+    """A privacy budget, kept as the exact decimal that was written down.
+
+    >>> Epsilon.parse("0.1").value + Epsilon.parse("0.2").value == Decimal("0.3")
+    True
+
+    Raises SurveyError outside 0.001 .. 20: above, a report hides nothing; below, it says nothing,
+    and the rounding of 64-bit thresholds would no longer be small against it.
+    """
+
+    value: Decimal
+
+    def __post_init__(self) -> None:
+        if len(self.value.as_tuple().digits) > LARGEST_PRECISION:
+            raise SurveyError(f"epsilon has at most {LARGEST_PRECISION} digits")
+        if not self.value.is_finite() or not SMALLEST_EPSILON <= self.value <= LARGEST_EPSILON:
+            raise SurveyError(
+                f"epsilon must lie between {SMALLEST_EPSILON} and {LARGEST_EPSILON}, "
+                f"not {self.value}"
+            )
+
+    @classmethod
+    def parse(cls, text: str | int | float | Decimal) -> Epsilon:
+        """Read an epsilon; a float is taken by its shortest decimal form, so 0.1 means 0.1."""
+        try:
+            return cls(Decimal(str(text)))
+        except InvalidOperation:
+            raise SurveyError(f"epsilon must be a number, not {text!r}") from None
+
+    @cached_property
+    def odds(self) -> Fraction:
+        """A rational lower bound of e^epsilon, less than 1e-50 (relatively) below it."""
+        return odds_below(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        return format(_DIGITS.normalize(self.value), "f")
+
+
+def odds_below(value: Decimal) -> Fraction:
+    """A rational lower bound of e^value, less than 1e-50 (relatively) below it.
+
+    `Decimal.exp` is correctly rounded, so one unit in the last place below it is a lower bound.
+    """
+    return Fraction(_DIGITS.next_minus(_DIGITS.exp(value)))
+
+
+def epsilon_of(odds: Fraction) -> Decimal:
+    """The natural logarithm of odds >= 1, rounded up to 12 decimals.
+
+    >>> epsilon_of(Fraction(3))
+    Decimal('1.098612288669')
+    """
+    if odds == 1:
+        return Decimal(0)
+    ratio = _UPWARD.divide(Decimal(odds.numerator), Decimal(odds.denominator))
+    return _UPWARD.quantize(_UPWARD.next_plus(_UPWARD.ln(ratio)), Decimal("1e-12"))
+
+
+def compose(budgets: Iterable[Epsilon]) -> Decimal:
+    """Total loss of one person who answered several surveys (sequential composition), exactly."""
+    total = Decimal(0)
+    for budget in budgets:
+        total = _DIGITS.add(total, budget.value)
+    return total

@@ -1,0 +1,333 @@
+"""Public. Sees parameters. The schema of a survey, read from and written to a survey file.
+
+One attribute may be a dimension and a measure at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ldpsql_device.attributes import (
+    RESERVED_PREFIX,
+    Dimension,
+    Measure,
+    PublicColumn,
+    check_name,
+)
+from ldpsql_device.domains import (
+    BOOL,
+    Domain,
+    Listed,
+    float_bins,
+    float_edges,
+    int_domain,
+    int_edges,
+    time_range,
+)
+from ldpsql_device.errors import SurveyError
+
+__all__ = [
+    "RESERVED_PREFIX",
+    "Dimension",
+    "Measure",
+    "PublicColumn",
+    "RecordDomain",
+    "Schema",
+]
+
+LARGEST_SCHEMA = 1 << 22
+
+Attribute = Dimension | Measure | PublicColumn
+Keys = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordDomain:
+    """What a mechanism needs to know of a schema: sizes and bounds, no meanings.
+
+    sizes: codes per dimension, shape (d,).  measures: bounds per measure, shape (k, 2).
+    measured: for each measure the index of the dimension on the same attribute, or None.
+    alone: for each dimension how many codes, the last ones, have no neighbours: that of NULL, and
+    all of a category; none where it is empty.
+    sensitive: for each dimension its sensitive codes in ascending order, empty where all are; no
+    entries at all where no dimension declares any.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    measure_names: tuple[str, ...]
+    bounds: tuple[tuple[float, float], ...]
+    measured: tuple[int | None, ...]
+    alone: tuple[int, ...] = ()
+    sensitive: tuple[tuple[int, ...], ...] = ()
+
+    def sensitive_codes(self, dimension: int) -> tuple[int, ...]:
+        """The sensitive codes of a dimension: all of them unless some were declared."""
+        declared = self.sensitive[dimension] if self.sensitive else ()
+        return declared or tuple(range(self.sizes[dimension]))
+
+    @property
+    def is_all_sensitive(self) -> bool:
+        """Whether no value of any dimension was left out of the sensitive ones."""
+        return not any(self.sensitive)
+
+    @property
+    def has_spared_records(self) -> bool:
+        """Whether a record can be without any sensitive value: every dimension has others."""
+        return bool(self.sensitive) and all(self.sensitive)
+
+    def without_neighbours(self, dimension: int) -> int:
+        """How many of the last codes of a dimension stand for themselves."""
+        return self.alone[dimension] if self.alone else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, for a survey's JSON."""
+        return {
+            "names": list(self.names),
+            "sizes": list(self.sizes),
+            "measure_names": list(self.measure_names),
+            "bounds": [list(pair) for pair in self.bounds],
+            "measured": list(self.measured),
+            "alone": list(self.alone),
+            **({"sensitive": list(map(list, self.sensitive))} if self.sensitive else {}),
+        }
+
+    @classmethod
+    def from_json(cls, data: Keys) -> RecordDomain:
+        """The inverse of `to_json`."""
+        return cls(
+            tuple(data["names"]),
+            tuple(data["sizes"]),
+            tuple(data["measure_names"]),
+            tuple((float(low), float(high)) for low, high in data["bounds"]),
+            tuple(data["measured"]),
+            tuple(data.get("alone", ())),
+            tuple(map(tuple, data.get("sensitive", ()))),
+        )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes of one survey, by role, in the order of the file."""
+
+    dimensions: tuple[Dimension, ...]
+    measures: tuple[Measure, ...] = ()
+    public: tuple[PublicColumn, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.dimensions and not self.measures:
+            raise SurveyError("a survey needs at least one dimension or measure")
+        roles: tuple[tuple[Attribute, ...], ...] = (self.dimensions, self.measures, self.public)
+        for role in roles:
+            names = [attribute.name.lower() for attribute in role]
+            if len(set(names)) != len(names):
+                raise SurveyError("two columns of one role differ at most in upper and lower case")
+        private = {name.lower() for name in self.private_columns}
+        for column in self.public:
+            if column.name.lower() in private:
+                raise SurveyError(f"{column.name} cannot be both private and public")
+        for measure, index in zip(self.measures, self.record_domain.measured, strict=True):
+            if index is None:
+                continue
+            if self.dimensions[index].name != measure.name:
+                raise SurveyError(
+                    f"{measure.name} and {self.dimensions[index].name} are spelt differently; "
+                    "write a dimension and its measure alike"
+                )
+            if self.dimensions[index].domain.type not in ("int", "float"):
+                raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
+
+    @cached_property
+    def record_domain(self) -> RecordDomain:
+        """The sizes and bounds that a mechanism is designed for."""
+        position = {dimension.name.lower(): i for i, dimension in enumerate(self.dimensions)}
+        declared = tuple(dimension.sensitive for dimension in self.dimensions)
+        return RecordDomain(
+            tuple(dimension.name for dimension in self.dimensions),
+            tuple(dimension.size for dimension in self.dimensions),
+            tuple(measure.name for measure in self.measures),
+            tuple(measure.bounds for measure in self.measures),
+            tuple(position.get(measure.name.lower()) for measure in self.measures),
+            tuple(dimension.alone for dimension in self.dimensions),
+            declared if any(declared) else (),
+        )
+
+    @property
+    def private_columns(self) -> tuple[str, ...]:
+        """Names of the private attributes, each once."""
+        names: dict[str, str] = {}
+        private: tuple[Attribute, ...] = (*self.dimensions, *self.measures)
+        for attribute in private:
+            names.setdefault(attribute.name.lower(), attribute.name)
+        return tuple(names.values())
+
+    def dimension(self, name: str) -> int | None:
+        """Index of a dimension by its name (SQL names ignore case), or None."""
+        return _position(self.dimensions, name)
+
+    def measure(self, name: str) -> int | None:
+        """Index of a measure by its name, or None."""
+        return _position(self.measures, name)
+
+    def public_column(self, name: str) -> PublicColumn | None:
+        """A public column by its name, or None."""
+        index = _position(self.public, name)
+        return None if index is None else self.public[index]
+
+    def to_keys(self) -> dict[str, Any]:
+        """The tables [dimension], [measure] and [public] of a survey file."""
+        return {
+            "dimension": {
+                d.name: {
+                    **d.domain.spec(),
+                    **_unless("nulls", d.nulls, "reject"),
+                    **d.sensitive_keys(),
+                }
+                for d in self.dimensions
+            },
+            "measure": {
+                m.name: {
+                    "bounds": list(m.bounds),
+                    **_unless("on_out_of_range", m.on_out_of_range, "clamp"),
+                }
+                for m in self.measures
+            },
+            "public": {
+                p.name: {"type": p.type, **_unless("nulls", p.nulls, "reject")} for p in self.public
+            },
+        }
+
+    @classmethod
+    def from_keys(cls, data: Keys) -> Schema:
+        """Read the tables [dimension], [measure] and [public]; SurveyError names what is wrong."""
+        return cls(
+            tuple(_read("dimension", data, _dimension)),
+            tuple(_read("measure", data, _measure)),
+            tuple(_read("public", data, _public)),
+        )
+
+
+def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -> list[Any]:
+    tables = data.get(role, {})
+    if not isinstance(tables, Mapping):
+        raise SurveyError(f"[{role}.NAME] must be a table")
+    found = []
+    codes = 0
+    for name, table in tables.items():
+        check_name(name)
+        if not isinstance(table, Mapping):
+            raise SurveyError(f"[{role}.{name}] must be a table")
+        keys = dict(table)
+        try:
+            found.append(reader(name, keys))
+        except SurveyError as error:
+            prefix = f"{role} {name}: "
+            text = str(error)
+            raise SurveyError(text if text.startswith(prefix) else prefix + text) from None
+        if keys:
+            raise SurveyError(f"{role} {name}: unknown key {min(keys)!r}")
+        codes += getattr(found[-1], "size", 0)
+        if codes > LARGEST_SCHEMA:
+            raise SurveyError(f"the dimensions have more than {LARGEST_SCHEMA} codes together")
+    return found
+
+
+def _dimension(name: str, keys: dict[str, Any]) -> Dimension:
+    kind = _need(keys, "type")
+    readers: Mapping[str, Callable[[dict[str, Any]], Domain]] = {
+        "int": _int_domain,
+        "float": _float_domain,
+        "category": _category,
+        "bool": lambda _: BOOL,
+        "date": lambda keys: _time_domain("date", keys),
+        "timestamp": lambda keys: _time_domain("timestamp", keys),
+    }
+    if not isinstance(kind, str) or kind not in readers:
+        raise SurveyError(f"type must be one of {', '.join(readers)}, not {kind!r}")
+    domain, nulls = readers[kind](keys), keys.pop("nulls", "reject")
+    if "sensitive" not in keys:
+        return Dimension(name, domain, nulls)
+    listed, with_null = _list(keys, "sensitive"), keys.pop("sensitive_nulls", True)
+    if not isinstance(with_null, bool):
+        raise SurveyError("sensitive_nulls must be true or false")
+    if not with_null and nulls != "value":
+        raise SurveyError('sensitive_nulls is for nulls = "value"')
+    return Dimension(name, domain, nulls).with_sensitive(listed, with_null=with_null)
+
+
+def _int_domain(keys: dict[str, Any]) -> Domain:
+    if "edges" in keys:
+        return int_edges(_list(keys, "edges"))
+    low, high = _pair(keys, "domain")
+    return int_domain(low, high, bin_width=keys.pop("bin_width", 1))
+
+
+def _float_domain(keys: dict[str, Any]) -> Domain:
+    if "edges" in keys:
+        return float_edges(_list(keys, "edges"))
+    if "bins" not in keys:
+        raise SurveyError("a float dimension needs edges = [...], or domain and bins")
+    low, high = _pair(keys, "domain")
+    return float_bins(low, high, keys.pop("bins"))
+
+
+def _category(keys: dict[str, Any]) -> Domain:
+    values = _list(keys, "values")
+    if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
+        raise SurveyError("the values of a category must be all strings or all ints")
+    return Listed("category", tuple(values))
+
+
+def _time_domain(kind: str, keys: dict[str, Any]) -> Domain:
+    first, last = _pair(keys, "range")
+    return time_range(kind, first, last, keys.pop("unit", "day"))
+
+
+def _measure(name: str, keys: dict[str, Any]) -> Measure:
+    low, high = _pair(keys, "bounds")
+    for bound in (low, high):
+        number = isinstance(bound, int | float) and not isinstance(bound, bool)
+        if not number or not abs(bound) < 1e300:
+            raise SurveyError("bounds must be two finite numbers below 1e300")
+    return Measure(name, (float(low), float(high)), keys.pop("on_out_of_range", "clamp"))
+
+
+def _public(name: str, keys: dict[str, Any]) -> PublicColumn:
+    return PublicColumn(name, _need(keys, "type"), keys.pop("nulls", "reject"))
+
+
+def _need(keys: dict[str, Any], key: str) -> Any:
+    if key not in keys:
+        raise SurveyError(f"{key} is missing")
+    return keys.pop(key)
+
+
+def _list(keys: dict[str, Any], key: str) -> list[Any]:
+    value = _need(keys, key)
+    if not isinstance(value, list):
+        raise SurveyError(f"{key} must be a list")
+    return value
+
+
+def _pair(keys: dict[str, Any], key: str) -> tuple[Any, Any]:
+    pair = keys.pop(key, None)
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise SurveyError(
+            f"{key} must be [low, high]: public limits, chosen by a person, "
+            "never read from private data"
+        )
+    return pair[0], pair[1]
+
+
+def _unless(key: str, value: str, default: str) -> dict[str, str]:
+    return {} if value == default else {key: value}
+
+
+def _position(attributes: Sequence[Attribute], name: str) -> int | None:
+    for index, attribute in enumerate(attributes):
+        if attribute.name.lower() == name.lower():
+            return index
+    return None

@@ -1,0 +1,79 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from ldpsql.shuffle import expectation
+from ldpsql.shuffle.expectation import Jumps, positive_part, series
+
+
+def exactly(jumps: Jumps) -> float:
+    """By counting how often each value comes."""
+    places = range(jumps.count + 1)
+    total = []
+    for counts in itertools.product(places, repeat=len(jumps.values)):
+        none = jumps.count - sum(counts)
+        if none < 0:
+            continue
+        ways = math.factorial(jumps.count) // math.prod(map(math.factorial, (*counts, none)))
+        chance = math.prod(p**c for p, c in zip(jumps.chances, counts, strict=True))
+        value = math.fsum(v * c for v, c in zip(jumps.values, counts, strict=True))
+        total.append(max(value, 0.0) * ways * chance * jumps.absent**none)
+    return math.fsum(total)
+
+
+CASES = [
+    Jumps(np.array([3.0, -4.0]), np.array([0.1, 0.1]), 0.8, 30),
+    Jumps(np.array([3.0, -4.0, -0.2]), np.array([0.1, 0.1, 0.5]), 0.3, 20),
+    Jumps(np.array([1.0, -1.0]), np.array([0.25, 0.25]), 0.5, 40),
+    Jumps(np.array([1.0, -1.0]), np.array([0.5, 0.5]), 0.0, 9),
+    Jumps(np.array([50.0, -900.0, -0.5]), np.array([1e-4, 1e-4, 0.3]), 0.6998, 25),
+    Jumps(np.array([0.1, -0.29]), np.array([0.1, 0.9]), 0.0, 60),
+    Jumps(np.array([2.0, 1.0]), np.array([0.1, 0.2]), 0.7, 8),
+]
+
+
+@pytest.mark.parametrize("jumps", CASES)
+def test_an_upper_bound_and_a_close_one(jumps):
+    exact = exactly(jumps)
+    found = positive_part(jumps)
+    assert exact * (1 - 1e-12) <= found <= exact * (1 + 2e-3)
+
+
+def test_the_noise_is_what_makes_it_an_upper_bound(monkeypatch):
+    """Without noise the series is cut off where it still says something, and what is left out can
+    be on either side: it falls below the truth, and the allowance says that nothing is known."""
+    jumps = CASES[3]
+    noise = 0.01 * math.sqrt(jumps.count)
+    window, exact = 1.01 * jumps.count, exactly(jumps)
+    monkeypatch.setattr(expectation, "TERMS", 1 << 9)
+    smooth, bare = (series(jumps, 0.0, window, size) for size in (40 * noise, 0.0))
+    assert smooth.left_out < 1e-3 * exact
+    assert smooth.value + smooth.left_out + smooth.rounding >= exact
+    assert bare.value < exact * (1 - 1e-9)
+    assert math.isinf(bare.left_out)
+
+
+def test_the_allowance_for_rounding_is_small_but_there():
+    for people in (10**3, 10**6, 10**9):
+        step = 1 / math.sqrt(people)
+        jumps = Jumps(np.array([step, -step]), np.array([0.25, 0.25]), 0.5, people)
+        window = 10.0
+        found = series(jumps, 0.0, window, 0.001)
+        assert 0 < found.rounding < 1e-6 * found.value
+        # The central limit: standard deviation 1 / sqrt(2).
+        assert found.value == pytest.approx(1 / math.sqrt(4 * math.pi), rel=1e-2)
+
+
+def test_large_numbers_agree_with_the_normal_law():
+    people = 10**8
+    jumps = Jumps(np.array([1.0, -1.0003]), np.array([0.3, 0.3]), 0.4, people)
+    spread = math.sqrt(people * jumps.second)
+    far = -people * jumps.mean / spread
+    tail = math.exp(-(far**2) / 2) / math.sqrt(2 * math.pi) - far * math.erfc(far / 2**0.5) / 2
+    assert positive_part(jumps) == pytest.approx(spread * tail, rel=0.01)
+
+
+def test_nothing_positive_is_nothing():
+    assert positive_part(Jumps(np.array([-1.0, -2.0]), np.array([0.3, 0.3]), 0.4, 100)) == 0.0

@@ -1,0 +1,18 @@
+import pytest
+from fake_survey import FakeMechanism
+
+from ldpsql.mechanisms import registry
+from ldpsql.store.duckdb import DuckDBStore
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    """Registers the mechanism of `fake_survey`."""
+    monkeypatch.setitem(registry.MECHANISMS, "fake", FakeMechanism())
+
+
+@pytest.fixture
+def store():
+    """An empty store in memory."""
+    with DuckDBStore.open(None, read_only=False) as opened:
+        yield opened

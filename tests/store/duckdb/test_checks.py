@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from fake_survey import UNARY, fake_survey
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql_device.errors import ReportError
+from ldpsql_device.schema import PublicColumn
+
+ROW = {"ldpsql_group": [0], "ldpsql_a": [4], "ldpsql_y": [2]}
+
+
+def refusal(store, survey, columns):
+    with pytest.raises(ReportError) as caught:
+        store.ingest_table(pa.table(columns), survey)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("ldpsql_group", 3, "ldpsql_group is out of range"),
+        ("ldpsql_group", -1, "ldpsql_group is no whole number"),
+        ("ldpsql_group", 256, "ldpsql_group is no whole number"),
+        ("ldpsql_group", None, "ldpsql_group is missing"),
+        ("ldpsql_a", 5, "ldpsql_a is out of range"),
+        ("ldpsql_a", None, "ldpsql_a is missing"),
+        ("ldpsql_y", 3, "ldpsql_y is out of range"),
+        ("ldpsql_y", 1 << 40, "ldpsql_y is no whole number"),
+    ],
+)
+def test_a_row_outside_the_limits_of_its_group_is_refused(store, column, value, reason):
+    columns = {**ROW, column: pa.array([value], pa.int64())}
+    said = refusal(store, fake_survey(), columns)
+    assert f"row 1: {reason}" in said
+
+
+def test_limits_are_those_of_the_row_s_own_group(store):
+    good = {"ldpsql_group": [0, 1, 2], "ldpsql_a": [4, 0, 299], "ldpsql_y": [2, 1, 7]}
+    assert store.ingest_table(pa.table(good), fake_survey()).reports == 3
+    assert "row 2: ldpsql_a" in refusal(store, fake_survey(), {**good, "ldpsql_a": [4, 1, 299]})
+
+
+def test_a_column_that_is_not_whole_numbers_is_refused(store):
+    said = refusal(store, fake_survey(), {**ROW, "ldpsql_a": [4.0]})
+    assert "'ldpsql_a' is DOUBLE, it must be int" in said
+
+
+def test_a_missing_column_is_named(store):
+    assert "'ldpsql_y' is missing" in refusal(
+        store, fake_survey(), {"ldpsql_group": [0], "ldpsql_a": [0]}
+    )
+
+
+def test_a_column_too_many_is_told_by_its_position_and_never_by_name_or_content(store):
+    said = refusal(store, fake_survey(), {**ROW, "salary": ["secret"]})
+    assert "column 4 is no part of a report" in said
+    assert "salary" not in said
+    assert "secret" not in said
+    assert '"ldpsql_group", "ldpsql_a", "ldpsql_y"' in said
+
+
+def test_bits_beyond_those_of_a_group_are_refused(store):
+    survey = fake_survey(options=UNARY)
+    row = {"ldpsql_group": [1], "ldpsql_w0": [(1 << 20) - 1], "ldpsql_w1": [0]}
+    assert store.ingest_table(pa.table(row), survey).reports == 1
+    assert "ldpsql_w0" in refusal(store, survey, {**row, "ldpsql_w0": [1 << 20]})
+    assert "ldpsql_w1" in refusal(store, survey, {**row, "ldpsql_w1": [1]})
+
+
+GOOD = {
+    "int": [-3],
+    "float": [0.5],
+    "text": ["Ünïcode, 'quoted'"],
+    "bool": [True],
+    "date": [date(2026, 1, 1)],
+    "timestamp": [datetime(2026, 1, 1, 12, 30)],
+}
+WRONG = {
+    "int": [0.5],
+    "float": ["a"],
+    "text": [1],
+    "bool": [1],
+    "date": [datetime(2026, 1, 1)],
+    "timestamp": ["2026-01-01"],
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_public_columns_have_their_declared_type(store, kind):
+    survey = fake_survey(public=[PublicColumn("p q", kind)])
+    assert store.ingest_table(pa.table({**ROW, "p q": GOOD[kind]}), survey).reports == 1
+    assert f"it must be {kind}" in refusal(store, survey, {**ROW, "p q": WRONG[kind]})
+    with store._reading() as cursor:
+        assert cursor.execute('SELECT "p q" FROM reports_app').fetchall() == [(GOOD[kind][0],)]
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_a_missing_public_value_is_taken_where_the_survey_allows_it(store, kind):
+    column = pa.array([None], pa.array(GOOD[kind]).type)
+    strict = fake_survey("strict", public=[PublicColumn("p", kind)])
+    lenient = fake_survey("lenient", public=[PublicColumn("p", kind, "value")])
+    assert "row 1: p is missing" in refusal(store, strict, {**ROW, "p": column})
+    assert store.ingest_table(pa.table({**ROW, "p": column}), lenient).reports == 1
+    assert store.ingest_table(pa.table({**ROW, "p": pa.nulls(1)}), lenient).reports == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_float_must_be_finite(store, value):
+    survey = fake_survey(public=[PublicColumn("p", "float", "value")])
+    assert "p is not finite" in refusal(store, survey, {**ROW, "p": [value]})
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1.1e100])
+def test_a_float_that_could_void_every_sum_is_refused(store, value):
+    survey = fake_survey(public=[PublicColumn("p", "float", "value")])
+    assert "p is too large to be summed" in refusal(store, survey, {**ROW, "p": [value]})
+    assert store.ingest_table(pa.table({**ROW, "p": [1e100]}), survey).reports == 1
+
+
+def test_a_public_whole_number_must_fit_64_bits(store):
+    survey = fake_survey(public=[PublicColumn("p", "int", "value")])
+    column = pa.array([1 << 63], pa.uint64())
+    assert "p is not of type int" in refusal(store, survey, {**ROW, "p": column})
+
+
+def test_time_zones_are_refused(store):
+    survey = fake_survey(public=[PublicColumn("p", "timestamp")])
+    column = pa.array([0], pa.timestamp("us", "UTC"))
+    assert "it must be timestamp" in refusal(store, survey, {**ROW, "p": column})
+
+
+def test_public_columns_may_have_any_name(store):
+    names = ["group", "bit", "count", "n", "line", "json", "fault", "number", 'a "b"', "select"]
+    survey = fake_survey(public=[PublicColumn(name, "int") for name in names])
+    columns = {**ROW, **{name: [i] for i, name in enumerate(names)}}
+    assert store.ingest_table(pa.table(columns), survey).reports == 1
+    bad = {**columns, "ldpsql_a": [99]}
+    assert "row 1: ldpsql_a" in refusal(store, survey, bad)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(-1, 4), st.integers(-1, 301), st.integers(-1, 9)),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_sql_and_numpy_agree_on_what_a_report_is(rows):
+    survey = fake_survey()
+    array = np.array(rows)
+    table = pa.table({name: array[:, i] for i, name in enumerate(ROW)})
+    negative = (array < 0).any(axis=1)
+    # As unsigned numbers, negative ones are too large for any limit.
+    unsigned = {
+        name: array[:, i].astype(np.uint64)
+        for i, name in enumerate(survey.design.report_format.columns)
+    }
+    refused = survey.design.report_format.refuse(unsigned)
+    assert set(np.flatnonzero(negative)) <= set(refused.tolist())
+    with DuckDBStore.open(None, read_only=False) as store:
+        batch = store.ingest_table(table, survey, skip_invalid=True)
+    assert batch.skipped == len(refused)

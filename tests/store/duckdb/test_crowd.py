@@ -1,0 +1,107 @@
+"""A store takes reports of a survey that trusts a shuffler from a shuffler, in large batches."""
+
+from __future__ import annotations
+
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+from shuffled_survey import USERS, raw_reports, shuffled_survey
+
+from ldpsql.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.mechanisms.promise import achieved
+from ldpsql.shuffler import shuffle_reports, shuffle_table
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.survey import Survey
+from ldpsql_device.errors import FingerprintError, ReportError
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return shuffled_survey()
+
+
+@pytest.fixture(scope="module")
+def batch(survey):
+    return shuffle_table(survey, raw_reports(survey, USERS))
+
+
+def saying(table, text):
+    """The table with another statement about its shuffling; None for none."""
+    metadata = dict(table.schema.metadata)
+    metadata.pop(BATCH_KEY.encode())
+    if text is not None:
+        metadata[BATCH_KEY.encode()] = text.encode()
+    return table.replace_schema_metadata(metadata)
+
+
+def small(survey, batch, count):
+    return saying(batch.slice(0, count), ShuffledBatch(survey.fingerprint, count).to_json())
+
+
+def refused(table, words, kind=ReportError, **options):
+    """Nothing of the table is taken."""
+    with DuckDBStore.open(None, read_only=False) as store:
+        with pytest.raises(kind, match=words):
+            store.ingest_table(table, **options)
+        assert store.surveys() == []
+
+
+def test_a_shuffled_file_is_taken_and_raw_reports_are_not(survey, tmp_path):
+    pq.write_table(raw_reports(survey, USERS), tmp_path / "raw.parquet")
+    shuffle_reports(survey, [tmp_path / "raw.parquet"], tmp_path / "batch.parquet")
+    with DuckDBStore.open(None, read_only=False) as store:
+        with pytest.raises(ReportError, match=r"raw.parquet was not shuffled"):
+            store.ingest([tmp_path / "raw.parquet"])
+        assert store.surveys() == []
+        (taken,) = store.ingest([tmp_path / "batch.parquet"])
+        assert (taken.reports, taken.known) == (USERS, False)
+        assert store.smallest_batch("APP") == USERS
+        (again,) = store.ingest([tmp_path / "batch.parquet"])
+        assert again.known
+
+
+def test_text_says_nothing_of_its_shuffling(survey, batch, tmp_path):
+    pacsv.write_csv(batch, tmp_path / "batch.csv")
+    with DuckDBStore.open(None, read_only=False) as store:
+        with pytest.raises(ReportError, match="was not shuffled"):
+            store.ingest([tmp_path / "batch.csv"], survey=survey)
+        assert store.smallest_batch("app") is None
+
+
+def test_raw_reports_in_memory_are_refused(survey, batch):
+    refused(raw_reports(survey, USERS), "was not shuffled")
+    refused(saying(batch, None), "was not shuffled", accept_smaller_batch=True)
+
+
+def test_a_statement_must_fit(survey, batch):
+    refused(saying(batch, "{}"), "shuffle it again")
+    other = ShuffledBatch("0" * 64, USERS).to_json()
+    refused(saying(batch, other), "shuffled for another survey", FingerprintError)
+    more = ShuffledBatch(survey.fingerprint, USERS + 1).to_json()
+    refused(saying(batch, more), "1,000 reports, but 1,001 were shuffled")
+    refused(batch.slice(1), "999 reports, but 1,000 were shuffled")
+
+
+def test_a_small_batch_is_refused_with_what_it_keeps(survey, batch):
+    found = format(achieved(survey.design, survey.shuffled, 400), "f")
+    refused(small(survey, batch, 400), rf"keeps epsilon {found} and not 1; nothing was taken")
+
+
+def test_skipping_bad_rows_does_not_make_a_batch_smaller_unseen(survey, batch):
+    rows = batch.to_pylist()
+    rows[5][batch.column_names[0]] = survey.design.report_format.selectors
+    bad = type(batch).from_pylist(rows, schema=batch.schema)
+    refused(bad, "999 reports, fewer than the 1,000", skip_invalid=True)
+
+
+def test_a_small_batch_may_be_taken_knowingly(survey, batch):
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(batch)
+        store.ingest_table(small(survey, batch, 400), accept_smaller_batch=True)
+        assert store.smallest_batch("app") == 400
+
+
+def test_local_surveys_ask_nothing_of_their_reports(survey):
+    local = Survey.of("app", survey.schema, "1", "hio")
+    with DuckDBStore.open(None, read_only=False) as store:
+        assert store.ingest_table(raw_reports(local, 10)).reports == 10

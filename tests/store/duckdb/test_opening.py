@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import duckdb
+import pytest
+from fake_survey import fake_survey, reports_of
+
+from ldpsql.store.base import Selection
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store.duckdb.opening import guarded
+from ldpsql_device.errors import StoreError
+
+HOLD = (
+    "import duckdb, sys, time; held = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == 'r'); "
+    "print('held', flush=True); time.sleep(float(sys.argv[3]))"
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A store with ten reports."""
+    survey = fake_survey()
+    with DuckDBStore.open(tmp_path / "s.duckdb", read_only=False) as store:
+        store.ingest_table(reports_of(survey, 10), survey)
+    return tmp_path / "s.duckdb"
+
+
+@contextmanager
+def held(path, mode, seconds=60.0):
+    """Another process that has the file open."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path), mode, str(seconds)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"held\n"
+        yield process.pid
+        process.kill()
+
+
+def people(store):
+    [(_, histogram)] = store.histograms("app", Selection())
+    return histogram.people
+
+
+def test_a_missing_store_is_refused_and_not_made(tmp_path):
+    with pytest.raises(StoreError, match="there is no store"):
+        DuckDBStore.open(tmp_path / "s.duckdb", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StoreError):
+        DuckDBStore.open(tmp_path / "nowhere" / "s.duckdb", read_only=False)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_locked_store_is_reported_with_the_process_that_holds_it(path, read_only):
+    with held(path, "w") as pid:
+        started = time.monotonic()
+        with pytest.raises(StoreError, match=f"locked by process {pid} .*wait") as caught:
+            DuckDBStore.open(path, read_only=read_only, patience=0.2)
+        assert time.monotonic() - started >= 0.2
+        assert "\n" not in str(caught.value)
+
+
+def test_a_store_that_is_let_go_in_time_is_opened(path):
+    with held(path, "w", 0.5), DuckDBStore.open(path, read_only=False, patience=20) as store:
+        assert people(store) == 10
+
+
+def test_readers_share_a_store(path):
+    with held(path, "r"), DuckDBStore.open(path, read_only=True, patience=0) as store:
+        assert people(store) == 10
+
+
+def test_a_store_open_for_reading_in_this_process_cannot_be_opened_for_writing(path):
+    with (
+        DuckDBStore.open(path, read_only=True),
+        pytest.raises(StoreError, match="in another mode"),
+    ):
+        DuckDBStore.open(path, read_only=False)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize("name", ["s.duckdb", "s.json", "s.csv", "s.parquet"])
+@pytest.mark.parametrize("content", [b"", b"no database at all" * 1000, b"a,b\n1,2\n"])
+def test_a_file_that_is_no_database_is_refused(tmp_path, content, name, read_only):
+    """Also where DuckDB would read it as data, and keep what is written to it in memory."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(StoreError, match=rf"{name} is no DuckDB database"):
+        DuckDBStore.open(tmp_path / name, read_only=read_only)
+    assert (tmp_path / name).read_bytes() == content
+
+
+def test_a_store_may_have_any_name(tmp_path):
+    for name in ("s.json", "s"):
+        DuckDBStore.open(tmp_path / name, read_only=False).close()
+        with DuckDBStore.open(tmp_path / name, read_only=True) as store:
+            assert store.surveys() == []
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path, read_only):
+    path = tmp_path / "other.duckdb"
+    with duckdb.connect(str(path)) as other:
+        other.execute("CREATE TABLE surveys (name VARCHAR)")
+    with pytest.raises(StoreError, match="no ldpsql store"):
+        DuckDBStore.open(path, read_only=read_only)
+    with duckdb.connect(str(path)) as other:
+        assert other.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("surveys",)]
+
+
+def test_a_store_of_another_version_is_refused(path):
+    with duckdb.connect(str(path)) as store:
+        store.execute("UPDATE ldpsql_store SET format = 99")
+    with pytest.raises(StoreError, match="another version"):
+        DuckDBStore.open(path, read_only=True)
+
+
+def test_a_damaged_log_says_what_to_do(path):
+    script = (
+        "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); "
+        "c.execute('CREATE TABLE t AS SELECT range AS a FROM range(1000)'); "
+        f"os.kill(os.getpid(), {int(signal.SIGKILL)})"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    log = path.with_name(path.name + ".wal")
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 255
+    log.write_bytes(content)
+    with pytest.raises(StoreError, match=r"the log .*s\.duckdb\.wal is damaged; restore"):
+        DuckDBStore.open(path, read_only=True)
+    log.unlink()
+    with DuckDBStore.open(path, read_only=True) as store:
+        assert people(store) == 10
+
+
+def test_damage_found_while_reading_says_what_to_do(tmp_path):
+    path, survey = tmp_path / "s.duckdb", fake_survey()
+    with DuckDBStore.open(path, read_only=False) as store:
+        store.ingest_table(reports_of(survey, 200_000), survey)
+        store.refresh("app")
+    content = bytearray(path.read_bytes())
+    for place in range(3 * 4096 + 5000, len(content), 4096):
+        content[place] ^= 255
+    path.write_bytes(content)
+    with (
+        pytest.raises(StoreError, match=r"damaged|cannot be used") as caught,
+        DuckDBStore.open(path, read_only=True) as store,
+    ):
+        people(store)
+    assert "\n" not in str(caught.value)
+    assert os.fspath(path) in str(caught.value)
+
+
+def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(path):
+    with pytest.raises(KeyboardInterrupt), guarded(path):
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="something else"), guarded(path):
+        raise RuntimeError("something else")

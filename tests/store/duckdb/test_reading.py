@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
+from histograms import counts_of
+
+from ldpsql.boxes import Weight
+from ldpsql.store.base import Selection
+from ldpsql_device.errors import InternalError
+
+AMOUNT, DAYS = Weight("amount"), Weight("day", "present")
+GROUP = Weight("group")
+MOMENTS = ((AMOUNT, AMOUNT), (AMOUNT, DAYS), (GROUP, None))
+ALL = (*MOMENTS, (AMOUNT, None), (DAYS, None))
+
+
+def query(table: pa.Table, sql: str) -> pa.Table:
+    """DuckDB's answer over the table, which is called raw."""
+    with duckdb.connect() as connection:
+        connection.register("raw", table)
+        return connection.sql(sql).to_arrow_table()
+
+
+def plain_counts(table: pa.Table) -> Counter:
+    names = [name for name in table.column_names if name.startswith("ldpsql_")]
+    return Counter(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+
+
+def unary_counts(table: pa.Table) -> Counter:
+    group, *words = (table.column(f"ldpsql_{name}").to_numpy() for name in ("group", "w0", "w1"))
+    found: Counter = Counter()
+    for selector in range(3):
+        chosen = group == selector
+        found[selector, -1] = int(chosen.sum())
+        for number, word in enumerate(words):
+            for bit in range(32):
+                found[selector, 32 * number + bit] = int((word[chosen] >> bit & 1).sum())
+    return +found
+
+
+CASES = pytest.mark.parametrize(
+    ("options", "expected"), [(PLAIN, plain_counts), (UNARY, unary_counts)], ids=["plain", "unary"]
+)
+
+
+@CASES
+def test_a_histogram_counts_what_numpy_counts(store, options, expected):
+    survey = fake_survey(options=options, public=PUBLIC)
+    table = reports_of(survey, 3000)
+    store.ingest_table(table, survey)
+    [(key, histogram)] = store.histograms("app", Selection())
+    assert key == ()
+    assert counts_of(histogram, 3) == expected(table)
+    assert histogram.sizes.tolist() == np.bincount(table["ldpsql_group"].to_numpy()).tolist()
+
+
+@CASES
+def test_rows_are_distinct_reports(store, options, expected):
+    survey = fake_survey(options=options, public=PUBLIC)
+    for seed in range(3):
+        store.ingest_table(reports_of(survey, 500, seed), survey)
+    [(_, histogram)] = store.histograms("app", Selection())
+    for selector in range(3):
+        rows = list(zip(*(c.tolist() for c in histogram.load(selector).columns), strict=True))
+        assert len(set(rows)) == len(rows)
+
+
+@CASES
+def test_a_condition_on_public_columns_selects_reports(store, options, expected):
+    survey = fake_survey(options=options, public=PUBLIC)
+    table = reports_of(survey, 3000)
+    store.ingest_table(table, survey)
+    condition = '"amount" >= 1 AND "group" IS NULL OR "day" = DATE \'2026-01-02\''
+    chosen = query(table, f"SELECT * FROM raw WHERE {condition}")
+    [(_, histogram)] = store.histograms("app", Selection(condition))
+    assert histogram.people == chosen.num_rows > 0
+    assert counts_of(histogram, 3) == expected(chosen)
+
+
+@CASES
+def test_moments_are_those_of_the_raw_reports(store, options, expected):
+    survey = fake_survey(options=options, public=PUBLIC)
+    table = reports_of(survey, 3000)
+    store.ingest_table(table, survey)
+    [(_, histogram)] = store.histograms("app", Selection(None, (), MOMENTS))
+    assert set(histogram.totals) == set(ALL)
+    truth = raw_moments(table, "true")
+    for pair in ALL:
+        assert histogram.totals[pair] == pytest.approx(truth[pair])
+    for selector in range(3):
+        rows = histogram.load(selector)
+        truth = raw_moments(table, f"ldpsql_group = {selector}")
+        for pair in ALL:
+            moments = rows.moment(*pair)
+            if options is UNARY:
+                moments = moments[rows.columns[0] == -1]
+            assert moments.sum() == pytest.approx(truth[pair])
+
+
+def test_moments_of_bits_are_those_of_the_people_who_set_them(store):
+    survey = fake_survey(options=UNARY, public=PUBLIC)
+    table = reports_of(survey, 2000)
+    store.ingest_table(table, survey)
+    [(_, histogram)] = store.histograms("app", Selection(None, (), MOMENTS))
+    rows = histogram.load(2)
+    place = rows.columns[0].tolist().index(45)
+    truth = raw_moments(table, "ldpsql_group = 2 AND (ldpsql_w1 >> 13) & 1 = 1")
+    for pair in ALL:
+        assert rows.moment(*pair)[place] == pytest.approx(truth[pair])
+
+
+def raw_moments(table: pa.Table, condition: str) -> dict:
+    sql = {
+        AMOUNT: 'coalesce("amount", 0)',
+        DAYS: '("day" IS NOT NULL)::INT',
+        GROUP: 'coalesce("group", 0)',
+        None: "1",
+    }
+    sums = ", ".join(f"coalesce(sum({sql[a]} * {sql[b]}), 0)::DOUBLE" for a, b in ALL)
+    found = query(table, f"SELECT {sums} FROM raw WHERE {condition}")
+    return dict(zip(ALL, (column[0].as_py() for column in found.columns), strict=True))
+
+
+@CASES
+def test_keys_split_the_reports(store, options, expected):
+    survey = fake_survey(options=options, public=PUBLIC)
+    table = reports_of(survey, 3000)
+    for part in (table.slice(0, 1000), table.slice(1000)):
+        store.ingest_table(part, survey)
+    selection = Selection('"amount" > 0', ("DAY", "group"), MOMENTS)
+    found = store.histograms("app", selection)
+    keys = [key for key, _ in found]
+    in_order = query(
+        table,
+        'SELECT DISTINCT "day", "group" FROM raw WHERE "amount" > 0 ORDER BY ALL ASC NULLS LAST',
+    )
+    assert keys == [tuple(row.values()) for row in in_order.to_pylist()]
+    assert (None, None) in keys
+    for (day, group), histogram in found:
+        where = (
+            f'"amount" > 0 AND "day" IS NOT DISTINCT FROM {literal(day)} '
+            f'AND "group" IS NOT DISTINCT FROM {literal(group)}'
+        )
+        chosen = query(table, f"SELECT * FROM raw WHERE {where}")
+        assert histogram.people == chosen.num_rows
+        assert counts_of(histogram, 3) == expected(chosen)
+        truth = raw_moments(table, where)
+        assert {p: histogram.totals[p] for p in ALL} == pytest.approx(truth)
+        selector = int(chosen["ldpsql_group"][0].as_py())
+        assert (
+            histogram.load(selector).moment(AMOUNT, AMOUNT).shape
+            == histogram.load(selector).counts.shape
+        )
+
+
+def literal(value) -> str:
+    return "NULL" if value is None else f"'{value}'"
+
+
+def test_without_reports_there_is_one_empty_histogram_and_none_by_keys(store):
+    survey = fake_survey(public=PUBLIC)
+    store.register(survey)
+    [(_, histogram)] = store.histograms("app", Selection(None, (), MOMENTS))
+    assert histogram.people == 0
+    assert set(histogram.totals.values()) == {0.0}
+    assert len(histogram.load(1).counts) == 0
+    assert store.histograms("app", Selection(None, ("day",))) == []
+    store.ingest_table(reports_of(survey, 10), survey)
+    [(_, histogram)] = store.histograms("app", Selection("false"))
+    assert histogram.people == 0
+
+
+def test_only_public_columns_can_be_keys(store):
+    store.register(fake_survey(public=PUBLIC))
+    with pytest.raises(InternalError, match="age is no public column"):
+        store.histograms("app", Selection(None, ("age",)))

@@ -1,0 +1,364 @@
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+from fake_survey import PUBLIC, fake_survey, reports_of
+
+from ldpsql.store.base import Selection
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store.duckdb.files import expand
+from ldpsql_device.errors import FingerprintError, ReportError
+from ldpsql_device.schema import PublicColumn
+
+
+def stored(store):
+    """All stored reports, sorted."""
+    with store._reading() as cursor:
+        rows = cursor.execute("SELECT * EXCLUDE ldpsql_batch FROM reports_app").fetchall()
+    return sorted(rows, key=repr)
+
+
+def write_jsonl(table, path, **more):
+    lines = [json.dumps({**row, **more}, default=str) for row in table.to_pylist()]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def parquet_store(table, survey):
+    store = DuckDBStore.open(None, read_only=False)
+    store.ingest_table(table, survey)
+    return store
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "ndjson", "CSV"])
+def test_text_files_give_the_same_reports_as_parquet(store, tmp_path, suffix):
+    survey = fake_survey(public=PUBLIC)
+    table = reports_of(survey, 2000)
+    path = tmp_path / f"r.{suffix}"
+    if suffix.lower() == "csv":
+        pacsv.write_csv(table, path)
+    else:
+        write_jsonl(table, path)
+    [batch] = store.ingest([path], survey=survey)
+    assert batch.reports == 2000
+    with parquet_store(table, survey) as other:
+        assert stored(store) == stored(other)
+
+
+def test_csv_with_carriage_returns_a_byte_order_mark_and_no_last_newline(store, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_bytes("\ufeffldpsql_group,ldpsql_a,ldpsql_y\r\n0,4,2\r\n2,299,7".encode())
+    store.ingest([path], survey=fake_survey())
+    assert stored(store) == [(0, 4, 2), (2, 299, 7)]
+
+
+@pytest.mark.parametrize(
+    "value", ["3.0", "3.7", "1e0", " 3", "-3", "x", "0x1", "99999999999999999999999"]
+)
+def test_text_that_is_no_whole_number_is_refused_without_showing_it(store, tmp_path, value):
+    path = tmp_path / "r.csv"
+    path.write_text(f"ldpsql_group,ldpsql_a,ldpsql_y\n0,1,1\n0,{value},1\n")
+    with pytest.raises(ReportError, match="row 2: ldpsql_a is no whole number") as caught:
+        store.ingest([path], survey=fake_survey())
+    assert value not in str(caught.value).replace(str(path), "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("int", "1.5"),
+        ("float", "nan"),
+        ("float", "infinity"),
+        ("float", "1e999"),
+        ("bool", "yes"),
+        ("date", "infinity"),
+        ("date", "2026-01-01 12:00:00"),
+        ("date", "2026-02-30"),
+        ("timestamp", "2026-01-01T00:00:00+02:00"),
+        ("timestamp", "soon"),
+    ],
+)
+def test_text_that_is_not_of_a_public_type_is_refused(store, tmp_path, kind, value):
+    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    path = tmp_path / "r.csv"
+    path.write_text(f"ldpsql_group,ldpsql_a,ldpsql_y,p\n0,1,1,\n0,1,1,{value}\n")
+    with pytest.raises(ReportError, match="row 2: p is not"):
+        store.ingest([path], survey=survey)
+
+
+def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("ldpsql_group,ldpsql_a,ldpsql_y\n0,1,1\n0,1\n0,1,1,1\n0,2,2\n0,9,9\n")
+    with pytest.raises(ReportError, match=r"2 broken line\(s\), the first at 3, 4"):
+        store.ingest([path], survey=fake_survey())
+    [batch] = store.ingest([path], survey=fake_survey(), skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (2, 3)
+
+
+def test_broken_lines_of_one_file_are_not_counted_for_the_next(store, tmp_path):
+    for number, lines in enumerate(("0,1\n0,1,1\n", "0,2,2\n")):
+        path = tmp_path / f"{number}.csv"
+        path.write_text("ldpsql_group,ldpsql_a,ldpsql_y\n" + lines)
+    batches = store.ingest([tmp_path], survey=fake_survey(), skip_invalid=True)
+    assert [batch.skipped for batch in batches] == [1, 0]
+
+
+def test_lines_that_are_no_objects_refuse_a_jsonl_file_or_are_skipped(store, tmp_path):
+    path = tmp_path / "r.jsonl"
+    good = '{"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2}'
+    path.write_text(f"{good}\n[1]\nnot json\n{good}\n7\n")
+    with pytest.raises(ReportError, match=r"3 broken line\(s\), the first at 2, 3, 5"):
+        store.ingest([path], survey=fake_survey())
+    [batch] = store.ingest([path], survey=fake_survey(), skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (2, 3)
+
+
+def test_jsonl_values_keep_their_kind(store, tmp_path):
+    path = tmp_path / "r.jsonl"
+    rows = ["1", "1.0", "true", "[1]", "null"]
+    path.write_text(
+        "\n".join(f'{{"ldpsql_group": 0, "ldpsql_a": {a}, "ldpsql_y": 2}}' for a in rows)
+    )
+    with pytest.raises(ReportError) as caught:
+        store.ingest([path], survey=fake_survey())
+    said = str(caught.value)
+    assert [f"row {n}:" in said for n in (1, 2, 3, 4, 5)] == [False, True, True, True, True]
+    assert "row 5: ldpsql_a is missing" in said
+
+
+def test_public_names_with_odd_characters_are_read_from_jsonl(store, tmp_path):
+    names = ["a/b~c", 'say "x"', "it's", "$.a[0]", "json"]
+    survey = fake_survey(public=[PublicColumn(name, "text") for name in names])
+    row = {"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2, **{name: name for name in names}}
+    (tmp_path / "r.jsonl").write_text(json.dumps(row))
+    store.ingest([tmp_path / "r.jsonl"], survey=survey)
+    assert stored(store) == [(0, 1, 2, *names)]
+
+
+def test_an_unknown_key_in_jsonl_is_refused(store, tmp_path):
+    path = tmp_path / "r.jsonl"
+    row = {"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2}
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "age": 31}))
+    with pytest.raises(ReportError, match="one of the keys is no part of a report") as caught:
+        store.ingest([path], survey=fake_survey(), skip_invalid=True)
+    assert "'age'" not in str(caught.value)
+
+
+def test_a_csv_file_of_raw_values_without_a_header_is_refused_without_showing_any(store, tmp_path):
+    path = tmp_path / "r.csv"
+    for first in ("39,SECRETNAME,7", "SECRETNAME,secretname,7"):
+        path.write_text(first + "\n1,2,3\n")
+        with pytest.raises(ReportError, match="column") as caught:
+            store.ingest([path], survey=fake_survey())
+        said = str(caught.value).replace(str(path), "")
+        assert "secret" not in said.lower()
+        assert "39" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.csv", b"ldpsql_group,ldpsql_a,\xffSECRET\n0,1,1\n"),
+        ("r.csv", b'ldpsql_group,ldpsql_a,"' + b"SECRET" * 50_000),
+        ("r.parquet", b"SECRET" * 100),
+    ],
+)
+def test_the_error_for_a_bad_file_drags_no_other_error_along(store, tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ReportError) as caught:
+        store.ingest([tmp_path / name], survey=fake_survey())
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_the_error_for_damage_found_while_taking_drags_no_other_error_along(store, tmp_path):
+    path = tmp_path / "r.parquet"
+    pq.write_table(reports_of(fake_survey(), 50_000), path)
+    content = bytearray(path.read_bytes())
+    content[1000:1200] = b"\xff" * 200
+    path.write_bytes(content)
+    with pytest.raises(ReportError, match="damaged") as caught:
+        store.ingest([path])
+    assert caught.value.__context__ is None
+
+
+def test_the_error_for_a_damaged_embedded_survey_drags_no_other_error_along(store, tmp_path):
+    table = reports_of(fake_survey(), 10).replace_schema_metadata({b"ldpsql.survey": "{"})
+    pq.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(ReportError, match="damaged survey") as caught:
+        store.ingest([tmp_path])
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "wrong"),
+    [
+        ("text", '"0"', ["0", "true", '{"raw": "nested"}', '["x"]']),
+        ("int", "-3", ['"3"', "3.0", "true", "[3]", '{"a": 3}']),
+        ("float", "3", ['"3.5"', "false", "[3.5]"]),
+        ("bool", "true", ['"true"', "1"]),
+        ("date", '"2026-01-01"', ["20260101", '["2026-01-01"]', '"2026-02-30"']),
+    ],
+)
+def test_jsonl_values_must_have_the_json_type_of_their_column(store, tmp_path, kind, good, wrong):
+    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    path = tmp_path / "r.jsonl"
+    start = '{"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2, "p": '
+    path.write_text("\n".join(f"{start}{value}}}" for value in wrong))
+    [batch] = store.ingest([path], survey=survey, skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (0, len(wrong))
+    path.write_text("\n".join(f"{start}{value}}}" for value in (good, "null")))
+    assert store.ingest([path], survey=survey)[0].reports == 2
+
+
+def test_a_string_is_no_report_value_in_jsonl(store, tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"ldpsql_group": "0", "ldpsql_a": 1, "ldpsql_y": 2}\n')
+    with pytest.raises(ReportError, match="row 1: ldpsql_group is no whole number"):
+        store.ingest([path], survey=fake_survey())
+
+
+def test_a_repeated_column_is_refused(store, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("ldpsql_group,ldpsql_a,ldpsql_y,LDPSQL_A\n0,1,1,1\n")
+    with pytest.raises(ReportError, match="columns 2 and 4 have the same name"):
+        store.ingest([path], survey=fake_survey())
+
+
+@pytest.mark.parametrize("damage", ["half", "empty", "garbage", "header only"])
+def test_a_damaged_parquet_file_is_refused_by_name_and_nothing_is_taken(store, tmp_path, damage):
+    survey = fake_survey()
+    path = tmp_path / "r.parquet"
+    pq.write_table(reports_of(survey, 5000), path)
+    content = path.read_bytes()
+    path.write_bytes(
+        {"half": content[: len(content) // 2], "empty": b"", "garbage": b"x" * 999}.get(
+            damage, content[:4]
+        )
+    )
+    store.register(survey)
+    with pytest.raises(ReportError, match=r"r\.parquet cannot be read: .*damaged"):
+        store.ingest([path], survey=survey)
+    assert store.version("app") == 0
+
+
+def test_damage_in_the_middle_of_a_parquet_file_is_found(store, tmp_path):
+    survey = fake_survey()
+    path = tmp_path / "r.parquet"
+    pq.write_table(reports_of(survey, 50_000), path)
+    content = bytearray(path.read_bytes())
+    content[1000:1200] = b"\xff" * 200
+    path.write_bytes(content)
+    with pytest.raises(ReportError, match="damaged"):
+        store.ingest([path])
+    assert store.surveys() == []
+
+
+def test_an_empty_csv_file_is_refused(store, tmp_path):
+    (tmp_path / "r.csv").write_text("")
+    with pytest.raises(ReportError, match="is empty"):
+        store.ingest([tmp_path / "r.csv"], survey=fake_survey())
+
+
+def test_files_directories_and_globs_are_expanded_in_order(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name in ("b.parquet", "a.csv", "sub/c.ndjson", "sub/notes.txt"):
+        (tmp_path / name).touch()
+    found = [tmp_path / "a.csv", tmp_path / "b.parquet", tmp_path / "sub/c.ndjson"]
+    assert expand([tmp_path]) == found
+    assert expand([str(tmp_path / "*.csv"), tmp_path / "b.parquet"]) == found[:2]
+    assert expand([str(tmp_path / "**/*.ndjson")]) == found[2:]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [("x.parquet", "no file"), ("*.csv", "no file matches"), (".", "no report file")],
+)
+def test_names_without_files_are_refused(tmp_path, given, reason):
+    with pytest.raises(ReportError, match=reason):
+        expand([str(tmp_path / given)])
+
+
+def test_a_file_of_another_kind_is_refused(store, tmp_path):
+    (tmp_path / "r.xlsx").touch()
+    with pytest.raises(ReportError, match="must end in"):
+        store.ingest([tmp_path / "r.xlsx"])
+
+
+def test_wildcards_and_quotes_in_names_and_directories_are_plain_characters(store, tmp_path):
+    survey = fake_survey()
+    folder = tmp_path / "day=[1]'*?"
+    folder.mkdir()
+    pq.write_table(reports_of(survey, 10), folder / "a[bc]*.parquet")
+    pq.write_table(reports_of(survey, 10, 1), folder / "ab.parquet")
+    [batch] = store.ingest([folder / "a[bc]*.parquet"])
+    assert batch.reports == 10
+
+
+def test_reports_of_another_survey_are_refused(store, tmp_path):
+    mine, other = fake_survey(), fake_survey(epsilon="2")
+    pq.write_table(reports_of(other, 10), tmp_path / "r.parquet")
+    store.register(mine)
+    with pytest.raises(FingerprintError, match="another survey"):
+        store.ingest([tmp_path])
+    with pytest.raises(FingerprintError, match="another survey"):
+        store.ingest([tmp_path], survey=mine)
+
+
+def test_a_changed_survey_in_a_file_is_refused(store, tmp_path):
+    survey = fake_survey()
+    forged = survey.to_json().replace('"epsilon": "1"', '"epsilon": "9"')
+    for json_text, error in ((forged, FingerprintError), ("{", ReportError)):
+        table = reports_of(survey, 10).replace_schema_metadata({b"ldpsql.survey": json_text})
+        pq.write_table(table, tmp_path / "r.parquet")
+        with pytest.raises(error):
+            store.ingest([tmp_path])
+    assert store.surveys() == []
+
+
+def test_the_only_survey_takes_files_that_name_none(store, tmp_path):
+    survey = fake_survey()
+    pq.write_table(reports_of(survey, 10, signed=False), tmp_path / "r.parquet")
+    with pytest.raises(ReportError, match="does not say to which survey"):
+        store.ingest([tmp_path])
+    store.register(survey)
+    assert store.ingest([tmp_path])[0].reports == 10
+    store.register(fake_survey("shop"))
+    pq.write_table(reports_of(survey, 10, 1, signed=False), tmp_path / "r.parquet")
+    with pytest.raises(ReportError, match="store has 2"):
+        store.ingest([tmp_path])
+
+
+def test_rows_may_name_their_survey_and_those_of_another_are_bad_rows(store, tmp_path):
+    app, shop = fake_survey(), fake_survey("shop")
+    store.register(app)
+    store.register(shop)
+    path = tmp_path / "r.jsonl"
+    write_jsonl(reports_of(app, 10), path, ldpsql_survey=app.fingerprint)
+    assert store.ingest([path])[0].reports == 10
+    with path.open("a") as file:
+        row = {**reports_of(app, 1).to_pylist()[0], "ldpsql_survey": "0" * 64}
+        file.write(json.dumps(row) + "\n")
+    with pytest.raises(ReportError, match="row 11: it belongs to another survey"):
+        store.ingest([path])
+    [batch] = store.ingest([path], skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (10, 1)
+    write_jsonl(reports_of(app, 10), path, ldpsql_survey="0" * 64)
+    with pytest.raises(FingerprintError):
+        store.ingest([path])
+    with pytest.raises(FingerprintError):
+        store.ingest([path], survey=app)
+
+
+def test_many_small_files_are_one_batch_each(store, tmp_path):
+    survey = fake_survey()
+    store.register(survey)
+    tables = [reports_of(survey, 30, seed) for seed in range(60)]
+    for seed, table in enumerate(tables):
+        pq.write_table(table, tmp_path / f"{seed}.parquet")
+    assert sum(batch.reports for batch in store.ingest([tmp_path])) == 1800
+    [(_, histogram)] = store.histograms("app", Selection())
+    assert histogram.people == pa.concat_tables(tables).num_rows

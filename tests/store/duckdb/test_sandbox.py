@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from ldpsql.store.duckdb.sandbox import Limits, Sandbox
+from ldpsql_device.errors import QueryError
+
+RELATION = pa.table({"k": ["a", "b", "a"], "x": [1, 2, 3], "y": [0.5, None, 1.5]})
+
+
+@pytest.fixture
+def sandbox():
+    opened = Sandbox()
+    yield opened
+    opened.close()
+
+
+def test_outer_sql_reads_relations_by_any_name(sandbox):
+    sql = 'WITH t AS (SELECT k, sum(x) s FROM "odd ""name""" GROUP BY k) SELECT * FROM t ORDER BY k'
+    found = sandbox.evaluate(sql, {'odd "name"': RELATION})
+    assert found.to_pydict() == {"k": ["a", "b"], "s": [4, 2]}
+
+
+def test_sums_and_decimals_come_as_plain_numbers(sandbox):
+    found = sandbox.evaluate(
+        "SELECT sum(x) AS s, 1.5 AS d, sum(x) * 10::HUGEINT ** 20 AS f, "
+        "sum(1e18::HUGEINT) * 100 AS h, avg(y) AS a FROM r",
+        {"r": RELATION},
+    )
+    assert [str(kind) for kind in found.schema.types] == ["int64", *["double"] * 4]
+    assert found.to_pylist()[0]["h"] == 3e20
+
+
+def test_names_of_outputs_may_repeat(sandbox):
+    found = sandbox.evaluate("SELECT x AS a, y AS a FROM r ORDER BY x", {"r": RELATION})
+    assert [found.column(i).to_pylist() for i in range(2)] == [[1, 2, 3], [0.5, None, 1.5]]
+
+
+def test_relations_do_not_stay(sandbox):
+    sandbox.evaluate("SELECT * FROM r", {"r": RELATION})
+    with pytest.raises(QueryError, match="r does not exist"):
+        sandbox.evaluate("SELECT * FROM r", {})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1; SELECT 2",
+        "",
+        "CREATE TABLE t (a INTEGER)",
+        "SET threads = 1",
+        "COPY (SELECT 1) TO 'out.csv'",
+        "ATTACH 'x.duckdb'",
+        "INSTALL httpfs",
+        "PRAGMA version",
+        "EXPLAIN SELECT 1",
+    ],
+)
+def test_only_one_select_is_evaluated(sandbox, sql):
+    with pytest.raises(QueryError, match="single SELECT"):
+        sandbox.evaluate(sql, {})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM glob('/*')",
+        "SELECT * FROM RELATION",
+        "SELECT * FROM read_parquet('https://example.org/x.parquet')",
+    ],
+)
+def test_nothing_but_the_relations_can_be_read(sandbox, sql):
+    with pytest.raises(QueryError):
+        sandbox.evaluate(sql, {})
+
+
+def test_a_fault_is_told_on_one_line(sandbox):
+    with pytest.raises(QueryError, match="Could not convert") as caught:
+        sandbox.evaluate("SELECT CAST(k AS INTEGER) FROM r", {"r": RELATION})
+    assert "\n" not in str(caught.value)
+    with pytest.raises(QueryError) as caught:
+        sandbox.evaluate("SELECT FROM WHERE", {})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_fault_says_that_it_is_the_outer_query(sandbox):
+    with pytest.raises(QueryError, match=r"negative.*outer query, which runs in DuckDB") as caught:
+        sandbox.evaluate("SELECT * FROM r LIMIT -1", {"r": RELATION})
+    assert caught.value.__context__ is None
+
+
+ENDLESS = "SELECT count(*) FROM r a, r b, r c WHERE (a.x * b.x + c.x) % 7 = 8"
+MANY = pa.table({"x": range(5000)})
+
+
+@pytest.fixture
+def small():
+    opened = Sandbox(Limits(seconds=0.5, memory="100MB"))
+    yield opened
+    opened.close()
+
+
+def test_an_outer_query_that_takes_too_long_is_stopped_and_the_next_one_runs(small):
+    with pytest.raises(QueryError, match=r"took longer than 0\.5 s") as caught:
+        small.evaluate(ENDLESS, {"r": MANY})
+    assert "\n" not in str(caught.value)
+    assert small.evaluate("SELECT count(*) AS n FROM r", {"r": MANY}).to_pylist() == [{"n": 5000}]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT string_agg(a.x::VARCHAR, repeat('x', 100)) FROM r a, r b",
+        "SELECT a.x, b.x, row_number() OVER (ORDER BY a.x * b.x) FROM r a, r b",
+    ],
+)
+def test_an_outer_query_that_needs_too_much_memory_is_refused_on_one_line(sql):
+    sandbox = Sandbox(Limits(memory="50MB"))
+    with pytest.raises(QueryError, match="needs more than 50MB of memory") as caught:
+        sandbox.evaluate(sql, {"r": MANY})
+    assert "\n" not in str(caught.value)
+    sandbox.close()
+
+
+@pytest.mark.parametrize("start", ["'aaaaaaaaaaaaaaaaaaaa'", "k"])
+def test_nested_replace_cannot_grow_a_text_without_end(sandbox, start):
+    sql = start
+    for _ in range(8):
+        sql = f"REPLACE({sql}, 'a', 'aaaaaaaaaaaaaaaaaaaa')"
+    with pytest.raises(QueryError, match="REPLACE would make a text that is too long"):
+        sandbox.evaluate(f"SELECT length({sql}) FROM r", {"r": RELATION})
+
+
+def test_replace_replaces(sandbox):
+    sql = "SELECT replace(k, 'a', 'bc') AS r, replace(k, NULL, 'x') AS n FROM r ORDER BY x LIMIT 1"
+    assert sandbox.evaluate(sql, {"r": RELATION}).to_pylist() == [{"r": "bc", "n": None}]
+
+
+def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(sandbox):
+    said = RuntimeError("Query interrupted")
+    assert isinstance(sandbox._explained(said), KeyboardInterrupt)
+    other = RuntimeError("something else")
+    assert sandbox._explained(other) is other

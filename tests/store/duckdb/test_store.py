@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fake_survey import PUBLIC, UNARY, fake_survey, reports_of
+
+from ldpsql.store.base import Selection
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql_device.errors import FingerprintError, InterfaceError, QueryError, StoreError
+
+
+def people(store, table="app"):
+    [(_, histogram)] = store.histograms(table, Selection())
+    return histogram.people
+
+
+def test_surveys_are_found_whatever_the_case_of_their_name(store):
+    survey = fake_survey("App")
+    store.register(survey)
+    assert store.survey("aPP") == survey
+    assert [s.table for s in store.surveys()] == ["App"]
+
+
+def test_an_unknown_survey_is_refused_with_those_there_are(store):
+    store.register(fake_survey("app"))
+    with pytest.raises(QueryError, match=r"no survey 'shop'.*app"):
+        store.survey("shop")
+
+
+def test_registering_twice_changes_nothing_and_another_survey_of_the_name_is_refused(store):
+    store.register(fake_survey("app"))
+    store.register(fake_survey("app"))
+    with pytest.raises(FingerprintError, match="another survey APP"):
+        store.register(fake_survey("APP"))
+    with pytest.raises(FingerprintError):
+        store.register(fake_survey("app", epsilon="2"))
+    assert len(store.surveys()) == 1
+
+
+def test_two_surveys_live_in_one_file(tmp_path):
+    path = tmp_path / "s.duckdb"
+    first, second = fake_survey("app"), fake_survey("shop", UNARY, PUBLIC)
+    with DuckDBStore.open(path, read_only=False) as store:
+        store.ingest_table(reports_of(first, 100), first)
+        store.ingest_table(reports_of(second, 50), second)
+    with DuckDBStore.open(path, read_only=True) as store:
+        assert store.surveys() == [first, second]
+        assert (people(store, "app"), people(store, "shop")) == (100, 50)
+
+
+def test_a_table_from_memory_is_taken_every_time(store):
+    survey = fake_survey()
+    one = reports_of(survey, 1)
+    batches = [store.ingest_table(one, survey) for _ in range(3)]
+    assert [batch.known for batch in batches] == [False] * 3
+    assert people(store) == 3
+
+
+def test_a_table_in_memory_says_itself_to_which_survey_it_belongs(store):
+    store.ingest_table(reports_of(fake_survey(), 10))
+    assert people(store) == 10
+
+
+def test_the_version_moves_when_reports_arrive_and_only_then(store, tmp_path):
+    survey = fake_survey()
+    pq.write_table(reports_of(survey, 10), tmp_path / "r.parquet")
+    pq.write_table(reports_of(survey, 0), tmp_path / "none.parquet")
+    store.register(survey)
+    versions = [store.version("app")]
+    for name in ("r.parquet", "r.parquet", "none.parquet"):
+        store.ingest([tmp_path / name])
+        versions.append(store.version("APP"))
+    assert versions[0] < versions[1] == versions[2] == versions[3]
+
+
+def test_rows_that_would_not_fit_their_head_are_refused(store):
+    survey = fake_survey()
+    store.ingest_table(reports_of(survey, 10), survey)
+    [(_, histogram)] = store.histograms("app", Selection())
+    store.ingest_table(reports_of(survey, 10), survey)
+    with pytest.raises(StoreError, match="arrived during the query"):
+        histogram.load(0)
+
+
+def test_heads_are_not_remembered_beyond_the_version_they_belong_to(store):
+    survey = fake_survey()
+    store.ingest_table(reports_of(survey, 10), survey)
+    assert people(store) == 10
+    store.ingest_table(reports_of(survey, 5), survey)
+    assert people(store) == 15
+
+
+def test_a_reader_cannot_write(tmp_path):
+    path, survey = tmp_path / "s.duckdb", fake_survey()
+    with DuckDBStore.open(path, read_only=False) as store:
+        store.register(survey)
+    with DuckDBStore.open(path, read_only=True) as store:
+        with pytest.raises(StoreError, match="read-only"):
+            store.ingest_table(reports_of(survey, 1), survey)
+        with pytest.raises(StoreError, match="read-only"):
+            store.refresh("app")
+
+
+def test_a_closed_store_refuses_and_closes_twice(store):
+    store.close()
+    store.close()
+    with pytest.raises(InterfaceError, match="closed"):
+        store.surveys()
+
+
+def test_memory_cannot_be_read_only():
+    with pytest.raises(InterfaceError):
+        DuckDBStore.open(":memory:", read_only=True)
+
+
+def test_threads_may_read_and_write_at_once(store):
+    survey = fake_survey()
+    store.register(survey)
+    tables = [reports_of(survey, 100, seed) for seed in range(8)]
+
+    def work(table: pa.Table) -> int:
+        store.ingest_table(table, survey)
+        return people(store)
+
+    with ThreadPoolExecutor(4) as pool:
+        seen = list(pool.map(work, tables))
+    assert people(store) == 800
+    assert all(count % 100 == 0 for count in seen)
