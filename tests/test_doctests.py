@@ -8,9 +8,11 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("name", ["boxes", "privacy.epsilon", "trees.hierarchy"])
+@pytest.mark.parametrize(
+    "name", ["ldpsql.boxes", "ldpsql.sql", "ldpsql.trees.hierarchy", "ldpsql_device.epsilon"]
+)
 def test_examples_hold(name: str) -> None:
     """At least one example in each, none of them wrong."""
-    found = doctest.testmod(import_module(f"ldpsql.{name}"))
+    found = doctest.testmod(import_module(name))
     assert found.attempted > 0
     assert found.failed == 0

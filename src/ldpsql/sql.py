@@ -1,0 +1,48 @@
+"""SQL text from values: the one place that quotes names and writes literals.
+
+Collector code that builds SQL for DuckDB calls these two functions. Nothing else escapes a quote.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+
+from ldpsql_device.domains import Value
+from ldpsql_device.errors import QueryError
+
+
+def quote(name: str) -> str:
+    """A name as a quoted SQL identifier, its own quotes doubled.
+
+    >>> quote('a "b" c')
+    '"a ""b"" c"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Value | None) -> str:
+    """A value as an SQL literal; None is NULL.
+
+    Numbers are written in their shortest form that reads back as the same number, dates and
+    timestamps with their type. Raises QueryError for infinities, NaN and texts with a zero byte,
+    which SQL has no literal for.
+
+    >>> literal("it's"), literal(0.1), literal(datetime(2026, 1, 31))
+    ("'it''s'", '0.1', "TIMESTAMP '2026-01-31 00:00:00'")
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        if not math.isfinite(value):
+            raise QueryError("a number in SQL must be finite")
+        return repr(value)
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(' ')}'"
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
+    if "\0" in value:
+        raise QueryError("a string in SQL cannot hold the character 0")
+    return "'" + value.replace("'", "''") + "'"
