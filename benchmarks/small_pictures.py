@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from ldpsql.client.atomic import replacing
+from ldpsql.files import replace_file
 
 WIDTH, COLOURS = 1000, 128
 
@@ -32,7 +32,7 @@ class Shelf:
         if picture.width > WIDTH:
             height = round(picture.height * WIDTH / picture.width)
             picture = picture.resize((WIDTH, height), Image.Resampling.LANCZOS)
-        with replacing(self._folder / source.name) as temporary:
+        with replace_file(self._folder / source.name) as temporary:
             # An octree keeps apart the hues of thin lines, which a median cut would merge.
             few = picture.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
             few.save(temporary, format="PNG", optimize=True)

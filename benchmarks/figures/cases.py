@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ldpsql
-from ldpsql.client.atomic import replacing
+from ldpsql.files import replace_file
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent
@@ -34,7 +34,7 @@ class Cases:
             return list(json.loads(path.read_text())["rows"])
         rows = [{name: _plain(value) for name, value in row.items()} for row in work()]
         self._folder.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
+        with replace_file(path) as temporary:
             temporary.write_text(json.dumps({"key": dict(key), "rows": rows}, default=str))
         return rows
 

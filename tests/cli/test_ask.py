@@ -21,7 +21,7 @@ from two_estimators import known, stored, survey_of_two
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
 from ldpsql.cli.options import read_parameters
-from ldpsql.client.atomic import replacing
+from ldpsql.files import replace_file
 from ldpsql.client.table import randomize_batch
 from ldpsql.store.duckdb import DuckDBStore
 
@@ -295,7 +295,7 @@ def test_the_title_of_a_column_is_its_text():
 def test_a_file_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
     for target, reason in ((tmp_path / "no" / "out.csv", "No such file"), (tmp_path / "d", "Is a")):
         (tmp_path / "d").mkdir(exist_ok=True)
-        with pytest.raises(OSError, match=reason) as failure, replacing(target):
+        with pytest.raises(OSError, match=reason) as failure, replace_file(target):
             pass
         assert failure.value.filename == str(target)
     said = refusal(run(COUNT, "-o", tmp_path / "no" / "out.csv"), 1)

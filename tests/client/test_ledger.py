@@ -94,7 +94,7 @@ def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ldpsql.client.atomic.os.fsync", full)
+    monkeypatch.setattr("ldpsql.files.os.fsync", full)
     with pytest.raises(StoreError, match="No space left"):
         respond(survey("1", "b"), RECORD, ledger=Ledger(path))
     assert path.read_bytes() == before

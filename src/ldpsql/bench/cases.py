@@ -24,10 +24,10 @@ from ldpsql.bench.people import People
 from ldpsql.bench.questions import Question
 from ldpsql.bench.simulation import Spent, simulate
 from ldpsql.bench.truth import Answers
-from ldpsql.client.atomic import replacing
 from ldpsql.dbapi import Connection
 from ldpsql.designer.file import SurveyFile
 from ldpsql.estimate import Array
+from ldpsql.files import replace_file
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError
@@ -86,7 +86,7 @@ class Outcome:
         """Into a Parquet file that is there whole or not at all."""
         facts = {"seconds": self.seconds, "facts": self.facts, "refused": self.refused}
         table = self.answers.replace_schema_metadata({_FACTS: json.dumps(facts)})
-        with replacing(path) as temporary:
+        with replace_file(path) as temporary:
             pq.write_table(table, temporary, compression="zstd")
 
     @classmethod

@@ -300,9 +300,9 @@ def _write(results: Any, target: Path) -> None:
     import pyarrow.csv as pacsv  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from ldpsql.client.atomic import replacing  # noqa: PLC0415
+    from ldpsql.files import replace_file  # noqa: PLC0415
 
-    with replacing(target) as temporary:
+    with replace_file(target) as temporary:
         if target.suffix.lower() == ".csv":
             pacsv.write_csv(results, temporary)
         else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ldpsql.client.atomic import replacing
+from ldpsql.files import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,7 +136,7 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     for path in paths:
         form = path.suffix[1:]
         metadata = {"Date": None} if form == "svg" else None
-        with mpl.rc_context({"svg.hashsalt": "ldpsql"}), replacing(path) as temporary:
+        with mpl.rc_context({"svg.hashsalt": "ldpsql"}), replace_file(path) as temporary:
             figure.savefig(temporary, format=form, dpi=_DOTS, metadata=metadata)
     return paths
 

@@ -114,9 +114,9 @@ def design(
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:
-        from ldpsql.client.atomic import replacing  # noqa: PLC0415
+        from ldpsql.files import replace_file  # noqa: PLC0415
 
-        with replacing(target) as temporary:
+        with replace_file(target) as temporary:
             temporary.write_text(survey.to_json(), encoding="utf-8")
     click.echo("\n".join(lines), err=target is None)
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldpsql.client.atomic import replacing
 from ldpsql.designer import Designed
 from ldpsql.designer.curves import Curve, demand_curves, error_curves, information_curves
+from ldpsql.files import replace_file
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def write(found: Designed, target: Path) -> None:
 
     form = target.suffix.lower().removeprefix(".")
     # The same survey gives the same file: no date, and no names that are drawn at random.
-    with mpl.rc_context({"svg.hashsalt": "ldpsql"}), replacing(target) as temporary:
+    with mpl.rc_context({"svg.hashsalt": "ldpsql"}), replace_file(target) as temporary:
         drawn(found).savefig(
             temporary, format=form, dpi=_DOTS, metadata={"Date": None} if form == "svg" else None
         )

@@ -293,9 +293,9 @@ _FOR_MACHINES: Mapping[str, Callable[[Result, pa.Table], bytes]] = {
 
 def _deliver(content: bytes, target: Path | None) -> None:
     if target is not None:
-        from ldpsql.client.atomic import replacing  # noqa: PLC0415  (loads the device package)
+        from ldpsql.files import replace_file  # noqa: PLC0415
 
-        with replacing(target) as temporary:
+        with replace_file(target) as temporary:
             temporary.write_bytes(content)
         return
     try:

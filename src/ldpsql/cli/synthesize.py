@@ -83,13 +83,13 @@ def synthesize(
     options.keep_inputs(target, database)
     options.check_writable(target)
 
-    from ldpsql.client.atomic import replacing  # noqa: PLC0415  (what is heavy comes late)
+    from ldpsql.files import replace_file  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
 
     with closing(DuckDBStore.open(database, read_only=True)) as store:
         synthesizer = Synthesizer.of(store, table)
-    with replacing(target) as temporary:
+    with replace_file(target) as temporary:
         write = _WRITERS[target.suffix.lower()]
         write(temporary, synthesizer.columns, synthesizer.batches(rows, seed))
     for note in synthesizer.notes:

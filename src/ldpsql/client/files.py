@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from ldpsql.client.atomic import replacing
 from ldpsql.client.columns import Fault, arrow_types
 from ldpsql.client.consent import Consent
 from ldpsql.client.entropy import OsEntropy
@@ -28,6 +27,7 @@ from ldpsql.client.table import (
     report_schema,
     require_columns,
 )
+from ldpsql.files import replace_file
 from ldpsql.survey import Survey
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import Schema
@@ -73,7 +73,7 @@ def randomize_file(
     tally, entropy, row = Tally(), OsEntropy(), 1
     with (
         _writable(target),
-        replacing(target) as temporary,
+        replace_file(target) as temporary,
         pq.ParquetWriter(temporary, report_schema(survey), compression="zstd") as writer,
     ):
         for chunk in _guarded(read, source):

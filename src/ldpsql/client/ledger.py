@@ -17,8 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ldpsql.client.atomic import replacing
 from ldpsql.client.respond import Report
+from ldpsql.files import replace_file
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon, compose
 from ldpsql_device.errors import Error, OperationalError, StoreError
@@ -148,7 +148,7 @@ class Ledger:
         plain = {fingerprint: entry.to_json() for fingerprint, entry in entries.items()}
         data = {"format": FORMAT, "entries": plain, "checksum": _checksum(plain)}
         try:
-            with replacing(self.path, mode=0o600) as temporary:
+            with replace_file(self.path, mode=0o600) as temporary:
                 temporary.write_text(json.dumps(data, indent=1), encoding="utf-8")
         except OSError as error:
             raise StoreError(

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
-from ldpsql.client.atomic import replacing
 from ldpsql.client.entropy import OsEntropy
 from ldpsql.client.table import METADATA_KEY
+from ldpsql.files import replace_file
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.shuffler.spools import (
     Contents,
@@ -117,7 +117,7 @@ def _write(survey: Survey, parts: Iterator[Table], total: int, target: Path) -> 
     schema = _schema(survey, total)
     mixed = permuted(parts, total, target.parent, OsEntropy())
     with (
-        replacing(target, mode=0o600) as temporary,
+        replace_file(target, mode=0o600) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
         for group in regrouped(mixed, ROW_GROUP):

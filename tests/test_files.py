@@ -6,17 +6,17 @@ import os
 
 import pytest
 
-from ldpsql.client.atomic import replacing
+from ldpsql.files import replace_file
 
 
 def test_a_target_appears_whole_or_stays_as_it_was(tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")
-    with pytest.raises(KeyError), replacing(target) as temporary:
+    with pytest.raises(KeyError), replace_file(target) as temporary:
         temporary.write_text("half")
         raise KeyError
     assert target.read_text() == "old"
-    with replacing(target) as temporary:
+    with replace_file(target) as temporary:
         temporary.write_text("new")
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
@@ -29,7 +29,7 @@ def test_a_link_stays_one(tmp_path):
         link.symlink_to(place)
         if name == "old.txt":
             place.write_text("old")
-        with replacing(link) as temporary:
+        with replace_file(link) as temporary:
             temporary.write_text("new")
         assert link.is_symlink()
         assert place.read_text() == "new"
@@ -38,8 +38,8 @@ def test_a_link_stays_one(tmp_path):
 def test_what_is_no_ordinary_file_is_never_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for target, why in ((pipe, "no ordinary file"), (tmp_path, "Is a"), (type(pipe)(""), "Is a")):
-        with pytest.raises(OSError, match=why) as caught, replacing(target):
+    for target, why in ((pipe, "not an ordinary file"), (tmp_path, "Is a"), (type(pipe)(""), "Is a")):
+        with pytest.raises(OSError, match=why) as caught, replace_file(target):
             pass
         assert caught.value.filename == str(target)
     assert pipe.is_fifo()

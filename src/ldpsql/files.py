@@ -1,4 +1,4 @@
-"""Runs on the device. Sees raw values. Files that appear whole or not at all."""
+"""Files that appear whole or not at all, for everything that writes results."""
 
 from __future__ import annotations
 
@@ -10,42 +10,35 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(target: Path, mode: int = 0o666) -> Iterator[Path]:
+def replace_file(target: Path, mode: int = 0o666) -> Iterator[Path]:
     """A new, empty file beside `target` that takes its place when the block ends well.
 
-    On an error, or an interruption, nothing is left behind and `target` stays as it was.
-    `mode` is subject to the umask. A link stays one: what it points to is replaced. Raises OSError
-    as the file system does, and for a target that is there and is no ordinary file (a device, a
-    pipe).
+    After an error or an interruption nothing is left behind and `target` is as it was. `mode` is
+    subject to the umask. A symbolic link stays one: the file that it points to is replaced. Raises
+    OSError as the file system does, and for a target that exists and is not an ordinary file (a
+    device, a pipe).
     """
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     if target.exists() and not target.is_file():
-        raise OSError(errno.EINVAL, "it is no ordinary file; name another", str(target))
-    named, target = target, Path(os.path.realpath(target))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    with _named(temporary, named):
+        raise OSError(errno.EINVAL, "not an ordinary file; name another", str(target))
+    place = Path(os.path.realpath(target))
+    temporary = place.with_name(f".{place.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         try:
             yield temporary
             _flush(temporary)
-            temporary.replace(target)
+            temporary.replace(place)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-    if os.name == "posix":
-        _flush(target.parent)
-
-
-@contextmanager
-def _named(temporary: Path, target: Path) -> Iterator[None]:
-    """Have errors name the file that the caller knows of."""
-    try:
-        yield
     except OSError as error:
-        if str(error.filename) == str(temporary):
+        if str(error.filename) == str(temporary):  # errors name the file that the caller knows of
             error.filename, error.filename2 = str(target), None
         raise
+    if os.name == "posix":
+        _flush(place.parent)
 
 
 def _flush(path: Path) -> None:
