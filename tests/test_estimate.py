@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from statistics_tools import coverage_fits, variance_fits
+from support.significance import coverage_fits, variance_fits
 
 from ldpsql.estimate import BARELY_TOLD, Estimates, Ratio, quantile
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from hashlib import sha256
 
 import pytest
-from staged import next_survey
+from support.later_rounds import next_survey
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey

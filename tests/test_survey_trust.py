@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from stated_blankets import StatingGrr
+from support.blanket_mechanism import StatingGrr
 
 from ldpsql.designer import design, designed
 from ldpsql.mechanisms.base import StatesBlankets

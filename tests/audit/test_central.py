@@ -6,7 +6,7 @@ from contextlib import suppress
 from decimal import Decimal
 
 import pytest
-from stated_blankets import LyingGrr, StatingGrr
+from support.blanket_mechanism import LyingGrr, StatingGrr
 
 from ldpsql.audit.central import audit_central, covers, enumerated_blankets
 from ldpsql.audit.domains import made_up

@@ -8,8 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from leaky import LINE, Bare, TrueAncestor
-from staged import at_round
+from support.broken_promises import LINE, Bare, TrueAncestor
+from support.later_rounds import at_round
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.channel import enumerate_channel

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from uldp_tools import made, spared
+from support.sensitive_domains import made, spared
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.definitions import Definition

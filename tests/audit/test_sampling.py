@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from leaky import SameWords, SeedReused, TrueAncestor
+from support.broken_promises import SameWords, SeedReused, TrueAncestor
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.domains import made_up

@@ -15,7 +15,7 @@ from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
-from bench.comparing import COUNTS, comparison, raw, stored, survey_file
+from support.comparisons import COUNTS, comparison, raw, stored, survey_file
 
 from ldpsql.bench import cases
 from ldpsql.bench.cases import Outcome

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from bench.comparing import TOML, asked, raw, survey_file
+from support.comparisons import TOML, asked, raw, survey_file
 
 from ldpsql.bench import simulate
 from ldpsql.bench.people import People

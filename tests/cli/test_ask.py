@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from cli.running import refusal, run, store_reports
 from click.testing import CliRunner
-from client.surveys import Seeded, unsound
-from two_estimators import known, stored, survey_of_two
+from support.command_line import refusal, run, store_reports
+from support.surveys import Seeded, unsound
+from support.two_estimators import known, stored, survey_of_two
 
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
 from ldpsql.cli.options import read_parameters
-from ldpsql.files import replace_file
 from ldpsql.client.table import randomize_batch
+from ldpsql.files import replace_file
 from ldpsql.store.duckdb import DuckDBStore
 
 COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"

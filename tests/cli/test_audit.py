@@ -7,10 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from cli.running import refusal, run
-from client.surveys import TOML
-from leaky import TrueAncestor
-from shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.broken_promises import TrueAncestor
+from support.command_line import refusal, run
+from support.shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.surveys import TOML
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.designer import design

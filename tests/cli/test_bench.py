@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from bench.comparing import COUNTS, raw, stored
-from cli.running import refusal, run
+from support.command_line import refusal, run
+from support.comparisons import COUNTS, raw, stored
 
 SUM_TOML = COUNTS + "[measure.pay]\nbounds = [-5, 50]\n"
 

@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli.running import refusal, run
-from client.surveys import RECORD, TOML, people, spared, unsound
+from support.command_line import refusal, run
+from support.surveys import RECORD, TOML, people, spared, unsound
 
 from ldpsql.cli import collect
 from ldpsql.client import respond

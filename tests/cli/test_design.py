@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from cli.running import refusal, run
-from client.surveys import TOML
+from support.command_line import refusal, run
+from support.surveys import TOML
 
 from ldpsql.cli.forecast import forecast
 from ldpsql.designer import design, designed

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli.running import refusal, run
+from support.command_line import refusal, run
 
 from ldpsql.cli import drawing
 from ldpsql.designer import designed

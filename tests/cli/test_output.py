@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from client.surveys import app, unsound
+from support.surveys import app, unsound
 
 from ldpsql.cli.output import distinct, machine_table, weak_notes, write
 from ldpsql.engine.arithmetic import Interval

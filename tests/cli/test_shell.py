@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cli.running import run, store_reports
+from support.command_line import run, store_reports
 
 from ldpsql.cli.shell import split_statements
 

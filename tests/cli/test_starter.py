@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from cli.running import refusal, run
+from support.command_line import refusal, run
 
 from ldpsql.cli.starter import starter
 

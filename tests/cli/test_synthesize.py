@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from cli.running import refusal, run, store_reports
-from client.surveys import SMALL, TOML
+from support.command_line import refusal, run, store_reports
+from support.surveys import SMALL, TOML
 
 from ldpsql.designer import design
 from ldpsql.store.duckdb import DuckDBStore

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
-from client.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
+from support.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
 
 from ldpsql.client.encode import encode, public_value, public_values, round_signs
 from ldpsql_device.errors import RecordError

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from client.surveys import Seeded
+from support.surveys import Seeded
 
 from ldpsql.client import OsEntropy
 from ldpsql.client.entropy import require_os_entropy

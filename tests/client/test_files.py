@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from client.surveys import Seeded, app, mix, people
+from support.surveys import Seeded, app, mix, people
 
 from ldpsql.client import files, randomize_file
 from ldpsql.client.table import Tally, randomize_batch

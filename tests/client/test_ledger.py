@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
-from client.surveys import RECORD, SMALL, TOML, app, unsound
-from staged import next_survey
+from support.later_rounds import next_survey
+from support.surveys import RECORD, SMALL, TOML, app, unsound
 
 from ldpsql.client import Ledger, respond
 from ldpsql.designer import design

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from client.surveys import EVERY_TYPE, RECORD, app
+from support.surveys import EVERY_TYPE, RECORD, app
 
 from ldpsql.client import randomize, randomize_file, respond
 from ldpsql.client.refusal import refusing

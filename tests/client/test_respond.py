@@ -10,7 +10,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from client.surveys import (
+from support.surveys import (
     MIXED_RECORD,
     RECORD,
     Seeded,

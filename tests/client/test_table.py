@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from client.surveys import EVERY_TYPE, MIXED_RECORD, TOML, Seeded, app, mix, people
+from support.surveys import EVERY_TYPE, MIXED_RECORD, TOML, Seeded, app, mix, people
 
 from ldpsql.client import randomize
 from ldpsql.client.columns import dimension_codes, measure_fractions, public_column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from client.surveys import TOML
+from support.surveys import TOML
 
 from ldpsql.designer import design, file
 from ldpsql.designer.estimators import check_estimator

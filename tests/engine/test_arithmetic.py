@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from statistics_tools import coverage_fits, variance_fits
+from support.significance import coverage_fits, variance_fits
 
 from ldpsql.engine.arithmetic import Affine, Form, Quotient, Smooth, Sums, form_of
 from ldpsql.estimate import BARELY_TOLD, quantile

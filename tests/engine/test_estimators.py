@@ -8,7 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from two_estimators import FACTORS, GROWTH, SHIFTS, STDERR, known, people, stored, survey_of_two
+from support.two_estimators import (
+    FACTORS,
+    GROWTH,
+    SHIFTS,
+    STDERR,
+    known,
+    people,
+    stored,
+    survey_of_two,
+)
 
 from ldpsql import dbapi
 from ldpsql.engine.session import Session

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 
 import pytest
-from shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.engine.promise import kept, shortfall

@@ -22,9 +22,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from exact_double import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
+from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch

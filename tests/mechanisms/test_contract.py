@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from histograms import histogram_of
-from staged import at_round
-from statistics_tools import chi_square, chi_square_bound
+from support.histograms import histogram_of
+from support.later_rounds import at_round
+from support.significance import chi_square, chi_square_bound
 
 from ldpsql.audit.definitions import Definition
 from ldpsql.bench.entropy import SeededEntropy

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from histograms import histogram_of
+from support.histograms import histogram_of
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery

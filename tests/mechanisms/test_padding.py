@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from histograms import histogram_of
 from mechanisms.test_consistent import GivenFrequencies
-from statistics_tools import variance_fits
+from support.histograms import histogram_of
+from support.significance import variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery

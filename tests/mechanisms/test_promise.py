@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from stated_blankets import LyingGrr, ShufflingGrr, StatingGrr
+from support.blanket_mechanism import LyingGrr, ShufflingGrr, StatingGrr
 
 from ldpsql.audit.domains import made_up
 from ldpsql.mechanisms.promise import achieved, blankets_of, check_promise, design_for

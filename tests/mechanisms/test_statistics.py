@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from histograms import histogram_of
-from statistics_tools import coverage_fits, is_unbiased, variance_fits
+from support.histograms import histogram_of
+from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sql_surveys import base_of, marked, parsed, refusal
+from support.sql_survey import base_of, marked, parsed, refusal
 
 from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Number, aggregates
 from ldpsql_device.errors import QueryError, UnsupportedSQL

@@ -4,7 +4,7 @@ from datetime import date, datetime
 from typing import Any
 
 import pytest
-from sql_surveys import base_of, marked, refusal
+from support.sql_survey import base_of, marked, refusal
 
 
 @pytest.mark.parametrize(

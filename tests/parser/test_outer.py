@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from sql_surveys import APP, marked, parsed, refusal
+from support.sql_survey import APP, marked, parsed, refusal
 
 from ldpsql.parser.query import ROW, Query, Statement
 from ldpsql_device.errors import QueryError, UnsupportedSQL

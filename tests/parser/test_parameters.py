@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sql_surveys import base_of, marked, parsed, refusal
+from support.sql_survey import base_of, marked, parsed, refusal
 
 from ldpsql.parser.query import And, Membership
 from ldpsql_device.errors import QueryError

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sql_surveys import base_of, marked, refusal
+from support.sql_survey import base_of, marked, refusal
 
 from ldpsql.parser.query import (
     And,

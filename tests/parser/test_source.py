@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from sql_surveys import base_of, marked, parsed, refusal
 from sqlglot import parse_one
+from support.sql_survey import base_of, marked, parsed, refusal
 
 from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH, read
 from ldpsql_device.errors import QueryError, UnsupportedSQL

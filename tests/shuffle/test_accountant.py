@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-import shuffle_truth as truth
+from support import exact_shuffle as truth
 
 from ldpsql.shuffle import (
     UNEVEN,

@@ -8,8 +8,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from client.surveys import Seeded
-from statistics_tools import chi_square, chi_square_bound
+from support.significance import chi_square, chi_square_bound
+from support.surveys import Seeded
 
 from ldpsql.shuffler import permutation
 from ldpsql.shuffler.permutation import permuted, regrouped

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from statistics_tools import chi_square, chi_square_bound
+from support.significance import chi_square, chi_square_bound
 
 from ldpsql.synthesis.axes import Bins, bins_of, grouped
 from ldpsql_device.domains import Listed, int_domain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statistics_tools import normal_bound
+from support.significance import normal_bound
 
 from ldpsql.synthesis.consistency import (
     Noisy,

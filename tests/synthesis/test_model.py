@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from statistics_tools import chi_square, chi_square_bound
+from support.significance import chi_square, chi_square_bound
 
 from ldpsql.synthesis.graph import JunctionTree
 from ldpsql.synthesis.model import Model, fitted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from statistics_tools import chi_square, chi_square_bound
+from support.significance import chi_square, chi_square_bound
 
 from ldpsql.bench import simulate
 from ldpsql.designer import design

@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from exact_double import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
-from shuffled_survey import USERS, raw_reports, shuffled_survey
-from statistics_tools import chi_square, chi_square_bound, normal_bound
+from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
+from support.shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.significance import chi_square, chi_square_bound, normal_bound
 
 import ldpsql
 from ldpsql.batch import BATCH_KEY, ShuffledBatch

@@ -7,8 +7,8 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from client.surveys import mix
-from statistics_tools import normal_bound
+from support.significance import normal_bound
+from support.surveys import mix
 
 from ldpsql.synthesis.values import amounts_of, truncated_exponential, values_of
 from ldpsql_device.domains import int_domain, time_range

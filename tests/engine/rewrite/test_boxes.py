@@ -4,9 +4,9 @@ from collections.abc import Callable
 from importlib import import_module
 
 import pytest
-from line_count import lines_run
-from rewrite_plans import compiled, pairs, shown
-from sql_surveys import APP, base_of, marked
+from support.executed_lines import lines_run
+from support.rewrite_fixtures import compiled, pairs, shown
+from support.sql_survey import APP, base_of, marked
 
 from ldpsql.boxes import Box
 from ldpsql.engine.plan import Slice

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rewrite_plans import PLANNERS, pairs, shown
+from support.rewrite_fixtures import PLANNERS, pairs, shown
 
 from ldpsql.boxes import Box, codes
 from ldpsql.engine.rewrite.disjoin import cut, disjoint, outside

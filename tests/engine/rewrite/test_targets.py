@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from sql_surveys import APP, base_of
+from support.sql_survey import APP, base_of
 
 from ldpsql.boxes import Weight
 from ldpsql.engine.plan import Target

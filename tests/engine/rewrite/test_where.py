@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sql_surveys import survey
+from support.sql_survey import survey
 
 from ldpsql.boxes import Box
 from ldpsql.engine.plan import Plan

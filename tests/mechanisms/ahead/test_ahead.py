@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from cli.running import run
-from client.surveys import Seeded
 from mechanisms.test_acceptance import X1, X2
-from statistics_tools import ALPHA, chi_square_bound, coverage_fits, variance_fits
+from support.command_line import run
+from support.significance import ALPHA, chi_square_bound, coverage_fits, variance_fits
+from support.surveys import Seeded
 
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from histograms import histogram_of
-from uldp_tools import made, matrix
+from support.histograms import histogram_of
+from support.sensitive_domains import made, matrix
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.cells.matrix import MatrixChannel

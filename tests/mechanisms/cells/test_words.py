@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from statistics_tools import chi_square, chi_square_bound
+from support.significance import chi_square, chi_square_bound
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.cells.words import ALL_WORDS, WordTable, staircase_words

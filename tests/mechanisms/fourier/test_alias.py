@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fourier_tools import by_hand
+from support.fourier_designs import by_hand
 
 from ldpsql.mechanisms.fourier.alias import Alias
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from fourier_tools import domain_of
+from support.fourier_designs import domain_of
 
 from ldpsql.mechanisms.fourier.components import Component, reflections
 from ldpsql.mechanisms.fourier.demand import demand

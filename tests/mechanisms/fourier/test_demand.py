@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fourier_tools import domain_of
+from support.fourier_designs import domain_of
 
 from ldpsql.boxes import Side
 from ldpsql.mechanisms.fourier.demand import demand, floor, query_transform, side_transform

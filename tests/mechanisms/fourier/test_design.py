@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fourier_tools import by_hand, channel, counted, domain_of, elements, told
+from support.fourier_designs import by_hand, channel, counted, domain_of, elements, told
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery

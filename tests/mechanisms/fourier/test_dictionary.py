@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fourier_tools import domain_of
+from support.fourier_designs import domain_of
 
 from ldpsql.mechanisms.fourier.components import ArcBundle, Listed, Products
 from ldpsql.mechanisms.fourier.demand import demand

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from fourier_tools import domain_of
-from histograms import histogram_of
+from support.fourier_designs import domain_of
+from support.histograms import histogram_of
 
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy

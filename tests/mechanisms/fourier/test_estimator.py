@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from fourier_tools import (
+from support.fourier_designs import (
     by_hand,
     channel,
     elements,

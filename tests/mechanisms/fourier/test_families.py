@@ -7,7 +7,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from fourier_tools import UNITS, by_hand
+from support.fourier_designs import UNITS, by_hand
 
 from ldpsql.mechanisms.fourier.families import (
     Cluster,

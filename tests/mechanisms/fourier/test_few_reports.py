@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fourier_tools import channel, domain_of, histogram, outputs
+from support.fourier_designs import channel, domain_of, histogram, outputs
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import quantile

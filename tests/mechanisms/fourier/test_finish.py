@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from fourier_tools import UNITS, domain_of
+from support.fourier_designs import UNITS, domain_of
 
 from ldpsql.mechanisms.fourier import finish
 from ldpsql.mechanisms.fourier.components import Products

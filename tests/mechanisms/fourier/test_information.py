@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fourier_tools import by_hand, dense_information, domain_of
+from support.fourier_designs import by_hand, dense_information, domain_of
 
 from ldpsql.mechanisms.fourier.demand import demand, floor
 from ldpsql.mechanisms.fourier.dictionary import Dictionary

@@ -6,7 +6,7 @@ from math import lcm
 
 import numpy as np
 import pytest
-from fourier_tools import domain_of
+from support.fourier_designs import domain_of
 
 from ldpsql.mechanisms.fourier.layout import LARGEST_ORDER, MOST_PADDING, group_of
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from fourier_tools import counted, domain_of
+from support.fourier_designs import counted, domain_of
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Side

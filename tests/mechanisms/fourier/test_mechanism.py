@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fourier_tools import UNITS, by_hand, domain_of
+from support.fourier_designs import UNITS, by_hand, domain_of
 
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.mechanism import Fourier

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fourier_tools import channel, domain_of, told
+from support.fourier_designs import channel, domain_of, told
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.fourier import optimise

@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fourier_tools import channel, counted, domain_of, elements, records, told
-from statistics_tools import coverage_fits, is_unbiased, variance_fits
+from support.fourier_designs import channel, counted, domain_of, elements, records, told
+from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bounds import spectral_bound

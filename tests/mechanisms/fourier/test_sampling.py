@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fourier_tools import SPACE, by_hand, channel, elements, outputs, phase_of, records
-from statistics_tools import chi_square, chi_square_bound
+from support.fourier_designs import SPACE, by_hand, channel, elements, outputs, phase_of, records
+from support.significance import chi_square, chi_square_bound
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.fourier.design import FourierDesign

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fourier_tools import counted, domain_of, histogram
+from support.fourier_designs import counted, domain_of, histogram
 
 from ldpsql.bench import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from fourier_tools import domain_of
+from support.fourier_designs import domain_of
 
 from ldpsql.mechanisms.fourier import symmetry
 from ldpsql.mechanisms.fourier.demand import demand, floor

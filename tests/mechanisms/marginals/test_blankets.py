@@ -9,8 +9,8 @@ from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 import pytest
-from marginal_surveys import NAMES, domain_of
-from shuffle_truth import batch_law, blanket_delta, true_delta
+from support.exact_shuffle import batch_law, blanket_delta, true_delta
+from support.marginals import NAMES, domain_of
 
 from ldpsql.mechanisms.base import Design, StatesBlankets
 from ldpsql.mechanisms.draws import extremes_below

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from histograms import histogram_of
-from marginal_surveys import CENTRAL, NAMES, count, domain_of
-from statistics_tools import coverage_fits, is_unbiased, variance_fits
+from support.histograms import histogram_of
+from support.marginals import CENTRAL, NAMES, count, domain_of
+from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.estimate import quantile

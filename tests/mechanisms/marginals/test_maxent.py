@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from histograms import histogram_of
-from marginal_surveys import count, domain_of
-from statistics_tools import coverage_fits, is_unbiased, variance_fits
+from support.histograms import histogram_of
+from support.marginals import count, domain_of
+from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Weight

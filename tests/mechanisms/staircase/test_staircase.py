@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from fourier_tools import domain_of
+from support.fourier_designs import domain_of
 
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery

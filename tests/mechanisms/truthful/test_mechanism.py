@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fourier_tools import domain_of
-from histograms import histogram_of
-from statistics_tools import is_unbiased
+from support.fourier_designs import domain_of
+from support.histograms import histogram_of
+from support.significance import is_unbiased
 
 from ldpsql.audit import audit_design
 from ldpsql.bench.entropy import SeededEntropy

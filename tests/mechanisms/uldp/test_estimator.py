@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from histograms import histogram_of
-from statistics_tools import coverage_fits, is_unbiased, variance_fits
-from uldp_tools import made
+from support.histograms import histogram_of
+from support.sensitive_domains import made
+from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery

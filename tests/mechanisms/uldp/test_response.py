@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from uldp_tools import made, matrix
+from support.sensitive_domains import made, matrix
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.registry import mechanism

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from uldp_tools import made, matrix
+from support.sensitive_domains import made, matrix
 
 from ldpsql.mechanisms.cells.estimator import noise
 from ldpsql.mechanisms.draws import SPACE

@@ -1,5 +1,5 @@
 import pytest
-from fake_survey import FakeMechanism
+from support.fake_survey import FakeMechanism
 
 from ldpsql.mechanisms import registry
 from ldpsql.store.duckdb import DuckDBStore

@@ -5,9 +5,9 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from fake_survey import UNARY, fake_survey
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.fake_survey import UNARY, fake_survey
 
 from ldpsql.store.duckdb import DuckDBStore
 from ldpsql_device.errors import ReportError

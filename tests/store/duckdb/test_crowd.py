@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.mechanisms.promise import achieved

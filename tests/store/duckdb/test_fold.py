@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
-from histograms import counts_of
+from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
+from support.histograms import counts_of
 
 from ldpsql.store.base import Selection
 from ldpsql.store.duckdb import fold

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fake_survey import PUBLIC, UNARY, fake_survey, reports_of
+from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
 
 from ldpsql.store.base import Batch, Selection
 from ldpsql.store.duckdb import DuckDBStore
@@ -152,7 +152,7 @@ def test_an_unknown_way_to_keep_is_refused(store, tmp_path):
 KILLED = """
     import sys, os, signal
     sys.path.insert(0, {here!r})
-    from fake_survey import FakeMechanism
+    from support.fake_survey import FakeMechanism
     from ldpsql.mechanisms import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
     from ldpsql.store.duckdb import DuckDBStore, fold, ingest

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fake_survey import PLAIN, PUBLIC, UNARY, fake_survey
+from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey
 
 from ldpsql.store.duckdb.layout import Layout, quoted, text
 from ldpsql_device.errors import InternalError

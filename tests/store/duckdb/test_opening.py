@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import duckdb
 import pytest
-from fake_survey import fake_survey, reports_of
+from support.fake_survey import fake_survey, reports_of
 
 from ldpsql.store.base import Selection
 from ldpsql.store.duckdb import DuckDBStore

@@ -6,8 +6,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
-from histograms import counts_of
+from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
+from support.histograms import counts_of
 
 from ldpsql.boxes import Weight
 from ldpsql.store.base import Selection

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from fake_survey import PUBLIC, fake_survey, reports_of
+from support.fake_survey import PUBLIC, fake_survey, reports_of
 
 from ldpsql.store.base import Selection
 from ldpsql.store.duckdb import DuckDBStore

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fake_survey import PUBLIC, UNARY, fake_survey, reports_of
+from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
 
 from ldpsql.store.base import Selection
 from ldpsql.store.duckdb import DuckDBStore

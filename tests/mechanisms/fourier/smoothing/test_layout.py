@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fourier_blocks import pair_blocks
+from support.fourier_coefficients import pair_blocks
 
 from ldpsql.mechanisms.fourier.smoothing.block import Block
 from ldpsql.mechanisms.fourier.smoothing.layout import Layout

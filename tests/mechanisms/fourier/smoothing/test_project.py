@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fourier_blocks import noisy_block, pair_blocks, workload_error
+from support.fourier_coefficients import noisy_block, pair_blocks, workload_error
 
 from ldpsql.mechanisms.fourier.smoothing.problem import Problem
 from ldpsql.mechanisms.fourier.smoothing.project import FINE, Stop, project, simplex

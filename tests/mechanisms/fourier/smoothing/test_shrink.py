@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fourier_blocks import noisy_block
+from support.fourier_coefficients import noisy_block
 
 from ldpsql.mechanisms.fourier.smoothing.layout import Layout
 from ldpsql.mechanisms.fourier.smoothing.shrink import bands, shrink

@@ -6,7 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from fourier_blocks import information_of, noise_of, noisy_block, pair_blocks, workload_error
+from support.fourier_coefficients import (
+    information_of,
+    noise_of,
+    noisy_block,
+    pair_blocks,
+    workload_error,
+)
 
 from ldpsql.mechanisms.fourier.smoothing import Block, smooth, summary
 from ldpsql.mechanisms.fourier.smoothing.candidates import Candidates

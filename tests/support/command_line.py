@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 from click.testing import CliRunner, Result
-from client.surveys import TOML, Seeded, people
+from support.surveys import TOML, Seeded, people
 
 from ldpsql.cli.main import cli
 from ldpsql.client.table import randomize_batch

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from exact_double import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
+from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import LinearQuery

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from client.surveys import Seeded
+from support.surveys import Seeded
 
 from ldpsql.client.table import randomize_batch
 from ldpsql.survey import Survey

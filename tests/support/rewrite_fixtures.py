@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from sql_surveys import APP, base_of
+from support.sql_survey import APP, base_of
 
 from ldpsql.boxes import Box
 from ldpsql.engine.plan import Plan
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.engine.rewrite.disjoin import disjoin
 
-FOLDER = Path(__file__).parent / "engine" / "rewrite"
+FOLDER = Path(__file__).parents[1] / "engine" / "rewrite"
 _SHOWN_ROWS = 6
 
 
