@@ -1,0 +1,201 @@
+"""Numerical methods that several parts of the collector and the designer share.
+
+Every algorithm has its one home here: projection on the simplex, iterative proportional fitting,
+derivatives by differences, weights by precision, the multiplicative update of A-optimal designs,
+and the tails of the binomial and chi-square laws. All are pure functions of arrays.
+
+`scipy.special` takes a quarter of a second to import, so only the functions that need it do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_SUM = 1e-12
+"""Relative error of the sum at which a projection on the simplex ends."""
+
+
+def project_on_simplex(
+    values: Array,
+    total: float = 1.0,
+    *,
+    variances: Array | None = None,
+    level: Array | None = None,
+) -> Array:
+    """The nearest non-negative rows with this sum.
+
+    Minimises sum of (x - values)^2 / variances over x >= 0 with sum x = total, row by row.
+
+    values: shape (..., cells).  variances: of the same shape and positive; all alike where None.
+    level: shape (...), a guess of the number subtracted from each row; it only saves steps, and is
+    overwritten with the right number, for the next similar projection.
+    Sources: Michelot, JOTA 50 (1986); Duchi, Shalev-Shwartz, Singer, Chandra, ICML 2008.
+    """
+
+    # The minimum is x = max(values - t v, 0) for the one t at which the sum is the total (t v is
+    # the multiplier of the sum; v = variances). The sum is convex, decreasing and piecewise linear
+    # in t, so a Newton step from anywhere lands at or below the root, further ones climb towards
+    # it, and each but the last takes a cell off the support: they end after finitely many. A step
+    # is computed from the excess over the total, not from t itself, so rounding does not add up.
+    def lowest() -> Array:
+        """The root if every cell were in the support, at or below the true one."""
+        width = values.shape[-1] if variances is None else variances.sum(axis=-1)
+        return np.array((values.sum(axis=-1) - total) / width)
+
+    level = lowest() if level is None else level
+    is_first = True
+    while True:
+        shift = level[..., None] if variances is None else level[..., None] * variances
+        nearest = values - shift
+        np.maximum(nearest, 0.0, out=nearest)
+        excess = nearest.sum(axis=-1) - total
+        if not (np.abs(excess) > _SUM * total).any():
+            return nearest
+        if variances is None:
+            support = np.count_nonzero(nearest, axis=-1).astype(np.float64)
+        else:
+            support = np.where(nearest > 0.0, variances, 0.0).sum(axis=-1)
+        moved = level + excess / np.where(support > 0.0, support, 1.0)
+        if not support.all():
+            moved = np.where(support > 0.0, moved, lowest())
+        # From the second step on only rounding could lower the level; without this line two
+        # neighbouring numbers could follow each other for ever where values dwarf the total.
+        moved = moved if is_first else np.maximum(moved, level)
+        if not is_first and np.array_equal(moved, level):
+            return nearest
+        level[...] = moved
+        is_first = False
+
+
+def fit_marginals(
+    table: Array,
+    marginals: Sequence[tuple[tuple[int, ...], Array]],
+    *,
+    tolerance: float = 1e-9,
+    cycles: int = 300,
+) -> Array:
+    """The table with these marginals that is nearest to a given one in relative entropy.
+
+    From an even table this is the table of greatest entropy. Marginals that cannot hold together
+    end in a compromise, of which the last one holds.
+
+    table: not negative, any shape.  marginals: (axes, table over them, axes ascending); cells of
+    the table whose marginal is 0 become 0, and cells that are 0 stay 0.  tolerance: ends the
+    cycles, as the sum of the absolute changes in one of them.
+    Source: Deming and Stephan, Annals of Mathematical Statistics 11 (1940).
+    """
+    aims = []
+    for axes, wanted in marginals:
+        others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+        shape = [size if axis in axes else 1 for axis, size in enumerate(table.shape)]
+        aims.append((others, wanted.reshape(shape)))
+    for _ in range(cycles):
+        before = table
+        for others, wanted in aims:
+            now = table.sum(axis=others, keepdims=True)
+            # Where a marginal is 0 all its cells are 0, and 0/0 leaves them so.
+            table = table * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0.0)
+        if np.abs(table - before).sum() < tolerance:
+            break
+    return table
+
+
+def central_slopes(function: Callable[[Array], float], at: Array, *, step: float = 1e-4) -> Array:
+    """The gradient of a function at a point, by central differences; shape (k,) like the point.
+
+    The error is step^2 / 6 of the third derivative, and rounding of the function's values over
+    2 step: with values known to 1e-9 and coordinates of the size of 1, about 1e-5.
+    """
+    steps = np.eye(len(at)) * step
+    return np.array([(function(at + s) - function(at - s)) / (2.0 * step) for s in steps])
+
+
+def weigh_by_precision(variances: Array) -> Array | None:
+    """Weights of independent unbiased answers to one question that give the least variance.
+
+    They are proportional to 1 / variance and sum to 1, shape (k,). Infinite variances get no
+    weight, and where some answers are exact, those share it evenly. None if no variance is finite.
+    """
+    if not np.isfinite(variances).any():
+        return None
+    least = float(variances.min())
+    # Relative to the least variance, so that precisions of tiny variances do not overflow.
+    precision = (variances == 0.0).astype(np.float64) if least == 0.0 else least / variances
+    return np.asarray(precision / precision.sum())
+
+
+def step_weights(weights: Array, gains: Array, power: float = 0.5) -> Array:
+    """One multiplicative step of an A-optimal design, w_i <- w_i gain_i^p, scaled to sum to 1.
+
+    For a convex objective F of homogeneous degree -1 in the weights, with gain_i = -dF/dw_i, the
+    sum of w_i gain_i is F, so the step is w_i (gain_i / F)^p: candidates that gain more than the
+    average grow, and the best design is a fixed point. With p = 1/2 no step raises F; larger
+    powers are faster and need not be monotone. Weights stay positive, and those that are 0 stay so.
+
+    weights, gains: shape (candidates,), not negative, with some positive product.
+    Sources: Silvey, Titterington, Torsney, Communications in Statistics A7 (1978);
+    docs/spec/fourier.md#2.3.
+    """
+    # Relative to the largest gain, so that powers of very large or small gains stay in range.
+    moved = weights * (gains / gains.max()) ** power
+    return np.asarray(moved / moved.sum())
+
+
+def optimise_weights(
+    gains: Callable[[Array], tuple[Array, float]],
+    weights: Array,
+    *,
+    steps: int,
+    gap: float,
+    floor: float = 0.0,
+    careful: int | None = None,
+) -> Array:
+    """The weights that minimise a convex objective, by multiplicative steps.
+
+    gains: for weights that sum to 1, -dF/dw_i of every candidate, and F.  weights: the first ones,
+    positive for every candidate that may be used.  gap: ends the steps once no used candidate's
+    gain exceeds F by more than this part of F + floor; as F is convex, F is then at most that much
+    above its minimum over these candidates.  careful: the number of steps, each with power 1/2,
+    after which every second one has the faster power 0.9; None for 1/2 throughout.
+    """
+    for step in range(steps):
+        gain, objective = gains(weights)
+        best = float(gain[weights > 0.0].max(initial=0.0))
+        if best - objective <= gap * (objective + floor):
+            break
+        is_fast = careful is not None and step >= careful and step % 2 == 1
+        weights = step_weights(weights, gain, 0.9 if is_fast else 0.5)
+    return weights
+
+
+def lower_probability(successes: int, trials: int, alpha: float) -> float:
+    """A bound below the probability of success, except with probability at most alpha.
+
+    It is the p for which at least so many successes have probability alpha, and 0 without
+    successes. Source: Clopper and Pearson, Biometrika 26 (1934).
+    """
+    from scipy.special import betaincinv  # noqa: PLC0415
+
+    # P(at least k of n) = I_p(k, n - k + 1), the regularised incomplete beta function.
+    return float(betaincinv(successes, trials - successes + 1, alpha)) if successes else 0.0
+
+
+def upper_probability(successes: int, trials: int, alpha: float) -> float:
+    """A bound above the probability of success, except with probability at most alpha."""
+    from scipy.special import betainccinv  # noqa: PLC0415
+
+    # P(at most k of n) = 1 - I_p(k + 1, n - k); its own inverse keeps bounds near 1 exact.
+    failures = trials - successes
+    return float(betainccinv(successes + 1, failures, alpha)) if failures else 1.0
+
+
+def chi_square_tail(statistic: float, degrees: int) -> float:
+    """The probability that a chi-square variable exceeds the statistic."""
+    from scipy.special import gammaincc  # noqa: PLC0415
+
+    return float(gammaincc(degrees / 2.0, statistic / 2.0))
