@@ -1,4 +1,5 @@
 # Two commands do everything on a machine with Python 3.11 or newer: `make demo` and `make test`.
+# `make test-all` runs the slow tests too.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,13 +9,16 @@ export OPENBLAS_NUM_THREADS ?= 1
 WORKERS ?= 2
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check lint types layers docs bench figures clean
+.PHONY: demo test test-all check lint types layers docs bench figures clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
 
 check: lint types layers docs test
 
