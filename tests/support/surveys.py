@@ -1,8 +1,11 @@
-"""Surveys, records and entropies for the tests of the device and of the command line."""
+"""Survey files built from their columns, the surveys that many tests use, and people for them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,95 +13,107 @@ import pyarrow as pa
 from ldpsql.designer import design
 from ldpsql.survey import Survey
 
-TOML = """
-[survey]
-table = "app"
-epsilon = "2"
-mechanism = "hgrr"
 
-[dimension.age]
-type = "int"
-domain = [18, 90]
+def survey_toml(
+    *columns: str,
+    table: str = "app",
+    epsilon: str = "1",
+    mechanism: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    workload: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> str:
+    """A survey file. columns: from the functions below; more: other keys of [survey], as trust.
 
-[dimension.state]
-type = "category"
-values = ["CA", "NY", "WA"]
-nulls = "value"
+    >>> print(survey_toml(integer("age", 0, 9), measure("pay", 0, 10), mechanism="hio"))
+    [survey]
+    table = "app"
+    epsilon = "1"
+    mechanism = "hio"
+    [dimension.age]
+    type = "int"
+    domain = [0, 9]
+    [measure.pay]
+    bounds = [0, 10]
+    <BLANKLINE>
+    """
+    named = {} if mechanism is None else {"mechanism": mechanism}
+    head = _section("survey", {"table": table, "epsilon": epsilon, **named, **more})
+    parts = [_section("survey.options", options)] if options else []
+    last = [_section("workload", workload)] if workload else []
+    return "".join([head, *parts, *columns, *last])
 
-[measure.spent]
-bounds = [0, 500]
 
-[public.day]
-type = "date"
+def integer(name: str, low: int, high: int, **more: Any) -> str:
+    """A dimension of whole numbers, both ends included. more: bin_width, nulls, sensitive."""
+    return dimension(name, "int", domain=[low, high], **more)
 
-[public.version]
-type = "text"
-nulls = "value"
-"""
-EVERY_TYPE = """
-[survey]
-table = "mix"
-epsilon = "1"
-mechanism = "grr"
 
-[dimension.i]
-type = "int"
-domain = [0, 9]
-bin_width = 5
-[dimension.f]
-type = "float"
-edges = [0, 0.5, 1]
-[dimension.c]
-type = "category"
-values = [3, 5]
-[dimension.b]
-type = "bool"
-[dimension.d]
-type = "date"
-range = [2026-01-01, 2026-01-02]
-[dimension.t]
-type = "timestamp"
-range = [2026-01-01, 2026-01-01]
-unit = "hour"
-"""
-SMALL = """
-[survey]
-table = "small"
-epsilon = "1"
-mechanism = "hio"
+def category(name: str, *values: Any, **more: Any) -> str:
+    """A dimension of listed values."""
+    return dimension(name, "category", values=list(values), **more)
 
-[dimension.age]
-type = "int"
-domain = [18, 90]
-"""
-SPARED = """
-[survey]
-table = "small"
-epsilon = "2"
 
-[dimension.age]
-type = "int"
-domain = [18, 90]
-sensitive = [20]
-[dimension.state]
-type = "category"
-values = ["CA", "NY", "WA"]
-nulls = "value"
-sensitive = {states}
-"""
-CLEAR = """
-[survey]
-table = "small"
-epsilon = "1"
-mechanism = "truthful"
-[survey.options]
-delta = 0.9
+def boolean(name: str, **more: Any) -> str:
+    """A dimension of two values."""
+    return dimension(name, "bool", **more)
 
-[dimension.state]
-type = "category"
-values = ["CA", "NY", "WA"]
-nulls = "value"
-"""
+
+def dimension(name: str, kind: str, **keys: Any) -> str:
+    """A dimension of any type."""
+    return _section(f"dimension.{_key(name)}", {"type": kind, **keys})
+
+
+def measure(name: str, low: float, high: float) -> str:
+    """A private number to sum and average, and its bounds."""
+    return _section(f"measure.{_key(name)}", {"bounds": [low, high]})
+
+
+def public(name: str, kind: str, **more: Any) -> str:
+    """A column that travels in clear."""
+    return _section(f"public.{_key(name)}", {"type": kind, **more})
+
+
+def _section(title: str, keys: Mapping[str, Any]) -> str:
+    return "".join([f"[{title}]\n", *(f"{key} = {_toml(value)}\n" for key, value in keys.items())])
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else json.dumps(name, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    return json.dumps(value, ensure_ascii=False)
+
+
+STATE = category("state", "CA", "NY", "WA", nulls="value")
+TOML = survey_toml(
+    integer("age", 18, 90),
+    STATE,
+    measure("spent", 0, 500),
+    public("day", "date"),
+    public("version", "text", nulls="value"),
+    epsilon="2",
+    mechanism="hgrr",
+)
+_DAY = date(2026, 1, 1)
+EVERY_TYPE = survey_toml(
+    integer("i", 0, 9, bin_width=5),
+    dimension("f", "float", edges=[0, 0.5, 1]),
+    category("c", 3, 5),
+    boolean("b"),
+    dimension("d", "date", range=[_DAY, date(2026, 1, 2)]),
+    dimension("t", "timestamp", range=[_DAY, _DAY], unit="hour"),
+    table="mix",
+    mechanism="grr",
+)
+SMALL = survey_toml(integer("age", 18, 90), table="small", mechanism="hio")
 RECORD = {
     "age": 30,
     "state": "NY",
@@ -132,13 +147,16 @@ def unsound() -> Survey:
 
 def spared(mechanism: str, states: int = 2) -> Survey:
     """A survey that fits the records and declares an age and so many states sensitive."""
-    listed = ["CA", "NY", "WA"][:states]
-    return design(SPARED.format(states=listed), mechanism=mechanism)
+    state = category(
+        "state", "CA", "NY", "WA", nulls="value", sensitive=["CA", "NY", "WA"][:states]
+    )
+    age = integer("age", 18, 90, sensitive=[20])
+    return design(survey_toml(age, state, table="small", epsilon="2"), mechanism=mechanism)
 
 
 def clear() -> Survey:
     """A survey most of whose reports are the record itself."""
-    return design(CLEAR)
+    return design(survey_toml(STATE, table="small", mechanism="truthful", options={"delta": 0.9}))
 
 
 def people(n: int, seed: int = 0) -> pa.Table:
