@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.bench import SeededEntropy
-from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.report import Histogram, Rows
 
 

@@ -17,7 +17,7 @@ from benchmarks.tables import print_table
 from benchmarks.timing import Pair, by_clocks
 from ldpsql.bench import simulate
 from ldpsql.dbapi import Connection
-from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.survey import Survey
 from ldpsql.workload import Workload
 from ldpsql_device.attributes import Dimension, Measure, PublicColumn

@@ -16,7 +16,7 @@ from benchmarks.tables import print_table
 from ldpsql.bench import simulate
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.dbapi import Connection
-from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
 from ldpsql_device.domains import int_domain

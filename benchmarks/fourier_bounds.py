@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from benchmarks.dense import best_classical, workload_gram
 from benchmarks.tables import print_table
 from ldpsql.bounds import invariant_bound
-from ldpsql.mechanisms.fourier.demand import demand, floor
-from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.queries import demand, floor
+from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

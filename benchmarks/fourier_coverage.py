@@ -13,10 +13,10 @@ from benchmarks.direct import estimator_of
 from benchmarks.fourier_bounds import domain
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.estimate import Ratio, quantile
-from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.mechanism import Fourier
-from ldpsql.mechanisms.fourier.query import BoxQuery
+from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
 
 Floats = NDArray[np.float64]

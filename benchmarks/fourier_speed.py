@@ -21,9 +21,9 @@ from benchmarks.timing import Pair, Work, side_by_side
 from ldpsql.bench import SeededEntropy
 from ldpsql.client import OsEntropy
 from ldpsql.client.table import randomize, randomize_batch
+from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.session import Session
-from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.store.duckdb import DuckDBStore
 from ldpsql.survey import Survey
 from ldpsql_device.domains import int_domain

@@ -20,9 +20,9 @@ from benchmarks.real_grids import SOURCES, Floats, Integers, People, people_of
 from benchmarks.smoothing import GRID, random_boxes, shapes
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.typical import typical_error
-from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.report import Histogram
 from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
-from ldpsql.mechanisms.fourier.smoothing import Block, smooth
+from ldpsql.decoders.fourier.smoothing import Block, smooth
 from ldpsql.workload import spectrum
 
 GRID = (64, 64)

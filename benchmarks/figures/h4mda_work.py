@@ -13,8 +13,8 @@ import pyarrow as pa
 from benchmarks.figures.cases import Row
 from ldpsql.bench.simulation import collect
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.fourier.estimator import FourierEstimator
-from ldpsql.mechanisms.fourier.smoothed import SmoothEstimator
+from ldpsql.decoders.fourier.estimator import FourierEstimator
+from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.store.base import Selection
 from ldpsql.survey import Survey

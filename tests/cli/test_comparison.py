@@ -9,7 +9,7 @@ from ldpsql.cli.comparison import comparison
 from ldpsql.designer.auto import Candidate, Choice
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe
-from ldpsql.mechanisms.fourier.mechanism import Fourier
+from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

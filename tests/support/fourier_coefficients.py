@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpsql.mechanisms.fourier.smoothing import Block
+from ldpsql.decoders.fourier.smoothing import Block
 from ldpsql.workload import spectrum
 
 

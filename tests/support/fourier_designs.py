@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.families import Base, Cluster, FamilyTable
+from ldpsql.decoders.fourier.group import Axes, Group
+from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.mechanisms.base import Outcome
-from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.families import Base, Cluster, FamilyTable
-from ldpsql.mechanisms.fourier.group import Axes, Group
-from ldpsql.mechanisms.fourier.query import BoxQuery
 from ldpsql.report import Histogram, Reports, Rows
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon

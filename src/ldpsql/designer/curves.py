@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Side
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.group import Group
+from ldpsql.decoders.fourier.queries import demand
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.fourier.demand import demand
-from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.group import Group
-from ldpsql.mechanisms.fourier.layout import group_of
+from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
 from ldpsql_device.errors import UnsupportedSQL
 

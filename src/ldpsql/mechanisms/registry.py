@@ -15,7 +15,7 @@ from ldpsql_device.errors import SurveyError
 _Line = tuple[Any, ...]
 
 _LINES: Mapping[str, _Line] = {
-    "fourier": ("fourier.mechanism", "Fourier"),
+    "fourier": ("ldpsql.recipes.fourier.recipe", "Fourier"),
     "staircase": ("staircase.mechanism", "Staircase"),
     "hgrr": ("hgrr", "Hgrr"),
     "hio": ("hio", "Hio"),
@@ -48,7 +48,7 @@ _LINES: Mapping[str, _Line] = {
     "solh": ("marginals.mechanisms", "Marginals", "solh", "solh"),
     "ft": ("marginals.walsh", "Ft"),
 }
-"""Name -> module below this package, class in it, and what it is made with."""
+"""Name -> module (below this package, or in full), class in it, and what it is made with."""
 
 
 class _Registry(MutableMapping[str, Mechanism]):
@@ -61,7 +61,8 @@ class _Registry(MutableMapping[str, Mechanism]):
         made = self._made[name]
         if made is None:
             module, maker, *given = _LINES[name]
-            made = getattr(import_module(f"ldpsql.mechanisms.{module}"), maker)(*given)
+            path = module if module.startswith("ldpsql.") else f"ldpsql.mechanisms.{module}"
+            made = getattr(import_module(path), maker)(*given)
             self._made[name] = made
         return made
 

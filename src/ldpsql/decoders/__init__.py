@@ -1,0 +1,1 @@
+"""Run by the collector, on counts of reports: they turn counts into estimates."""

@@ -1,0 +1,1 @@
+"""Run by the collector: the decoder of the Fourier response."""

@@ -1,0 +1,307 @@
+"""The Fourier response made ready for a record domain.
+
+A device draws a family, and reports its phase there by a subset response of exactly e^epsilon;
+everything about the families is public. See docs/fourier.md and docs/spec/fourier.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.fourier.contributions import Evenly
+from ldpsql.decoders.fourier.estimator import FourierEstimator
+from ldpsql.decoders.fourier.families import UNITS, Cluster, FamilyTable
+from ldpsql.decoders.fourier.group import Group
+from ldpsql.decoders.fourier.information import Collected, RealCells
+from ldpsql.decoders.fourier.queries import NO_ENERGY, BoxQuery, Term, unsupported
+from ldpsql.decoders.fourier.reports import Reported, SharedContributions
+from ldpsql.decoders.fourier.sampling import Sampler, WordShares, offsets
+from ldpsql.decoders.fourier.smoothed import SmoothEstimator
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
+from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import UnsupportedSQL
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
+
+LARGEST_LAW = 4_000_000
+_BLOCK = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class FourierDesign:
+    """A table of families over the group of a record domain."""
+
+    domain: RecordDomain
+    epsilon: Epsilon
+    workload: Workload
+    group: Group
+    table: FamilyTable
+    restricted: bool = False
+    name: str = "fourier"
+    answers: Literal["boxes", "nodes"] = "boxes"
+
+    def __post_init__(self) -> None:
+        if self.restricted:
+            RealCells(self.group)
+        for kind in self._kinds:
+            WordShares.of(*kind, self.epsilon.odds)
+
+    @property
+    def _kinds(self) -> set[tuple[int, int]]:
+        """The different (|B|, |H|) of the families."""
+        return set(zip(self.table.sizes.tolist(), self.table.phases.tolist(), strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FourierDesign) and (
+            (self.domain, self.epsilon, self.to_json())
+            == (other.domain, other.epsilon, other.to_json())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def odds(self) -> float:
+        """E = e^epsilon."""
+        return float(self.epsilon.odds)
+
+    @cached_property
+    def sampler(self) -> Sampler:
+        """The table laid out for drawing."""
+        return Sampler(self.table, self.epsilon.odds)
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """The family, then the phase."""
+        return ReportFormat(("family", "phase"), self.table.phases[:, None])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record; the family is drawn without looking at it."""
+        return local_guarantee(self.epsilon)
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether some dimension is collected in bins of several codes."""
+        return any(self.group.width(axis) > 1 for axis in range(self.group.dimensions))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Coarse and widened dimensions, and how many a query may constrain."""
+        group = self.group
+        wide = tuple(
+            f"{name} lies on a circle of {group.orders[axis]} places, more than its "
+            f"{group.bins[axis]}, so that questions with one end cost less (option one_sided)"
+            for axis, name in enumerate(self.domain.names)
+            if self.restricted and group.orders[axis] > group.bins[axis]
+        )
+        coarse = wide + tuple(
+            f"{name} is collected in {group.bins[axis]} bins of {group.width(axis)} codes; a range "
+            "that ends inside a bin counts its people as spread evenly, which no error bar shows"
+            for axis, name in enumerate(self.domain.names)
+            if group.width(axis) > 1
+        )
+        most = max(sum(axis < group.dimensions for axis in block) for block in group.blocks)
+        if most >= len(self.domain.names):
+            return coarse
+        limit = f"a query may constrain at most {most} of the {len(self.domain.names)} dimensions"
+        return (*coarse, f"{limit}, grouping included ([workload] max_predicates)")
+
+    # -- device -------------------------------------------------------------------------------
+
+    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
+        """Device. See `Design.randomize`. Works in blocks, so memory is that of the reports."""
+        families, phases = Reports.empty(self.report_format, len(codes))
+        for start in range(0, len(codes), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            block = self._binned(codes[part])
+            families[part], phases[part] = self.sampler.draw(block, entropy)
+        return Reports.pack(self.report_format, [families, phases])
+
+    def _binned(self, codes: Codes) -> Codes:
+        """Codes as elements of the group: bins, then signs."""
+        coarse = [axis for axis in range(self.group.dimensions) if self.group.width(axis) > 1]
+        if not coarse:
+            return codes
+        binned = codes.copy()
+        for axis in coarse:
+            edges = self.group.edges(axis)
+            binned[:, axis] = np.searchsorted(edges, codes[:, axis], side="right") - 1
+        return binned
+
+    def law(self) -> Law:
+        """The exact channel over all codes and signs."""
+        inputs = list(
+            product(*(range(n) for n in (*self.domain.sizes, *(2 for _ in self.domain.bounds))))
+        )
+        if len(inputs) * int(self.table.phases.sum()) > LARGEST_LAW:
+            raise ValueError("the channel has too many probabilities to enumerate")
+        elements = self._binned(np.array(inputs, dtype=np.int64).reshape(len(inputs), -1))
+        outputs: list[Outcome] = []
+        rows: list[list[Fraction]] = [[] for _ in inputs]
+        number = 0
+        for cluster in self.table.clusters:
+            for place in range(len(cluster)):
+                chance = Fraction(self.table.weights[number], UNITS)
+                outputs += [(number, phase) for phase in range(cluster.phases)]
+                for row, own in zip(rows, self._family_law(cluster, place, elements), strict=True):
+                    row += [chance * share for share in own]
+                number += 1
+        return Law(tuple(inputs), tuple(outputs), tuple(map(tuple, rows)))
+
+    def selector_odds(self) -> Fraction:
+        """Largest odds of a report within one family, over all families."""
+        if all(size == 1 for size in self.domain.sizes) and not self.domain.bounds:
+            return Fraction(1)
+        return max(WordShares.of(*kind, self.epsilon.odds).odds() for kind in self._kinds)
+
+    def _family_law(self, cluster: Cluster, place: int, elements: Codes) -> list[list[Fraction]]:
+        """Pr[phase | element, family] of every element."""
+        size = int(cluster.sizes[place])
+        law = WordShares.of(size, cluster.phases, self.epsilon.odds).law()
+        shares = dict(zip(offsets(cluster, place).tolist(), law, strict=True))
+        return [
+            [shares[offset] for offset in self._offsets_of(cluster, place, element)]
+            for element in elements
+        ]
+
+    @staticmethod
+    def _offsets_of(cluster: Cluster, place: int, element: Codes) -> list[int]:
+        """theta(u) - phi, flat, for phi = 0 .. |H| - 1."""
+        flat = np.zeros((), dtype=np.int64)
+        for factor, order in zip(cluster.factors, cluster.orders, strict=True):
+            columns = [cluster.columns[axis] for axis in factor]
+            theta = int(
+                sum(
+                    cluster.steps[place, c] * element[a]
+                    for c, a in zip(columns, factor, strict=True)
+                )
+            )
+            flat = np.add.outer(flat * order, (theta - np.arange(order)) % order)
+        return [int(value) for value in np.ravel(flat)]
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def plan(self, query: LinearQuery) -> BoxQuery:
+        """The boxes that are not everything. UnsupportedSQL for what is not collected."""
+        boxes = [(share, box) for share, box in query.terms if not box.is_empty]
+        level, contrast, known = 1.0, 0.0, 0.0
+        if query.measure is None:
+            known = sum(share for share, box in boxes if box.is_whole)
+            boxes = [(share, box) for share, box in boxes if not box.is_whole]
+        else:
+            low, high = self.domain.bounds[query.measure]
+            level, contrast = (high + low) / 2.0, (high - low) / 2.0
+        terms = []
+        for share, box in boxes:
+            axes = tuple(i for i, side in enumerate(box.sides) if side is not None)
+            terms.append(Term(share, axes, tuple(box.sides[i] for i in axes)))
+        planned = BoxQuery(known, tuple(terms), query.measure, level, contrast, query.weight)
+        self._check(planned)
+        return planned
+
+    def _check(self, planned: BoxQuery) -> None:
+        """Refuse what touches a frequency that no report informs."""
+        for term in planned.terms:
+            sign = () if planned.measure is None else (self.group.dimensions + planned.measure,)
+            if (*term.axes, *sign) and self.group.block_of((*term.axes, *sign)) is None:
+                raise self._unsupported(term.axes, planned.measure)
+        for face, piece in planned.faces(self.group).items():
+            known = self.collected.information.get(face)
+            blind = np.abs(piece) ** 2 > NO_ENERGY
+            if known is None or (blind & (known <= 0.0)).any():
+                dimensions = [axis for axis in face if axis < self.group.dimensions]
+                raise self._unsupported(dimensions, planned.measure)
+
+    def _unsupported(self, axes: Sequence[int], measure: int | None) -> UnsupportedSQL:
+        names = [self.domain.names[axis] for axis in axes]
+        return unsupported(names, None if measure is None else self.domain.measure_names[measure])
+
+    def describe(self, planned: BoxQuery) -> list[str]:
+        """For EXPLAIN: the tables used, and the side lengths of every box."""
+        lines = [f"known exactly: {planned.known:g} x all reports"] if planned.known else []
+        for term in planned.terms:
+            names = " x ".join(self.domain.names[axis] for axis in term.axes) or "everybody"
+            shape = " x ".join(map(str, (self.group.bins[axis] for axis in term.axes)))
+            lengths = " x ".join(
+                f"{self.group.bin_weights(side, axis).sum():g}"
+                for side, axis in zip(term.sides, term.axes, strict=True)
+            )
+            sizes = f" of {shape} cells, box of {lengths}" if term.axes else ""
+            lines.append(f"table {names}{sizes}")
+        used = sorted({axis for term in planned.terms for axis in term.axes})
+        lines += [
+            f"{self.domain.names[axis]} in bins of {self.group.width(axis)} codes, inside which "
+            "people count as spread evenly"
+            for axis in used
+            if self.group.width(axis) > 1
+        ]
+        if planned.measure is not None and planned.terms:
+            lines.append(f"with the sign of {self.domain.measure_names[planned.measure]}")
+        return lines
+
+    # -- collector ----------------------------------------------------------------------------
+
+    @cached_property
+    def collected(self) -> Collected:
+        """The table as the collector uses it."""
+        return Collected(self.group, self.table, self.odds, self.restricted)
+
+    @cached_property
+    def _shared(self) -> SharedContributions:
+        return SharedContributions(self.collected)
+
+    def estimator(self, histogram: Histogram) -> FourierEstimator:
+        """Collector. Unbiased."""
+        return FourierEstimator(self.collected, Reported(histogram), self._shared)
+
+    @property
+    def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:
+        """Unbiased, and post-processed to non-negative tables."""
+        return {"unbiased": self.estimator, "smooth": self.smooth}
+
+    def smooth(self, histogram: Histogram) -> SmoothEstimator:
+        """Collector. Biased, with a smaller typical error; see docs/fourier.md."""
+        return SmoothEstimator(self.estimator(histogram), self.workload)
+
+    def variance(self, queries: Sequence[BoxQuery], people: int) -> Array:
+        """Predicted variance, shape (k,), if records are spread evenly: over the group, or over
+        the cells that exist where answers are restricted to them."""
+        if self.restricted:
+            return people * Evenly(self.collected, queries).variances()
+        faces = [query.faces(self.group) for query in queries]
+        return np.array([people * self.collected.moment(own, own) for own in faces])
+
+    def to_json(self) -> Mapping[str, Any]:
+        """What `restore` needs besides domain and epsilon."""
+        bounds = self.table.starts
+        return {
+            **({"restricted": True} if self.restricted else {}),
+            "orders": list(self.group.orders),
+            "bins": list(self.group.bins),
+            "workload": self.workload.to_json(),
+            "blocks": [list(block) for block in self.group.blocks],
+            "clusters": [
+                {
+                    "base": cluster.base,
+                    "factors": [list(factor) for factor in cluster.factors],
+                    "orders": list(cluster.orders),
+                    "characters": cluster.characters.tolist(),
+                    "parameters": cluster.parameters.tolist(),
+                    "weights": list(self.table.weights[start:end]),
+                }
+                for cluster, start, end in zip(
+                    self.table.clusters, bounds[:-1], bounds[1:], strict=True
+                )
+            ],
+        }

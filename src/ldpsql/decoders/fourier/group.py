@@ -1,0 +1,153 @@
+"""The cyclic group of a record domain, and its frequencies by faces.
+
+A record is an element of A = Z_m1 x ... x Z_md x Z_2^k: one axis per dimension, then one per
+private measure for the sign it was rounded to. A survey answers queries that constrain the axes
+of one *block* at most. The frequencies it needs are those whose non-zero coordinates all lie in a
+block; they fall apart into *faces*, one per set of axes with exactly those coordinates non-zero.
+A dense array over a block has the shape of its orders and holds all its faces and the zero
+frequency. Source: docs/spec/fourier.md#1 and docs/spec/fourier.md#6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.boxes import Side
+from ldpsql_device.errors import SurveyError
+
+Axes = tuple[int, ...]
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Numbers = NDArray[Any]
+"""float64 or complex128."""
+
+LARGEST_BLOCK = 1 << 24
+
+
+@dataclass(frozen=True)
+class Group:
+    """Axes, and the blocks of them that queries may constrain.
+
+    orders: elements per axis; those of a dimension may exceed its bins (padding).
+    bins: of every dimension.  sizes: codes of every dimension; a bin is one code, or on a coarse
+    axis several, of which the last such bin may have fewer.
+    alone: how many codes of every dimension, the last ones, have bins of their own in any case;
+    none where it is empty.
+    blocks: sets of axes, ascending, none inside another, each with one sign at most.
+    """
+
+    orders: tuple[int, ...]
+    bins: tuple[int, ...]
+    sizes: tuple[int, ...]
+    blocks: tuple[Axes, ...]
+    alone: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for block in self.blocks:
+            if self.cells(block) > LARGEST_BLOCK:
+                raise SurveyError(
+                    f"a query over {len(block)} attributes would need "
+                    f"{self.cells(block)} cells, more than {LARGEST_BLOCK}: use coarser bins, or "
+                    "a smaller max_predicates in [workload]"
+                )
+
+    @property
+    def dimensions(self) -> int:
+        """How many of the axes are dimensions; the others are signs."""
+        return len(self.bins)
+
+    def width(self, axis: int) -> int:
+        """Codes per bin of a dimension, those apart that have bins of their own."""
+        joined = self.bins[axis] - self._alone(axis)
+        return -(-(self.sizes[axis] - self._alone(axis)) // joined) if joined else 1
+
+    def _alone(self, axis: int) -> int:
+        return self.alone[axis] if self.alone else 0
+
+    def edges(self, axis: int) -> Integers:
+        """First code of every bin of a dimension, and the number of its codes, shape (bins+1,)."""
+        end = self.sizes[axis] - self._alone(axis)
+        joined = self.bins[axis] - self._alone(axis)
+        starts = np.minimum(np.arange(joined) * self.width(axis), end)
+        return np.concatenate([starts, np.arange(end, self.sizes[axis] + 1)])
+
+    def bin_weights(self, side: Side, axis: int) -> Reals:
+        """Share of every bin that a side covers, shape (bins,); codes inside a bin count alike."""
+        if side is None:
+            return np.ones(self.bins[axis])
+        edges = self.edges(axis).astype(np.float64)
+        covered = np.zeros(self.bins[axis] + 1)
+        for low, high in side:
+            covered += np.clip(edges, low, high)
+        return np.diff(covered) / np.diff(edges)
+
+    def shape(self, axes: Axes) -> tuple[int, ...]:
+        """Orders of some axes."""
+        return tuple(self.orders[axis] for axis in axes)
+
+    def cells(self, axes: Axes) -> int:
+        """Number of elements over some axes."""
+        return prod(self.shape(axes))
+
+    def block_of(self, axes: Iterable[int]) -> Axes | None:
+        """The smallest block that holds all these axes, or None."""
+        wanted = set(axes)
+        holding = [block for block in self.blocks if wanted <= set(block)]
+        return min(holding, key=self.cells, default=None)
+
+    @cached_property
+    def faces(self) -> tuple[Axes, ...]:
+        """Every non-empty part of a block, small ones first."""
+        return parts_of(self.blocks)
+
+
+@lru_cache(maxsize=4096)
+def parts_of(blocks: tuple[Axes, ...]) -> tuple[Axes, ...]:
+    """Every non-empty subset of some sets of axes, small ones first."""
+    found = {
+        part
+        for block in blocks
+        for size in range(1, len(block) + 1)
+        for part in combinations(block, size)
+    }
+    return tuple(sorted(found, key=lambda part: (len(part), part)))
+
+
+def face_slices(face: Axes, block: Axes) -> tuple[slice | int, ...]:
+    """Where a dense array over a block keeps a face: coordinates off the face are 0."""
+    return tuple(slice(1, None) if axis in face else 0 for axis in block)
+
+
+def add(arrays: dict[Axes, Any], axes: Axes, array: Numbers) -> None:
+    """Add an array over some axes to the one already there, which is replaced."""
+    arrays[axes] = arrays[axes] + array if axes in arrays else array
+
+
+def gathered(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
+    """Sum of dense arrays by faces: {block: array over it} to {face: array without zeros}."""
+    faces: dict[Axes, Numbers] = {}
+    for block, array in dense.items():
+        for face in parts_of((block,)):
+            add(faces, face, array[face_slices(face, block)])
+    return faces
+
+
+def spread(
+    faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, ...], zero: complex
+) -> Numbers:
+    """The dense array over a block from faces (missing ones are 0) and the zero frequency."""
+    known = [faces[part] for part in parts_of((block,)) if part in faces]
+    dense = np.zeros(shape, dtype=np.result_type(np.float64, *(piece.dtype for piece in known)))
+    dense[(0,) * len(shape)] = zero
+    for part in parts_of((block,)):
+        if part in faces:
+            dense[face_slices(part, block)] = faces[part]
+    return dense

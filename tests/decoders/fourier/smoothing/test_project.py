@@ -1,0 +1,124 @@
+"""Projection onto non-negative tables: optimal, inside, and agreed between blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.fourier_coefficients import noisy_block, pair_blocks, workload_error
+
+from ldpsql.decoders.fourier.smoothing.problem import Problem
+from ldpsql.decoders.fourier.smoothing.project import FINE, Stop, project, simplex
+
+PEOPLE = 5000
+
+
+def made_up(shape, seed=3):
+    random = np.random.default_rng(seed)
+    shares = np.exp(-(((np.indices(shape) - 4) ** 2).sum(axis=0)) / 9.0)
+    return random.multinomial(PEOPLE, (shares / shares.sum()).ravel()).reshape(shape).astype(float)
+
+
+def by_sorting(values, people):
+    """The textbook projection of one row."""
+    falling = np.sort(values)[::-1]
+    level = (falling.cumsum() - people) / np.arange(1, len(values) + 1)
+    return np.maximum(values - level[np.flatnonzero(falling > level)[-1]], 0.0)
+
+
+@pytest.mark.parametrize("guess", [-1e6, 0.0, 1e6])
+def test_simplex_projection_is_the_textbooks(guess):
+    rows = np.random.default_rng(5).normal(0, 30, (6, 40))
+    rows[0] = 7.0
+    rows[1, 3] = 1e9
+    found = simplex(rows, 100.0, np.full(6, guess))
+    for row, result in zip(rows, found, strict=True):
+        assert result == pytest.approx(by_sorting(row, 100.0), abs=1e-6)
+
+
+def slack(problem, metric, table):
+    """How far a table is from optimal: its gradient's excess over the least."""
+    kappa = problem.metric(metric)
+    vector = problem.layout.vectors([table[None, None]]) - problem.observed
+    gradient = problem.layout.tables(kappa * vector)[0][0, 0]
+    return float((table * (gradient - gradient.min())).sum() / (table * np.abs(gradient)).sum())
+
+
+@pytest.mark.parametrize("metric", ["i", "g"])
+@pytest.mark.parametrize("shape", [(32,), (8, 6), (4, 5, 2)])
+def test_a_converged_projection_is_optimal(shape, metric):
+    block = noisy_block(made_up(shape), 1.0, np.random.default_rng(6))
+    problem = Problem.of([block], PEOPLE)
+    kappa = problem.metric(metric)[None, :]
+    tight = project(problem.layout, problem.observed[None], kappa, PEOPLE, Stop(20000, 1e-9))
+    assert tight.converged.all()
+    assert slack(problem, metric, tight.tables[0][0, 0]) < 1e-3
+    early = project(problem.layout, problem.observed[None], kappa, PEOPLE, Stop(1, 1e-9))
+    assert not early.converged.any()
+    assert slack(problem, metric, early.tables[0][0, 0]) > 1e-2
+
+
+def test_projection_in_the_workloads_metric_is_never_worse_than_its_input():
+    for seed in range(5):
+        truth = made_up((8, 8), seed)
+        block = noisy_block(truth, 0.5, np.random.default_rng(seed))
+        problem = Problem.of([block], PEOPLE)
+        found = project(
+            problem.layout, problem.observed[None], problem.metric("g")[None], PEOPLE
+        ).tables[0][0, 0]
+        raw = np.fft.ifftn(block.spectrum).real
+        assert workload_error(found, truth) <= workload_error(raw, truth) * (1 + 1e-4)
+
+
+def test_rows_do_not_touch_each_other():
+    block = noisy_block(made_up((8, 8)), 0.3, np.random.default_rng(1))
+    problem = Problem.of([block], PEOPLE)
+    targets = np.stack([problem.observed, problem.observed])
+    kappa = np.stack([problem.metric("i"), problem.metric("g")])
+    together = project(problem.layout, targets, kappa, PEOPLE)
+    assert together.iterations[0] != together.iterations[1]
+    for row in range(2):
+        alone = project(problem.layout, targets[:1], kappa[row : row + 1], PEOPLE)
+        assert np.allclose(together.tables[0][row], alone.tables[0][0], atol=1e-6 * PEOPLE)
+        assert together.iterations[row] == alone.iterations[0]
+
+
+def test_padding_holds_nobody():
+    truth = made_up((6, 5))
+    block = noisy_block(truth, 1.0, np.random.default_rng(2), orders=(8, 6))
+    problem = Problem.of([block], PEOPLE)
+    done = project(problem.layout, problem.observed[None], problem.metric("i")[None], PEOPLE)
+    table = done.tables[0][0, 0]
+    assert done.converged.all()
+    assert table[:6, :5].sum() == pytest.approx(PEOPLE)
+    assert not table[6:].any()
+    assert not table[:, 5:].any()
+
+
+def test_overlapping_blocks_agree_on_shared_margins():
+    blocks, _ = pair_blocks(made_up((6, 7, 8)), 1.0, np.random.default_rng(9))
+    problem = Problem.of(blocks, PEOPLE)
+    done = project(problem.layout, problem.observed[None], problem.metric("i")[None], PEOPLE)
+    assert done.converged.all()
+    tables = {
+        kind.members[0]: t[0, 0] for kind, t in zip(problem.layout.kinds, done.tables, strict=True)
+    }
+    assert all(table.min() >= 0.0 for table in tables.values())
+    assert gap(tables) < 2 * FINE.tolerance * PEOPLE
+    alone = {}
+    for number, block in enumerate(blocks):
+        single = Problem.of([block], PEOPLE)
+        metric = single.metric("i")[None]
+        alone[number] = project(single.layout, single.observed[None], metric, PEOPLE).tables[0][
+            0, 0
+        ]
+    assert gap(alone) > 0.005 * PEOPLE
+
+
+def gap(tables):
+    """Largest L1 distance of two tables' common margin; blocks (0,1), (0,2), (1,2)."""
+    pairs = [
+        (tables[0].sum(axis=1), tables[1].sum(axis=1)),
+        (tables[0].sum(axis=0), tables[2].sum(axis=1)),
+        (tables[1].sum(axis=0), tables[2].sum(axis=0)),
+    ]
+    return max(np.abs(a - b).sum() for a, b in pairs)

@@ -1,0 +1,287 @@
+"""Second moments of what reports contribute: exact with all families, close with a sample."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.fourier_designs import (
+    by_hand,
+    channel,
+    counted,
+    domain_of,
+    elements,
+    histogram,
+    outputs,
+    told,
+)
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.decoders.fourier import contributions
+from ldpsql.decoders.fourier.contributions import Contributions, Sample, Sampled
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.queries import BoxQuery
+from ldpsql.decoders.fourier.reports import Reported
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.report import Histogram
+from ldpsql_device.epsilon import Epsilon
+
+DESIGNS = by_hand()
+NAMES = list(DESIGNS)
+
+
+def asked(design: FourierDesign) -> list[BoxQuery]:
+    """Two counts of overlapping boxes, and a sum where there is a measure."""
+    wide = Box(tuple(((0, size - 1),) for size in design.domain.sizes))
+    thin = Box((((1, design.domain.sizes[0]),), *(None for _ in design.domain.sizes[1:])))
+    found = [LinearQuery.count(wide), LinearQuery.count(thin)]
+    found += [LinearQuery.sum(k, wide) for k in range(len(design.domain.bounds))]
+    return [design.plan(query) for query in found]
+
+
+def everybody(sizes: np.ndarray) -> Sample:
+    """All families that have reports, each for itself."""
+    present = np.flatnonzero(sizes)
+    return Sample(present, sizes[present].astype(np.float64))
+
+
+def moments(
+    design: FourierDesign, found: Histogram, sample: Sample, planned: list[BoxQuery]
+) -> np.ndarray:
+    sampled = Sampled(design.collected, Reported(found))
+    sampled.__dict__["sample"] = sample
+    decoded = design.estimator(found)
+    estimated = np.array([decoded._estimated(query) for query in planned])
+    return Contributions(sampled, planned, estimated).moments([range(len(planned))])[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mean_over_all_elements_is_the_spectral_moment(name: str) -> None:
+    """Section 1.2.5: (1/N) sum over types of E c_a c_b = sum of q_a conj(q_b) / lambda."""
+    design = DESIGNS[name]
+    planned = asked(design)
+    amounts = told(design, planned) - [query.known for query in planned]
+    share = channel(design).mean(axis=1)
+    faces = [query.faces(design.group) for query in planned]
+    whole = [query.whole(design.group) for query in planned]
+    for a, left in enumerate(faces):
+        for b, right in enumerate(faces):
+            found = design.collected.moment(left, right, whole[a] * whole[b])
+            expected = share @ (amounts[:, a] * amounts[:, b])
+            assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
+    """In single precision: a variance needs no more."""
+    design = DESIGNS[name]
+    planned = asked(design)
+    alone = told(design, planned)
+    counts = np.ones(len(outputs(design)), dtype=int)
+    reported = Reported(histogram(design, outputs(design), counts))
+    sampled = Sampled(design.collected, reported)
+    sampled.__dict__["sample"] = everybody(reported.sizes)
+    source = Contributions(sampled, planned, np.zeros(len(planned)))
+    found = np.concatenate(
+        [source.cells(batch).reshape(len(planned), -1) for _, batch in sampled.batches], axis=1
+    )
+    np.testing.assert_allclose(found.T, alone, atol=2e-6 * np.abs(alone).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_moments_of_any_records_are_those_of_the_channel(name: str) -> None:
+    """With reports per family as designed, all families looked at: n E c_a c_b under any law p."""
+    design = DESIGNS[name]
+    planned = asked(design)
+    amounts = told(design, planned)
+    random = np.random.default_rng(9)
+    types = np.zeros(len(elements(design.group)))
+    types[random.integers(0, len(types), 3)] = [0.5, 0.3, 0.2]
+    total = 1e9
+    mean = total * (channel(design) @ types)
+    found = moments(
+        design,
+        histogram(design, outputs(design), mean),
+        everybody(np.rint(total * design.table.shares).astype(np.int64)),
+        planned,
+    )
+    expected = (amounts * mean[:, None]).T @ amounts
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5 * np.abs(expected).max())
+
+
+def test_moments_of_weights() -> None:
+    """Pairs of weights take their own sums per report; every family holds its share of each."""
+    design = DESIGNS["boxes"]
+    box = Box((((0, 2),), ((1, 4),)))
+    paid = Weight("paid")
+    planned = [
+        design.plan(LinearQuery(((1.0, box),), weight=paid)),
+        design.plan(LinearQuery.count(box)),
+    ]
+    alone = told(design, [planned[1]])[:, 0]
+    rows, counts = outputs(design), 1e9 * channel(design).mean(axis=1)
+    family = np.array(rows)[:, 0]
+    drawn = np.random.default_rng(2).random((2, len(rows))) * counts
+    share = np.bincount(family, counts)[family] / [np.bincount(family, d)[family] for d in drawn]
+    paid_sum, paid_square = drawn * share * [[3.0], [11.0]]
+    given = {(paid, None): paid_sum, (paid, paid): paid_square}
+    sizes = np.rint(np.bincount(family, counts)).astype(np.int64)
+    found = moments(design, histogram(design, rows, counts, given), everybody(sizes), planned)
+    cross, plain = (alone**2 @ paid_sum, alone**2 @ counts)
+    np.testing.assert_allclose(found, [[alone**2 @ paid_square, cross], [cross, plain]], rtol=1e-4)
+
+
+def test_moments_of_many_are_those_of_every_pair_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order of their weights; and a pair of weights is read once."""
+    design, random = DESIGNS["boxes"], np.random.default_rng(4)
+    paid, owed = Weight("paid"), Weight("owed")
+    kinds = (None, paid, owed, paid, None, owed)
+    boxes = [Box((((0, 2),), ((low, 4),))) for low in (0, 1)]
+    queries = [LinearQuery(((1.0, boxes[n % 2]),), weight=weight) for n, weight in enumerate(kinds)]
+    planned = [design.plan(query) for query in queries]
+    rows = outputs(design)
+    counts = np.floor(1e3 * random.random(len(rows))) + 1.0
+    pairs = [(paid, None), (owed, None), (paid, paid), (paid, owed), (owed, owed)]
+    given = {pair: counts * random.normal(size=len(rows)) for pair in pairs}
+    found = histogram(design, rows, counts, given)
+    sampled = Sampled(design.collected, Reported(found))
+    sampled.__dict__["sample"] = everybody(found.sizes)
+    estimated = random.normal(size=len(planned)) * counts.sum()
+    several = Contributions(sampled, planned, estimated)
+    every = range(len(planned))
+    whole = several.moments([every])[0]
+    assert (whole == whole.T).all()
+    monkeypatch.setattr(contributions, "_AT_ONCE", 3)
+    for pair in [(i, j) for i in every for j in every]:
+        part = several.moments([pair])[0]
+        np.testing.assert_allclose(whole[np.ix_(pair, pair)], part, atol=1e-5 * np.abs(whole).max())
+    assert sampled.excess(0, (owed, paid)) is sampled.excess(0, (paid, owed))
+    assert sampled.excess(0, (None, paid)) is sampled.excess(0, (paid, None))
+
+
+def test_an_average_of_a_column_far_from_0_has_the_error_of_one_near_0() -> None:
+    """SUM - mean x COUNT is the same whatever is added to everybody's value, and so is its
+    variance, though those of SUM and COUNT all but cancel."""
+    design, random = DESIGNS["boxes"], np.random.default_rng(5)
+    paid, box = Weight("paid"), Box((((0, 2),), ((1, 4),)))
+    planned = [
+        design.plan(LinearQuery(((1.0, box),), weight=weight)) for weight in (paid, None, paid)
+    ]
+    rows = outputs(design)
+    counts = np.floor(50.0 * random.random(len(rows))) + 1.0
+    paid_sum = counts * random.random(len(rows))
+    found = []
+    for offset in (0.0, 1e6):
+        given = {
+            (paid, None): paid_sum + offset * counts,
+            (paid, paid): paid_sum + 2.0 * offset * paid_sum + offset**2 * counts,
+        }
+        estimator = design.estimator(histogram(design, rows, counts, given))
+        covariance = estimator.answer(planned).covariance
+        ratio = np.array([1.0, -(offset + 0.5), 0.0])
+        found.append(ratio @ covariance @ ratio)
+    assert found[0] > 0.0
+    assert found[1] == pytest.approx(found[0], rel=1e-2)
+
+
+# -- the sample ------------------------------------------------------------------------------------
+
+
+def test_few_families_are_all_taken() -> None:
+    sizes = np.array([0, 5, 0, 7, 1])
+    sample = Sample.of(sizes)
+    assert sample.families.tolist() == [1, 3, 4]
+    assert sample.stands_for.tolist() == [5, 7, 1]
+    assert Sample.of(np.zeros(4, dtype=int)).families.size == 0
+
+
+@pytest.mark.parametrize("people", [300, 50_000])
+def test_a_sample_stands_for_all_reports_in_proportion(people: int) -> None:
+    sizes = np.random.default_rng(3).multinomial(
+        people, np.random.default_rng(4).dirichlet(np.full(3000, 0.3))
+    )
+    sample = Sample.of(sizes)
+    assert sample.stands_for.sum() == pytest.approx(people)
+    assert (sizes[sample.families] > 0).all()
+    assert all(a < b for a, b in pairwise(sample.families))
+    assert sizes[sample.families].sum() >= min(contributions.ENOUGH_REPORTS, people)
+    assert (len(sample.families) < np.count_nonzero(sizes)) == (people > 10_000)
+
+
+SAMPLED = {
+    epsilon: mechanism("fourier").design(
+        domain_of((24, 24), ((0.0, 1.0),)), Epsilon.parse(epsilon), {}
+    )
+    for epsilon in ("0.5", "2", "4")
+}
+
+
+def data(kind: str, people: int, random: np.random.Generator) -> np.ndarray:
+    """Codes and signs, shape (people, 3)."""
+    signs = random.integers(0, 4, people) > 0
+    if kind == "flat":
+        codes = random.integers(0, 24, (people, 2))
+    elif kind == "one cell":
+        codes = np.tile([8, 13], (people, 1))
+    else:
+        spikes = np.random.default_rng(5).integers(0, 24, (5, 2))
+        codes = spikes[random.integers(0, 5, people)]
+    return np.column_stack([codes, signs]).astype(np.int64)
+
+
+@pytest.mark.parametrize("epsilon", list(SAMPLED))
+@pytest.mark.parametrize("kind", ["flat", "one cell", "spiky"])
+def test_a_sampled_variance_is_near_that_of_all_families(epsilon: str, kind: str) -> None:
+    """The relative error is that of a sample: about a tenth, its mean nil, its tail not heavy."""
+    design = SAMPLED[epsilon]
+    boxes = [Box((((6, 12),), ((4, 20),))), Box((((0, 9),), None)), Box((((2, 20),), ((10, 14),)))]
+    planned = [design.plan(LinearQuery.count(box)) for box in boxes]
+    planned.append(design.plan(LinearQuery.sum(0, boxes[0])))
+    errors = []
+    for seed in range(6):
+        codes = data(kind, 20_000, np.random.default_rng([seed, 1]))
+        held = counted(design, design.randomize(codes, SeededEntropy(seed)))
+        sample = Sample.of(held.sizes)
+        assert len(sample.families) < np.count_nonzero(held.sizes)
+        sampled = np.diagonal(moments(design, held, sample, planned))
+        full = np.diagonal(moments(design, held, everybody(held.sizes), planned))
+        errors.append(sampled / full - 1.0)
+    found = np.array(errors)
+    assert np.sqrt((found**2).mean()) < 0.12
+    assert np.abs(found).max() < 0.6
+    assert np.abs(found.mean()) < 0.04
+
+
+def test_a_sample_that_stands_for_nobody_else_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: families drawn, but each counted for itself only."""
+    right = Sample.of
+
+    def wrong(sizes: np.ndarray) -> Sample:
+        found = right(sizes)
+        return Sample(found.families, 0.0 * found.stands_for)
+
+    monkeypatch.setattr(Sample, "of", wrong)
+    with pytest.raises(AssertionError):
+        test_a_sampled_variance_is_near_that_of_all_families("4", "one cell")
+
+
+@pytest.mark.parametrize("far", [1e4, 1e6])
+def test_a_measure_far_from_zero_keeps_the_error_of_its_average(far: float) -> None:
+    """SUM with bounds moved by m is SUM + m COUNT, and so is its covariance, in every direction."""
+    box = Box((((3, 11),),))
+    random = np.random.default_rng(5)
+    codes = np.stack([random.integers(0, 16, 400), random.integers(0, 2, 400)], axis=1)
+    found = []
+    for offset in (0.0, far):
+        domain = domain_of((16,), ((offset, offset + 10.0),))
+        design = mechanism("fourier").design(domain, Epsilon.parse("2"), {})
+        reports = design.randomize(codes, SeededEntropy(3))
+        planned = [design.plan(LinearQuery.sum(0, box)), design.plan(LinearQuery.count(box))]
+        answer = design.estimator(counted(design, reports)).answer(planned)
+        direction = np.array([1.0, -offset])
+        found.append((answer.values @ direction, direction @ answer.covariance @ direction))
+    (near, plain), (moved, told_far) = found
+    assert moved == pytest.approx(near, rel=1e-6, abs=1e-4)
+    assert told_far == pytest.approx(plain, rel=0.01)

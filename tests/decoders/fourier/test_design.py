@@ -1,0 +1,102 @@
+"""The design as the rest of the library sees it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.fourier_designs import by_hand, channel, counted, domain_of, elements, told
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier.design import _BLOCK
+from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql_device.epsilon import Epsilon
+
+DESIGNS = by_hand()
+NAMES = list(DESIGNS)
+
+
+def box_of(name: str) -> Box:
+    """Half of the first dimension, all but one of the last, the others free."""
+    sizes = DESIGNS[name].domain.sizes
+    sides = [None] * len(sizes)
+    sides[0] = ((0, (sizes[0] + 1) // 2),)  # type: ignore[call-overload]
+    if len(sizes) > 1:
+        sides[-1] = ((1, sizes[-1]),)  # type: ignore[call-overload]
+    return Box(tuple(sides))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_predicted_variance_is_the_mean_over_the_group(name: str) -> None:
+    """n (E c^2 - (E c)^2), records spread evenly over the group."""
+    design = DESIGNS[name]
+    asked = [LinearQuery.count(box_of(name))]
+    asked += [LinearQuery.sum(k, box_of(name)) for k in range(len(design.domain.bounds))]
+    planned = [design.plan(query) for query in asked]
+    share = channel(design).mean(axis=1)
+    amounts = told(design, planned)
+    expected = share @ amounts**2 - (share @ amounts) ** 2
+    np.testing.assert_allclose(design.variance(planned, 700), 700 * expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_report_format_is_that_of_the_families(name: str) -> None:
+    design = DESIGNS[name]
+    assert design.report_format.columns == ("family", "phase")
+    assert design.report_format.limits[:, 0].tolist() == design.table.phases.tolist()
+    assert str(design.guarantee) == f"{design.epsilon}-LDP"
+
+
+def test_many_people_are_drawn_in_blocks_of_independent_words() -> None:
+    design = DESIGNS["all kinds"]
+    codes = np.zeros((_BLOCK + 100, 3), dtype=np.int64)
+    reports = design.randomize(codes, SeededEntropy(5))
+    assert len(reports) == _BLOCK + 100
+    again = SeededEntropy(5)
+    family, phase = design.sampler.draw(codes[:_BLOCK], again)
+    np.testing.assert_array_equal(reports.columns["family"][:_BLOCK], family)
+    np.testing.assert_array_equal(reports.columns["phase"][:_BLOCK], phase)
+    family, _ = design.sampler.draw(codes[_BLOCK:], again)
+    np.testing.assert_array_equal(reports.columns["family"][_BLOCK:], family)
+
+
+def test_a_channel_that_is_too_large_is_not_enumerated() -> None:
+    design = Fourier().design(domain_of((64, 64)), Epsilon.parse("1"), {})
+    with pytest.raises(ValueError, match="too many"):
+        design.law()
+
+
+def test_what_explain_says() -> None:
+    design = DESIGNS["with signs"]
+    count = design.plan(LinearQuery.count(Box((((1, 4),),))))
+    assert design.describe(count) == ["table x of 5 cells, box of 3"]
+    total = design.plan(LinearQuery.sum(1, Box.whole(1)))
+    assert design.describe(total) == ["table everybody", "with the sign of p1"]
+    known = design.plan(LinearQuery.count(Box.whole(1)))
+    assert design.describe(known) == ["known exactly: 1 x all reports"]
+    assert design.describe(design.plan(LinearQuery.count())) == []
+
+
+def test_coarse_codes_are_told_by_their_bin() -> None:
+    """Codes of one bin have one law; those of another do not."""
+    design = DESIGNS["coarse"]
+    law = design.law()
+    rows = dict(zip(law.inputs, law.probabilities, strict=True))
+    assert rows[(0, 1)] == rows[(1, 1)] != rows[(2, 1)]
+    assert rows[(6, 2)] not in (rows[(5, 2)], rows[(4, 2)])
+    assert len(elements(design.group)) == 12
+
+
+def test_padding_belongs_to_nobody() -> None:
+    """Reports from the five real codes only, estimated over the six of the circle."""
+    design = DESIGNS["padded"]
+    codes = np.tile(np.array([[4, 3]], dtype=np.int64), (40_000, 1))
+    estimator = design.estimator(counted(design, design.randomize(codes, SeededEntropy(2))))
+    table = estimator.population((0, 1), None, None)
+    assert np.unravel_index(table.argmax(), table.shape) == (4, 3)
+    planned = [
+        design.plan(LinearQuery.count(Box((((0, 4),), None)))),
+        design.plan(LinearQuery.count(Box((((4, 5),), None)))),
+    ]
+    answer = estimator.answer(planned)
+    assert np.abs(answer.values - [0.0, 40_000.0]).max() < 5.0 * answer.stderr.max()

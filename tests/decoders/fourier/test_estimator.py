@@ -1,0 +1,306 @@
+"""Decoding is exactly unbiased, and what one report adds is its contribution.
+
+Error bars of one and of two reports, over the exact law of what is reported.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from support.fourier_designs import (
+    by_hand,
+    channel,
+    domain_of,
+    elements,
+    histogram,
+    information_matrix,
+    outputs,
+    records,
+    told,
+)
+
+from ldpsql.boxes import Box, LinearQuery, Side, Weight, cardinality
+from ldpsql.decoders.fourier import estimator as estimator_module
+from ldpsql.decoders.fourier import reports
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.information import Collected
+from ldpsql.decoders.fourier.transforms import Reals
+from ldpsql.estimate import quantile
+from ldpsql.mechanisms.base import Outcome
+from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+
+DESIGNS = by_hand()
+NAMES = list(DESIGNS)
+PUBLIC = Weight("paid")
+
+
+def sides_of(design: FourierDesign, which: int) -> tuple[Side, ...]:
+    """A few sides per dimension, whole bins only: half of it, two pieces, the last, everything."""
+    found: list[Side] = []
+    for axis, size in enumerate(design.domain.sizes):
+        width = design.group.width(axis)
+        last = (design.group.bins[axis] - 1) * width
+        choices: list[Side] = [
+            ((0, last),),
+            ((width, size),),
+            ((0, width), (last, size)),
+            ((last, size),),
+            None,
+        ]
+        found.append(choices[(which + axis) % len(choices)])
+    return tuple(found)
+
+
+def queries(design: FourierDesign) -> list[LinearQuery]:
+    """COUNT of boxes and of unions of boxes, SUM of every measure over boxes."""
+    boxes = [Box(sides_of(design, which)) for which in range(5)]
+    asked = [LinearQuery.count(box) for box in boxes]
+    first = ((0, design.group.width(0)),)
+    rest = ((design.group.width(0), design.domain.sizes[0]),)
+    split = [Box((first, *boxes[1].sides[1:])), Box((rest, *boxes[3].sides[1:]))]
+    asked.append(LinearQuery.count(*split))
+    asked.append(LinearQuery(((2.0, split[0]), (-0.5, split[1]))))
+    for measure in range(len(design.domain.bounds)):
+        asked += [LinearQuery.sum(measure, box) for box in (*boxes, Box.whole(len(boxes[0].sides)))]
+        asked.append(LinearQuery.sum(measure, *split))
+    return asked
+
+
+def value(query: LinearQuery, design: FourierDesign, record: Outcome) -> float:
+    """What a query gives for one person."""
+    dimensions = len(design.domain.sizes)
+    amount = 1.0
+    if query.measure is not None:
+        amount = design.domain.bounds[query.measure][record[dimensions + query.measure]]
+    return amount * sum(
+        share
+        for share, box in query.terms
+        if all(
+            side is None or any(low <= code < high for low, high in side)
+            for side, code in zip(box.sides, record, strict=False)
+        )
+    )
+
+
+@cache
+def alone(name: str) -> np.ndarray:
+    """What every report alone is answered to `queries`."""
+    return decoded(DESIGNS[name])
+
+
+def decoded(design: FourierDesign) -> np.ndarray:
+    return told(design, [design.plan(query) for query in queries(design)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mean_over_all_reports_is_the_truth_for_every_record(name: str) -> None:
+    """sum over reports of law x answer, for every record and query, to 1e-9."""
+    design = DESIGNS[name]
+    asked = queries(design)
+    law = design.law()
+    truths = [[value(query, design, record) for query in asked] for record in law.inputs]
+    np.testing.assert_allclose(means(design, alone(name)), truths, atol=1e-9)
+
+
+def means(design: FourierDesign, answers: np.ndarray) -> np.ndarray:
+    """Of the answers, over the reports of every record."""
+    chances = [[float(p) for p in row] for row in design.law().probabilities]
+    return np.asarray(np.array(chances) @ answers)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_report_adds_is_its_contribution(name: str) -> None:
+    """The FFT decode against a = X^-1 q and c = (1/s) sum of a x, solved as dense matrices."""
+    design = DESIGNS[name]
+    matrix = channel(design)
+    known = information_matrix(matrix)
+    dual = np.linalg.pinv(known, rcond=1e-9, hermitian=True)
+    share = matrix.sum(axis=1)
+    for query, own in zip(queries(design), alone(name).T, strict=True):
+        planned = design.plan(query)
+        asked = np.array([_on(planned, design, element) for element in elements(design.group)])
+        contributions = matrix @ (dual @ asked) / share
+        np.testing.assert_allclose(own - planned.known, contributions, atol=1e-9)
+
+
+def _on(planned: object, design: FourierDesign, element: tuple[int, ...]) -> float:
+    """A planned query on an element of the group, padding among them: sides of bins."""
+    total = 0.0
+    for term in planned.terms:  # type: ignore[attr-defined]
+        inside = term.coefficient
+        for side, axis in zip(term.sides, term.axes, strict=True):
+            weights = design.group.bin_weights(side, axis)
+            inside *= weights[element[axis]] if element[axis] < len(weights) else 0.0
+        total += inside
+    factor = planned.level  # type: ignore[attr-defined]
+    if planned.measure is not None:  # type: ignore[attr-defined]
+        sign = element[design.group.dimensions + planned.measure]  # type: ignore[attr-defined]
+        factor += planned.contrast * (2 * sign - 1)  # type: ignore[attr-defined]
+    return total * factor
+
+
+@pytest.mark.parametrize("name", ["arcs, two axes", "with signs"])
+def test_a_decode_by_a_wrong_information_is_biased(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: 1 / lambda a thousandth too large."""
+    right, answers = Collected.divided, alone(name)
+
+    def wrong(self: Collected, faces: dict) -> dict:
+        return {face: array * 1.001 for face, array in right(self, faces).items()}
+
+    monkeypatch.setattr(Collected, "divided", wrong)
+    biased = means(DESIGNS[name], decoded(DESIGNS[name]))
+    assert np.abs(biased - means(DESIGNS[name], answers)).max() > 1e-4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_add_up_over_reports(name: str) -> None:
+    """A histogram is answered as the sum of what its reports are answered alone."""
+    design = DESIGNS[name]
+    planned = [design.plan(query) for query in queries(design)]
+    counts = np.random.default_rng(5).integers(0, 4, len(outputs(design)))
+    answer = design.estimator(histogram(design, outputs(design), counts)).answer(planned)
+    np.testing.assert_allclose(answer.values, counts @ alone(name), atol=1e-9)
+
+
+def test_public_weights_multiply_what_a_report_adds() -> None:
+    design = DESIGNS["boxes"]
+    box = Box(sides_of(design, 0))
+    weighted = LinearQuery(((1.0, box),), weight=PUBLIC)
+    rows, values = outputs(design), np.random.default_rng(6).random(len(outputs(design))) * 9
+    counts = np.ones(len(rows), dtype=int)
+    moments = {(PUBLIC, None): values, (PUBLIC, PUBLIC): values**2}
+    found = design.estimator(histogram(design, rows, counts, moments))
+    answer = found.answer([design.plan(weighted), design.plan(LinearQuery.count(box))])
+    each = told(design, [design.plan(LinearQuery.count(box))])[:, 0]
+    assert answer.values == pytest.approx([values @ each, each.sum()], abs=1e-8)
+    everybody = LinearQuery(((1.0, Box.whole(2)),), weight=PUBLIC)
+    exact = found.answer([design.plan(everybody)])
+    assert exact.values[0] == pytest.approx(values.sum())
+    assert exact.covariance[0, 0] == 0.0
+
+
+def test_a_coarse_axis_shares_a_bin_evenly() -> None:
+    """7 codes in bins of two: half a bin counts half of the people in it."""
+    design = DESIGNS["coarse"]
+    half, whole = (design.plan(LinearQuery.count(Box((((0, n),), None)))) for n in (1, 2))
+    answers = told(design, [half, whole])
+    np.testing.assert_allclose(answers[:, 0], answers[:, 1] / 2.0, atol=1e-12)
+
+
+def test_a_table_holds_the_people_of_every_cell() -> None:
+    """Its cells are the answers to one-cell queries; its total is the number of reports."""
+    design = DESIGNS["padded"]
+    counts = np.random.default_rng(7).integers(0, 5, len(outputs(design)))
+    estimator = design.estimator(histogram(design, outputs(design), counts))
+    table: Reals = estimator.population((0, 1), None, None)
+    assert table.shape == (6, 4)
+    assert table.sum() == pytest.approx(counts.sum())
+    for cell in np.ndindex(5, 4):
+        box = Box(tuple(((code, code + 1),) for code in cell))
+        answer = estimator.answer([design.plan(LinearQuery.count(box))])
+        assert answer.values[0] == pytest.approx(table[cell], abs=1e-9)
+
+
+def test_nobody_reported() -> None:
+    design = DESIGNS["with signs"]
+    planned = [
+        design.plan(LinearQuery.count(Box(sides_of(design, 0)))),
+        design.plan(LinearQuery.count(Box.whole(1))),
+        design.plan(LinearQuery.sum(0, Box.whole(1))),
+    ]
+    answer = design.estimator(histogram(design, [], [])).answer(planned)
+    assert np.isnan(answer.values[[0, 2]]).all()
+    assert answer.values[1] == 0.0
+    assert np.isinf(np.diagonal(answer.covariance)[[0, 2]]).all()
+    assert answer.covariance[1, 1] == 0.0
+
+
+def test_rows_are_answered_as_each_alone() -> None:
+    design = DESIGNS["with signs"]
+    counts = np.random.default_rng(8).integers(0, 9, len(outputs(design)))
+    planned = [design.plan(query) for query in queries(design)]
+    estimator = design.estimator(histogram(design, outputs(design), counts))
+    rows = [planned[:2], planned[2:3], [], planned[3:]]
+    for row, found in zip(rows, estimator.answer_rows(rows), strict=True):
+        single = estimator.answer(row)
+        np.testing.assert_allclose(found.values, single.values)
+        np.testing.assert_allclose(found.covariance, single.covariance, rtol=1e-5, atol=1e-3)
+
+
+def test_half_of_a_dimension_has_half_its_codes() -> None:
+    """The helper of this file, so that no side is empty by mistake."""
+    for design in DESIGNS.values():
+        for which in range(5):
+            assert all(side is None or cardinality(side) for side in sides_of(design, which))
+    assert len(records(DESIGNS["coarse"])) == 21
+
+
+SPANS = ((0, 3), (1, 4), (5, 6))
+
+
+@cache
+def made(epsilon: str) -> FourierDesign:
+    workload = Workload.everyday(domain_of((6,)), {0: "range"}, 1)
+    return Fourier().design(workload.domain, Epsilon.parse(epsilon), {}, workload)
+
+
+def answers(design: FourierDesign, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values and variances of every tuple of so many reports, shapes (tuples, queries)."""
+    planned = [design.plan(LinearQuery.count(Box(((span,),)))) for span in SPANS]
+    found = [
+        design.estimator(histogram(design, list(rows), [1] * number)).answer(planned)
+        for rows in product(outputs(design), repeat=number)
+    ]
+    return (
+        np.array([answer.values for answer in found]),
+        np.array([np.diagonal(answer.covariance) for answer in found]),
+    )
+
+
+def coverage(design: FourierDesign, number: int) -> float:
+    """Of the intervals at 95 %, the mean over the queries, people spread evenly."""
+    law = channel(design).mean(axis=1)
+    chances = np.array([np.prod(own) for own in product(law, repeat=number)])
+    values, variances = answers(design, number)
+    truths = number * np.array([(high - low) / 6.0 for low, high in SPANS])
+    assert variances.min() > -1e-5
+    errors = np.sqrt(np.maximum(variances, 0.0))
+    inside = np.abs(values - truths) <= quantile(0.95) * errors + 1e-9
+    return float((chances @ inside).mean())
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "3"])
+def test_a_single_report_has_an_error(epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its contribution alone has no spread: the negative control is without the people added."""
+    design = made(epsilon)
+    assert coverage(design, 1) > 0.95
+    monkeypatch.setattr(estimator_module, "PEOPLE", 0.0)
+    assert coverage(design, 1) < 0.5
+
+
+def test_two_reports_have_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for two, which may well say the same thing."""
+    design = made("3")
+    assert coverage(design, 2) > 0.95
+    monkeypatch.setattr(estimator_module, "PEOPLE", 0.0)
+    assert coverage(design, 2) < 0.6
+
+
+def test_what_is_added_is_what_people_from_an_even_spread_contribute() -> None:
+    """Their covariance over the law, for counts that overlap."""
+    design = made("1")
+    planned = [design.plan(LinearQuery.count(Box(((span,),)))) for span in SPANS]
+    law = channel(design).mean(axis=1)
+    single = [histogram(design, [row], [1]) for row in outputs(design)]
+    amounts = np.array([design.estimator(own).answer(planned).values for own in single])
+    means = law @ amounts
+    exact = amounts.T @ (amounts * law[:, None]) - np.outer(means, means)
+    found = reports.SharedContributions(design.collected).expected(planned)
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)

@@ -1,0 +1,147 @@
+"""Base sets, orders, and the refusal of what is no family."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+
+import numpy as np
+import pytest
+from support.fourier_designs import UNITS, by_hand
+
+from ldpsql.decoders.fourier.families import (
+    Cluster,
+    FamilyTable,
+    comb_mask,
+    scrambled_mask,
+    scrambled_ranks,
+)
+from ldpsql.decoders.fourier.group import Group
+from ldpsql_device.errors import SurveyError
+
+PLANE = Group((4, 6), (4, 6), (4, 6), ((0, 1),))
+DESIGNS = by_hand()
+
+
+def arcs(characters: list[list[int]], lengths: list[list[int]], order: int = 12) -> Cluster:
+    return Cluster("arcs", ((0, 1),), (order,), np.array(characters), np.array(lengths), PLANE)
+
+
+@pytest.mark.parametrize("name", list(DESIGNS))
+def test_sizes_are_those_of_the_base_sets(name: str) -> None:
+    for cluster in DESIGNS[name].table.clusters:
+        cluster.check()
+        masks = [cluster.mask(number) for number in range(len(cluster))]
+        assert all(mask.shape == (cluster.phases,) for mask in masks)
+        assert [int(mask.sum()) for mask in masks] == cluster.sizes.tolist()
+
+
+def test_a_product_of_arcs_is_a_box() -> None:
+    cluster = Cluster("arcs", ((0,), (1,)), (4, 6), np.array([[1, 1]]), np.array([[2, 3]]), PLANE)
+    box = np.zeros((4, 6), dtype=bool)
+    box[:2, :3] = True
+    np.testing.assert_array_equal(cluster.mask(0), box.ravel())
+
+
+@pytest.mark.parametrize(("order", "tooth"), [(12, 5), (12, 4), (15, 6), (16, 7)])
+def test_a_comb_is_as_specified(order: int, tooth: int) -> None:
+    """Code by code, from the formula of section 1.1."""
+    window, width = order // 2 + 1, 2
+    shared = gcd(tooth, order)
+    teeth = order // shared
+    expected = [
+        u < window and ((tooth * (u - window // 2)) % order // shared + width // 2) % teeth < width
+        for u in range(order)
+    ]
+    assert comb_mask(order, tooth, window, width).tolist() == expected
+
+
+def test_scrambled_arcs_start_at_a_balanced_random_place() -> None:
+    """Every category holds one arc of the length; all starts occur equally often."""
+    mask = scrambled_mask((3, 4, 6), 2, 5, 0).reshape(12, 6)
+    assert (mask.sum(axis=1) == 2).all()
+    assert (mask.sum(axis=0) == 4).all()
+    ranks = scrambled_ranks((3, 4), 5, 0)
+    for category, rank in enumerate(ranks):
+        turn = rank * 6 // 12
+        assert set(np.flatnonzero(mask[category])) == {(-turn) % 6, (1 - turn) % 6}
+
+
+def test_scrambled_maps_are_those_of_every_version() -> None:
+    """They are part of published surveys: device and collector derive them years apart."""
+    assert scrambled_ranks((7,), 3, 0).tolist() == [0, 2, 6, 5, 1, 3, 4]
+    assert sorted(scrambled_ranks((5, 3), 11, 0)) == list(range(15))
+
+
+def test_flips_reflect_one_factor() -> None:
+    plain = scrambled_ranks((3, 4), 6, 0).reshape(3, 4)
+    first = scrambled_ranks((3, 4), 6, 1).reshape(3, 4)
+    second = scrambled_ranks((3, 4), 6, 2).reshape(3, 4)
+    for c in range(3):
+        for d in range(4):
+            assert first[c, d] == plain[-c % 3, d]
+            assert second[c, d] == plain[c, -d % 4]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"characters": np.array([[1, 6]])}, "character"),
+        ({"characters": np.array([[4, 1]])}, "character"),
+        ({"characters": np.array([[-1, 1]])}, "character"),
+        ({"orders": (5,)}, "character"),
+        ({"orders": (1,)}, "phases"),
+        ({"orders": (1 << 25,)}, "phases"),
+        ({"parameters": np.array([[0]])}, "neither"),
+        ({"parameters": np.array([[12]])}, "neither"),
+        ({"parameters": np.array([[13]])}, r"too large|longer"),
+        ({"parameters": np.array([[-1]])}, "parameters"),
+        ({"parameters": np.array([[1, 1]])}, "parameters"),
+        ({"factors": ((0, 0),)}, "once"),
+        ({"factors": ()}, "once"),
+        ({"base": "circle"}, "once"),
+        ({"base": "comb"}, "parameters"),
+        ({"base": "scrambled"}, "parameters"),
+    ],
+)
+def test_what_is_no_family_is_refused(changed: dict[str, object], message: str) -> None:
+    good = arcs([[1, 1]], [[3]])
+    good.check()
+    with pytest.raises(SurveyError, match=message):
+        replace(good, **changed).check()
+
+
+def test_an_arc_that_is_longer_than_one_circle_of_a_product_is_refused() -> None:
+    box = Cluster("arcs", ((0,), (1,)), (4, 6), np.array([[1, 1]]), np.array([[5, 1]]), PLANE)
+    with pytest.raises(SurveyError, match=r"too large|longer"):
+        box.check()
+
+
+def test_a_comb_on_two_axes_is_refused() -> None:
+    """Its base set would not be one of the phase group."""
+    parameters = np.array([[1, 2, 2]])
+    comb = Cluster("comb", ((0,), (1,)), (4, 6), np.array([[1, 1]]), parameters, PLANE)
+    with pytest.raises(SurveyError, match="one axis"):
+        comb.check()
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [(UNITS,), (UNITS, 0), (UNITS + 1, -1), (1, 1), (UNITS - 1, 2), (UNITS // 2, UNITS // 2, 0)],
+)
+def test_weights_must_be_a_positive_whole(weights: tuple[int, ...]) -> None:
+    cluster = arcs([[1, 1], [1, 5]], [[3], [2]])
+    FamilyTable((cluster,), (UNITS // 2, UNITS // 2))
+    with pytest.raises(SurveyError, match="weight"):
+        FamilyTable((cluster,), weights)
+
+
+def test_a_table_numbers_its_families_cluster_after_cluster() -> None:
+    table = DESIGNS["all kinds"].table
+    assert table.starts.tolist()[-1] == len(table.weights) == len(table.phases)
+    number = 0
+    for cluster in table.clusters:
+        for size in cluster.sizes:
+            assert (table.phases[number], table.sizes[number]) == (cluster.phases, size)
+            number += 1
+    assert table.shares.sum() == pytest.approx(1.0)

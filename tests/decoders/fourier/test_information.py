@@ -1,0 +1,376 @@
+"""What a table tells, from its rounded weights, and least squares over the cells that exist.
+
+Division and moments by face. Restricted answers are exactly unbiased, their variance is exactly
+predicted, and one-sided questions are cheaper by what docs/spec/fourier.md#6.2 says.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from support.fourier_designs import (
+    by_hand,
+    channel,
+    counted,
+    dense_information,
+    domain_of,
+    elements,
+    records,
+    told,
+)
+from support.significance import coverage_fits, is_unbiased, variance_fits
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.bounds import spectral_bound
+from ldpsql.boxes import Box, LinearQuery, Side
+from ldpsql.decoders.fourier import contributions
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.information import Collected
+from ldpsql.decoders.fourier.queries import Spectrum, demand, floor
+from ldpsql.estimate import quantile
+from ldpsql.recipes.fourier.dictionary import Dictionary
+from ldpsql.recipes.fourier.folding import Folding
+from ldpsql.recipes.fourier.optimise import Problem, listed_axes, table_of
+from ldpsql.recipes.fourier.recipe import Fourier, group_of, is_mostly_one_sided, one_sided
+from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+
+
+@pytest.mark.parametrize(
+    ("workload", "epsilon"),
+    [
+        (Workload.everyday(domain_of((16,))), 2.0),
+        (Workload.everyday(domain_of((6, 9))), 1.0),
+        (Workload.everyday(domain_of((6, 5), ((0.0, 1.0),)), {0: "equality"}), 0.5),
+        (Workload.everyday(domain_of((5, 4, 3)), max_predicates=3), 1.0),
+    ],
+)
+def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: float) -> None:
+    """Class by class, to the rounding of the weights to 2^-64; so is the objective."""
+    group = group_of(workload.domain, workload, 4096)
+    folding = Folding(group)
+    needed, odds = folding.folded(demand(workload, group)), float(np.exp(epsilon))
+    dictionary = Dictionary(folding, needed, odds, listed_axes(workload, group))
+    problem = Problem(folding, needed, floor(workload, group), dictionary.components())
+    weights = problem.solve(problem.start(), 40)
+    found = Collected(group, table_of(weights, problem.components), odds).information
+    expected = problem.information(weights)
+    faces = {
+        face: found.get(face, np.zeros([order - 1 for order in group.shape(face)]))
+        for face in group.faces
+    }
+    np.testing.assert_allclose(folding.folded(faces)[:-1], expected[:-1], rtol=1e-4, atol=1e-9)
+    objective = sum(
+        float((own[own > 0.0] / faces[face][own > 0.0]).sum())
+        for face, own in demand(workload, group).items()
+    )
+    assert objective == pytest.approx(problem.objective(expected), rel=1e-6)
+
+
+def test_division_and_moments_leave_out_what_is_not_known() -> None:
+    """The signs of two measures are never collected together."""
+    design = by_hand()["with signs"]
+    collected = design.collected
+    assert (1, 2) not in collected.information
+    known = dense_information(design)
+    assert (known[:, 1, 1] == 0.0).all()
+    random = np.random.default_rng(1)
+    faces = {
+        face: random.random(values.shape) + 1j * random.random(values.shape)
+        for face, values in collected.information.items()
+    }
+    divided = collected.divided({**faces, (1, 2): np.ones((1, 1), dtype=complex)})
+    assert set(divided) == set(faces)
+    for face, values in faces.items():
+        np.testing.assert_allclose(divided[face] * collected.information[face], values)
+    expected = sum(
+        float((np.abs(values) ** 2 / collected.information[face]).sum())
+        for face, values in faces.items()
+    )
+    assert collected.moment(faces, faces) == pytest.approx(expected)
+    assert collected.moment(faces, {}, 3.0) == 3.0
+
+
+RUNS, PEOPLE = 150, 2_000
+
+
+def asked(sizes: tuple[int, ...], kind: Kind = "prefix", measures: int = 0) -> Workload:
+    """Predicates on all dimensions at once, counts and sums alike."""
+    predicates = tuple((axis, kind) for axis in range(len(sizes)))
+    targets: list[int | None] = [None, *range(measures)]
+    classes = tuple(QueryClass(1.0 / len(targets), predicates, target) for target in targets)
+    return Workload(domain_of(sizes, ((10.0, 50.0),) * measures), classes, (), len(sizes))
+
+
+@cache
+def made(
+    sizes: tuple[int, ...], epsilon: str, kind: Kind = "prefix", measures: int = 0, how: str = "yes"
+) -> FourierDesign:
+    workload = asked(sizes, kind, measures)
+    return Fourier().design(workload.domain, Epsilon.parse(epsilon), {"one_sided": how}, workload)
+
+
+SMALL = [((6,), "1", 0), ((3, 4), "0.7", 0), ((4,), "1.5", 1)]
+
+
+def sides(size: int) -> list[Side]:
+    """A prefix, a suffix, one code, two pieces, everything."""
+    return [((0, 2),), ((1, size),), ((1, 2),), ((0, 1), (size - 1, size)), None]
+
+
+def questions(design: FourierDesign) -> list[LinearQuery]:
+    sizes = design.domain.sizes
+    boxes = [Box(own) for own in product(*map(sides, sizes)) if any(own)]
+    found = [LinearQuery.count(box) for box in boxes]
+    if design.domain.bounds:
+        found += [LinearQuery.sum(0, box) for box in [*boxes, Box.whole(len(sizes))]]
+    return found
+
+
+def value(query: LinearQuery, design: FourierDesign, record: tuple[int, ...]) -> float:
+    """What a query gives for one person."""
+    amount = 1.0
+    if query.measure is not None:
+        amount = design.domain.bounds[0][record[len(design.domain.sizes)]]
+    ((share, box),) = query.terms
+    inside = all(
+        side is None or any(low <= code < high for low, high in side)
+        for side, code in zip(box.sides, record, strict=False)
+    )
+    return amount * share * inside
+
+
+def real(design: FourierDesign) -> list[int]:
+    """Numbers of the elements on which there may be people."""
+    sizes = (*design.domain.sizes, *(2 for _ in design.domain.bounds))
+    return [
+        number
+        for number, element in enumerate(elements(design.group))
+        if all(code < size for code, size in zip(element, sizes, strict=True))
+    ]
+
+
+@cache
+def law_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
+    """Pr[report | record], shape (records, reports)."""
+    rows = made(*case[:2], "prefix", case[2]).law().probabilities
+    return np.array([[float(p) for p in row] for row in rows])
+
+
+@cache
+def amounts_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
+    """What every report alone is answered to `questions`, shape (reports, queries)."""
+    design = made(*case[:2], "prefix", case[2])
+    return told(design, [design.plan(query) for query in questions(design)])
+
+
+@pytest.mark.parametrize("case", SMALL, ids=str)
+def test_answers_are_exactly_unbiased(case: tuple[tuple[int, ...], str, int]) -> None:
+    """Over the exact law, for every record and question."""
+    design = made(*case[:2], "prefix", case[2])
+    assert design.restricted
+    assert design.group.orders[0] > design.domain.sizes[0]
+    means = law_of(case) @ amounts_of(case)
+    truths = [[value(query, design, r) for query in questions(design)] for r in records(design)]
+    np.testing.assert_allclose(means, truths, atol=1e-8)
+
+
+def test_a_wrong_continuation_is_biased(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: the people outside the real cells taken for granted."""
+    design = made((6,), "1")
+    planned = [design.plan(LinearQuery.count(Box((((0, 2),),))))]
+    right = Collected.dual.func  # type: ignore[attr-defined]
+    monkeypatch.setattr(Collected, "dual", property(lambda self: right(self) * 1.001))
+    means = law_of(SMALL[0]) @ told(design, planned)
+    assert np.abs(means[:, 0] - ([1.0] * 2 + [0.0] * 4)).max() > 5e-4
+
+
+@pytest.mark.parametrize("case", SMALL, ids=str)
+def test_tables_answer_what_reports_contribute(case: tuple[tuple[int, ...], str, int]) -> None:
+    """Decoding against c = D^-1 Q a with a from dense least squares over the real cells, the
+    number of people known."""
+    design = made(*case[:2], "prefix", case[2])
+    matrix, cells = channel(design), real(design)
+    own = matrix[:, cells]
+    weights = matrix.sum(axis=1)
+    bordered = np.ones((len(cells) + 1, len(cells) + 1))
+    bordered[:-1, :-1] = own.T @ (own / weights[:, None])
+    bordered[-1, -1] = 0.0
+    people = [elements(design.group)[cell] for cell in cells]
+    wanted = np.array([[value(q, design, r) for r in people] + [0.0] for q in questions(design)])
+    solved = np.linalg.solve(bordered, wanted.T)
+    contributions = own @ solved[:-1] / weights[:, None] + solved[-1]
+    np.testing.assert_allclose(amounts_of(case), contributions, atol=1e-7)
+
+
+@pytest.mark.parametrize("case", SMALL, ids=str)
+@pytest.mark.parametrize("most", [1 << 19, 0])
+def test_the_predicted_variance_is_that_of_the_law(
+    case: tuple[tuple[int, ...], str, int], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For records spread evenly over the real cells; from all families, or from a sample."""
+    monkeypatch.setattr(contributions, "_MOST_CELLS", most)
+    design = made(*case[:2], "prefix", case[2])
+    planned = [design.plan(query) for query in questions(design)]
+    shares = law_of(case).mean(axis=0)
+    amounts = amounts_of(case)
+    exact = shares @ amounts**2 - (shares @ amounts) ** 2
+    found = design.variance(planned, 1)
+    np.testing.assert_allclose(found, exact, rtol=1e-6 if most else 0.05, atol=1e-9)
+
+
+def mean_variance(design: FourierDesign, kind: Kind) -> float:
+    """Of exactly these people, over the prefixes or ranges of every dimension."""
+    spans: list[list[Side]] = []
+    for size in design.domain.sizes:
+        ends = [(0, b) for b in range(1, size + 1)] if kind == "prefix" else []
+        ends += [(a, b) for b in range(1, size + 1) for a in range(b)] if kind == "range" else []
+        spans.append([(end,) for end in ends])
+    queries = [LinearQuery.count(Box(own)) for own in product(*spans)]
+    cells = np.prod(design.domain.sizes)
+    shares = np.array(
+        [np.prod([high - low for ((low, high),) in own]) for own in product(*spans)]  # type: ignore[misc]
+    )
+    shares = shares / cells
+    found = design.variance([design.plan(query) for query in queries], 1)
+    return float(np.mean(found - shares + shares**2))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "epsilon", "most"),
+    [((64,), "1", 10.03), ((64,), "0.5", 42.46), ((12, 12), "1", 22.78)],
+)
+def test_prefixes_cost_what_the_specification_says(
+    sizes: tuple[int, ...], epsilon: str, most: float
+) -> None:
+    """Section 6.2, and no less than the bound that holds for every mechanism."""
+    design = made(sizes, epsilon, "prefix", 0, "auto")
+    assert design.restricted
+    bound = spectral_bound(asked(sizes), Epsilon.parse(epsilon))
+    assert bound is not None
+    assert bound.population < mean_variance(design, "prefix") <= most
+    plain = made(sizes, epsilon, "prefix", 0, "no")
+    assert mean_variance(plain, "prefix") > 1.2 * most
+
+
+def test_ranges_lose_little() -> None:
+    """8 % in section 6.2; by themselves they do not turn it on."""
+    plain = made((24,), "1", "range", 0, "auto")
+    assert not plain.restricted
+    widened = mean_variance(made((24,), "1", "range"), "range")
+    assert widened < 1.08 * mean_variance(plain, "range")
+
+
+@cache
+def simulated(epsilon: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, variances (runs, k), and the truth (k,): skewed people over 24 codes."""
+    design = made((24,), epsilon, "prefix", 1)
+    boxes = [Box((((0, 3),),)), Box((((0, 12),),)), Box((((5, 9),),))]
+    queries = [*map(LinearQuery.count, boxes), LinearQuery.sum(0, boxes[1])]
+    planned = [design.plan(query) for query in queries]
+    chances = 0.7 ** np.arange(24.0)
+    chances /= chances.sum()
+    values, variances = [], []
+    for seed in range(RUNS):
+        random = np.random.default_rng([seed, 9])
+        codes = random.choice(24, PEOPLE, p=chances)
+        rows = np.stack([codes, random.random(PEOPLE) < 0.25], axis=1).astype(np.int64)
+        held = counted(design, design.randomize(rows, SeededEntropy(seed)))
+        answer = design.estimator(held).answer(planned)
+        values.append(answer.values)
+        variances.append(np.diagonal(answer.covariance))
+    truth = PEOPLE * np.array([chances[:3].sum(), chances[:12].sum(), chances[5:9].sum()])
+    return np.array(values), np.array(variances), np.append(truth, 20.0 * truth[1])
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+def test_surveys_agree_with_their_error_bars(epsilon: str) -> None:
+    values, variances, truth = simulated(epsilon)
+    for column, own in enumerate(truth):
+        assert is_unbiased(values[:, column], own)
+        assert variance_fits(values[:, column], variances[:, column].mean())
+        errors = np.abs(values[:, column] - own)
+        inside = errors <= quantile(0.95) * np.sqrt(variances[:, column])
+        assert coverage_fits(int(inside.sum()), RUNS)
+
+
+def test_error_bars_without_the_continuation_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: contributions of the question as it stands, 0 on the padding."""
+    case = SMALL[0]
+    design = made(*case[:2])
+    planned = [design.plan(query) for query in questions(design)]
+    shares, amounts = law_of(case).mean(axis=0), amounts_of(case)
+    exact = shares @ amounts**2 - (shares @ amounts) ** 2
+    monkeypatch.setattr(Collected, "spectrum", _plain)
+    assert np.abs(design.variance(planned, 1) / exact - 1.0).max() > 0.02
+
+
+def _plain(collected: Collected, query: object) -> Spectrum:
+    return query.spectrum(collected.group)  # type: ignore[attr-defined, no-any-return]
+
+
+# -- when -----------------------------------------------------------------------------------------
+
+
+def test_a_restricted_design_survives_its_json() -> None:
+    design = made((6,), "1")
+    data = design.to_json()
+    assert data["restricted"] is True
+    again = Fourier().restore(design.domain, design.epsilon, data)
+    assert again == design
+    with pytest.raises(SurveyError, match="true or false"):
+        Fourier().restore(design.domain, design.epsilon, {**data, "restricted": 1})
+    assert "restricted" not in made((6,), "1", "range", 0, "auto").to_json()
+
+
+def test_only_prefixes_turn_it_on_by_themselves() -> None:
+    assert one_sided(asked((8, 8))) == {0, 1}
+    assert not one_sided(asked((8, 8), "range"))
+    mixed = Workload(domain_of((8, 5)), (QueryClass(1.0, ((0, "prefix"), (1, "equality"))),), (), 2)
+    assert one_sided(mixed) == {0}
+    assert is_mostly_one_sided(mixed)
+    design = Fourier().design(mixed.domain, Epsilon.parse("1"), {}, mixed)
+    assert design.restricted
+    assert design.group.orders == (10, 5)
+
+
+def test_declared_queries_count_by_their_ends() -> None:
+    """From either end; one code alone is an equality."""
+
+    def declared(*spans: tuple[int, int]) -> Workload:
+        share = 1.0 / len(spans)
+        queries = tuple(DeclaredQuery(share, ((1.0, ((span,),)),)) for span in spans)
+        return Workload(domain_of((20,)), (), queries, 1)
+
+    assert is_mostly_one_sided(declared((0, 5), (12, 20)))
+    assert is_mostly_one_sided(declared((0, 5), (3, 7)))
+    assert not is_mostly_one_sided(declared((0, 5), (3, 7), (4, 9)))
+    assert not is_mostly_one_sided(declared((0, 1), (19, 20)))
+
+
+def test_what_is_too_large_stays_as_it_was_or_is_refused() -> None:
+    """Several blocks of attributes, or too many cells."""
+    small = Workload.everyday(domain_of((4, 4, 4)), dict.fromkeys(range(3), "prefix"), 2)
+    epsilon = Epsilon.parse("1")
+    assert not Fourier().design(small.domain, epsilon, {}, small).restricted
+    with pytest.raises(SurveyError, match="one block"):
+        Fourier().design(small.domain, epsilon, {"one_sided": "yes"}, small)
+    large = asked((60, 60))
+    with pytest.raises(SurveyError, match="3600 cells"):
+        Fourier().design(large.domain, epsilon, {"one_sided": "yes"}, large)
+    with pytest.raises(SurveyError, match="one_sided must be one of"):
+        Fourier().design(large.domain, epsilon, {"one_sided": "maybe"}, large)
+
+
+def test_smoothing_keeps_the_people_on_the_real_cells() -> None:
+    design = made((24,), "2", "prefix", 1)
+    codes = np.stack([np.arange(2_000) % 24, np.arange(2_000) % 2], axis=1)
+    held = counted(design, design.randomize(codes, SeededEntropy(1)))
+    planned = [design.plan(LinearQuery.count(Box((((a, b),),)))) for a, b in [(0, 12), (12, 24)]]
+    answer = design.smooth(held).answer(planned)
+    assert answer.values.min() >= 0.0
+    assert answer.values.sum() == pytest.approx(2_000)

@@ -1,0 +1,90 @@
+"""Answers from the rows themselves: the same as by decoding, where a query is asked of many."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.fourier_designs import domain_of
+from support.histograms import histogram_of
+
+from ldpsql.bench import simulate
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier import reports
+from ldpsql.designer import design
+from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import RecordDomain
+
+SIGNED = RecordDomain(("x", "y"), (8, 5), ("pay",), ((-1.0, 3.0),), (None,))
+TEXT = """
+[survey]
+table = "visits"
+epsilon = "2"
+mechanism = "fourier"
+[dimension.age]
+type = "int"
+domain = [0, 9]
+[measure.pay]
+bounds = [0, 10]
+[public.day]
+type = "date"
+[public.cost]
+type = "float"
+nulls = "value"
+"""
+
+
+def test_one_of_many_histograms_is_answered_like_one_alone() -> None:
+    made = Fourier().design(SIGNED, Epsilon.parse("1"), {})
+    codes = np.stack([np.arange(3000) % 8, np.arange(3000) % 5, np.arange(3000) % 2], axis=1)
+    histogram = histogram_of(made.randomize(codes, SeededEntropy(1)))
+    box = Box((((2, 6),), ((1, 2), (3, 5))))
+    queries = [made.plan(LinearQuery.count(box)), made.plan(LinearQuery.sum(0, box))]
+    first = made.estimator(histogram).answer(queries)
+    again = made.estimator(histogram).answer(queries)
+    np.testing.assert_array_equal(again.covariance, first.covariance)
+    third = made.estimator(replace(histogram, siblings=reports.MANY)).answer(queries)
+    assert (third.values != first.values).any(), "not the same sum in another order"
+    np.testing.assert_allclose(third.values, first.values, rtol=1e-9)
+    np.testing.assert_allclose(third.covariance, first.covariance, rtol=0.15)
+
+
+def test_what_is_asked_of_one_histogram_is_decoded() -> None:
+    made = Fourier().design(domain_of((8,)), Epsilon.parse("1"), {})
+    estimator = made.estimator(
+        histogram_of(made.randomize(np.zeros((99, 1), int), SeededEntropy(1)))
+    )
+    for _ in range(4):
+        estimator.answer([made.plan(LinearQuery.count(Box((((2, 6),),))))])
+    assert estimator._spectra
+
+
+def test_days_agree_with_what_each_day_says_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts, sums and averages of private and public columns, per public day."""
+    random = np.random.default_rng(4)
+    days = [datetime.date(2026, 1, 1 + int(d)) for d in random.integers(0, 6, 6000)]
+    table = pa.table(
+        {
+            "age": random.integers(0, 10, 6000),
+            "pay": random.uniform(0, 10, 6000),
+            "day": days,
+            "cost": [None if c < 0.1 else float(c) for c in random.random(6000)],
+        }
+    )
+    sql = "COUNT(*), SUM(pay), AVG(pay), SUM(cost), COUNT(cost), STDERR(SUM(cost)) FROM visits"
+    with simulate(design(TEXT), table, seed=3) as connection:
+        grouped = connection.execute(
+            f"SELECT day, {sql} WHERE age < 4 GROUP BY day ORDER BY day"
+        ).fetchall()
+    monkeypatch.setattr(reports, "MANY", 10**9)
+    with simulate(design(TEXT), table, seed=3) as connection:
+        for day, *found in grouped:
+            alone = connection.execute(f"SELECT {sql} WHERE age < 4 AND day = ?", [day]).fetchall()
+            np.testing.assert_allclose(found[:-1], alone[0][:-1], rtol=1e-8)
+            assert found[-1] == pytest.approx(alone[0][-1], rel=0.1)
+    assert len(grouped) == 6

@@ -1,0 +1,131 @@
+"""Answers from one summary: they agree with each other, and the unbiased interval stays."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from support.fourier_designs import counted, domain_of, histogram
+
+from ldpsql.bench import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.smoothed import SmoothEstimator
+from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql_device.epsilon import Epsilon
+
+PEOPLE = 20_000
+LOW, HIGH = -10.0, 30.0
+
+
+@cache
+def design() -> FourierDesign:
+    """Three dimensions, of which two may be asked together, and a measure."""
+    domain = domain_of((6, 5, 2), ((LOW, HIGH),))
+    return Fourier().design(domain, Epsilon.parse("1"), {})
+
+
+@cache
+def truth() -> np.ndarray:
+    """Codes and signs; the dimensions depend on each other, and many cells are empty."""
+    random = np.random.default_rng(3)
+    x = random.choice(6, PEOPLE, p=[0.5, 0.3, 0.1, 0.1, 0.0, 0.0])
+    y = np.minimum(x + random.integers(0, 2, PEOPLE), 4)
+    return np.column_stack([x, y, y > 1, random.random(PEOPLE) < 0.2 + 0.1 * x]).astype(np.int64)
+
+
+@cache
+def smoothed() -> SmoothEstimator:
+    return design().smooth(counted(design(), design().randomize(truth(), SeededEntropy(1))))
+
+
+def boxes():
+    """Every pair of ranges on the first two dimensions."""
+    ranges = [[(i, j) for i in range(m) for j in range(i + 1, m + 1)] for m in (6, 5)]
+    for x, y in product(*ranges):
+        yield Box(((x,), (y,), None)).normal((6, 5, 2))
+
+
+def summed(box: Box) -> LinearQuery:
+    return LinearQuery.sum(0, box)
+
+
+def ask(*queries: LinearQuery) -> np.ndarray:
+    return smoothed().answer([design().plan(query) for query in queries]).values
+
+
+def test_parts_add_up_to_the_whole():
+    for cut in range(1, 6):
+        parts = [Box((((low, high),), ((1, 4),), None)) for low, high in ((0, cut), (cut, 6))]
+        whole = Box((None, ((1, 4),), None))
+        for kind in (LinearQuery.count, lambda box: LinearQuery.sum(0, box)):
+            left, right, both = (ask(kind(box))[0] for box in (*parts, whole))
+            assert left + right == pytest.approx(both, abs=2e-5 * PEOPLE * (HIGH - LOW))
+    assert ask(LinearQuery.count(Box.whole(3)))[0] == PEOPLE
+
+
+def test_tables_of_different_dimensions_agree_on_what_they_share():
+    x = ((0, 2),)
+    from_y = sum(ask(LinearQuery.count(Box((x, ((y, y + 1),), None))))[0] for y in range(5))
+    from_z = sum(ask(LinearQuery.count(Box((x, None, ((z, z + 1),)))))[0] for z in range(2))
+    assert from_y == pytest.approx(from_z, abs=2e-5 * PEOPLE)
+
+
+def test_no_count_is_negative_and_every_average_is_inside_its_bounds():
+    unbiased = smoothed().unbiased
+    planned = [
+        [design().plan(LinearQuery.count(box)), design().plan(LinearQuery.sum(0, box))]
+        for box in boxes()
+    ]
+    found = np.array([row.values for row in smoothed().answer_rows(planned)])
+    plain = np.array([row.values for row in unbiased.answer_rows(planned)])
+    counts, sums = found.T
+    assert counts.min() >= 0.0
+    slack = 2e-5 * PEOPLE * (HIGH - LOW)
+    assert (sums >= LOW * counts - slack).all()
+    assert (sums <= HIGH * counts + slack).all()
+    # The unbiased answers keep to neither, or there would be nothing to test.
+    assert plain[:, 0].min() < 0.0
+    assert ((plain[:, 1] > HIGH * plain[:, 0] + slack) | (plain[:, 0] < 0.0)).any()
+
+
+def test_it_is_nearer_to_the_truth_and_keeps_the_unbiased_covariance():
+    planned = [[design().plan(LinearQuery.count(box))] for box in boxes()]
+    codes = truth()
+    true = []
+    for box in boxes():
+        inside = np.ones(PEOPLE, dtype=bool)
+        for axis, side in enumerate(box.sides):
+            if side is not None:
+                ((low, high),) = side
+                inside &= (codes[:, axis] >= low) & (codes[:, axis] < high)
+        true.append(inside.sum())
+    found, plain = smoothed().answer_rows(planned), smoothed().unbiased.answer_rows(planned)
+    errors = [
+        np.square(np.array([row.values[0] for row in rows]) - true).mean()
+        for rows in (found, plain)
+    ]
+    assert errors[0] < errors[1]
+    for ours, theirs in zip(found, plain, strict=True):
+        assert np.array_equal(ours.covariance, theirs.covariance)
+        assert ours.replicates is not None
+        assert ours.replicates.shape == (20, 1)
+
+
+def test_values_alone_are_those_of_the_answers():
+    asked = [kind(box) for box in boxes() for kind in (LinearQuery.count, summed)]
+    planned = [design().plan(query) for query in asked[::7]]
+    for estimator in (smoothed(), smoothed().unbiased):
+        np.testing.assert_array_equal(
+            estimator.values(planned), estimator.answer(planned).values, strict=True
+        )
+
+
+def test_without_reports_nothing_is_known():
+    empty = design().smooth(histogram(design(), [], []))
+    planned = [design().plan(LinearQuery.count(Box((((0, 2),), None, None))))]
+    for estimator in (empty, empty.unbiased):
+        assert np.isnan(estimator.answer(planned).values).all()
+        assert np.isnan(estimator.values(planned)).all()

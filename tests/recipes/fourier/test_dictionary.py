@@ -1,0 +1,91 @@
+"""Which candidates there are, by workload and epsilon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.fourier_designs import domain_of
+
+from ldpsql.decoders.fourier.queries import demand
+from ldpsql.recipes.fourier.components import ArcBundle, Listed, Products
+from ldpsql.recipes.fourier.dictionary import Dictionary
+from ldpsql.recipes.fourier.folding import Folding
+from ldpsql.recipes.fourier.optimise import listed_axes
+from ldpsql.recipes.fourier.recipe import group_of
+from ldpsql.workload import Workload
+
+
+def dictionary(workload: Workload, epsilon: float) -> Dictionary:
+    group = group_of(workload.domain, workload, 4096)
+    folding = Folding(group)
+    needed = folding.folded(demand(workload, group))
+    return Dictionary(folding, needed, float(np.exp(epsilon)), listed_axes(workload, group))
+
+
+def kinds(workload: Workload, epsilon: float) -> set[str]:
+    """What kinds of candidates there are, products by the axes of their factors."""
+    found = set()
+    for component in dictionary(workload, epsilon).components():
+        if isinstance(component, ArcBundle):
+            found.add(f"arcs of {len(component.axes)}")
+        elif isinstance(component, Products):
+            found.add("x".join(str(len(factor.axes)) for factor in component.factors))
+        elif isinstance(component, Listed):
+            cluster = component.cluster
+            found.add(f"{cluster.base} {len(cluster.factors)}:{cluster.orders[-1] > 1}")
+    return found
+
+
+LINE, CUBE = domain_of((12,)), domain_of((4, 5, 6))
+
+
+def test_kinds_by_workload_and_epsilon() -> None:
+    """Section 2.2: combs on one axis at epsilon >= 1, pair-arcs at d >= 3 and epsilon >= 3/4,
+    scrambled families on what is asked by equality only."""
+    ranges = Workload.everyday(LINE)
+    assert kinds(ranges, 0.9) == {"arcs of 1"}
+    assert kinds(ranges, 1.0) == {"arcs of 1", "comb 1:True"}
+    three = Workload.everyday(CUBE, max_predicates=3)
+    arcs = {"arcs of 1", "arcs of 2", "arcs of 3"}
+    assert kinds(three, 0.7) == arcs | {"1x1", "1x1x1"}
+    assert kinds(three, 0.75) == arcs | {"1x1", "1x1x1", "2x1"}
+    assert kinds(Workload.everyday(CUBE), 1.0) == {"arcs of 1", "arcs of 2", "1x1"}
+    assert "scrambled 2:False" in kinds(Workload.everyday(LINE, {0: "equality"}), 1.0)
+    mixed = kinds(Workload.everyday(domain_of((4, 5)), {0: "equality"}), 1.0)
+    assert {"scrambled 2:False", "scrambled 2:True"} <= mixed
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 6.0])
+def test_every_frequency_that_is_needed_has_arcs(epsilon: float) -> None:
+    """With widths from t0 r to half the circle."""
+    made = dictionary(Workload.everyday(domain_of((9, 8)), max_predicates=2), epsilon)
+    reached = set()
+    for component in made.components():
+        if isinstance(component, ArcBundle):
+            reached |= set(component.harmonics[:, 0].tolist())
+            assert component.lengths.min() >= 1
+            assert component.lengths.max() <= max(component.order // 2, 1)
+            ideal = component.order / (made.odds + 1.0)
+            assert max(1, int(ideal)) in component.lengths
+    assert reached == set(np.flatnonzero(made.demand > 0.0).tolist())
+
+
+def test_products_hold_a_fraction_near_the_ideal() -> None:
+    made = dictionary(Workload.everyday(domain_of((9, 8)), max_predicates=2), 1.5)
+    ideal = 1.0 / (made.odds + 1.0)
+    products = [c for c in made.components() if isinstance(c, Products)]
+    assert products
+    for component in products:
+        fraction = np.multiply.outer(*(factor.fractions for factor in component.factors))
+        used = component.scale > 0.0
+        single = np.multiply.outer(*(1.0 / factor.orders for factor in component.factors))
+        assert ((fraction[used] <= 0.5) | np.isclose(fraction, single)[used]).all()
+        assert ((fraction[used] >= ideal / 2) | np.isclose(fraction, single)[used]).all()
+
+
+def test_what_only_some_queries_ask_by_equality_is_not_listed() -> None:
+    domain = domain_of((6, 5))
+    workload = Workload.everyday(domain, {0: "equality", 1: "prefix"})
+    group = group_of(domain, workload, 4096)
+    assert listed_axes(workload, group) == {0}
+    assert listed_axes(Workload.everyday(domain), group) == frozenset()
