@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ldpsql.cli.drawing import drawn
 from ldpsql.designer import Designed, designed
 from ldpsql.designer.curves import demand_curves, error_curves, information_curves
+from ldpsql.plots.survey import draw_survey
 
 TARGET = Path(__file__).parents[1] / "docs" / "images"
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#d9d9d9"
@@ -145,7 +145,7 @@ def _one_axis(mechanism: str, options: str = "") -> Designed:
 
 def survey() -> Figure:
     """What `ldpsql design --plot` draws for the survey of the README."""
-    return drawn(designed(PEOPLE, users=45_000))
+    return draw_survey(designed(PEOPLE, users=45_000))
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.figures.cases import Cases, Row
-from ldpsql.cli import charts
+from ldpsql.plots import charts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -85,7 +85,8 @@ class Figure:
         drawn = self.draw(measured)
         pictures = drawn if isinstance(drawn, Mapping) else {"": drawn}
         for suffix, picture in pictures.items():
-            charts.save(picture, folder, self.name + suffix)
+            for form in ("png", "svg"):
+                charts.save_figure(picture, folder / f"{self.name}{suffix}.{form}")
         verdicts = tuple(self.judge(measured))
         summary = {
             "name": self.name,

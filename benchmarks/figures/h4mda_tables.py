@@ -18,7 +18,7 @@ from benchmarks.figures.figure import Figure, Measured, Verdict
 from benchmarks.figures.h4mda import DEFAULT, ERRORS, codes_of, raw_of
 from benchmarks.figures.h4mda_claims import NEARLY_ALL, PUBLISHED
 from benchmarks.figures.h4mda_work import NOT_PRIVATE, errors
-from ldpsql.cli.charts import Curve, Panel, drawn
+from ldpsql.plots.charts import Curve, Panel, draw_figure
 
 POINTS = {"default": DEFAULT, "narrow": replace(DEFAULT, volume=0.07, epsilon="5")}
 TITLES = {"default": "vol=15 %, eps=2", "narrow": "vol=7 %, eps=5"}
@@ -51,7 +51,7 @@ def measure(
 def draw(measured: Measured) -> dict[str, Any]:
     """Errors over the number of people; one and two predicates apart."""
     return {
-        f"-{predicates}": drawn(
+        f"-{predicates}": draw_figure(
             "H4MDA's experiments on Adult and ACS, "
             + ("one predicate" if predicates == 1 else "two predicates"),
             [

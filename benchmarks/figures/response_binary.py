@@ -31,7 +31,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
-from ldpsql.cli.charts import Curve, Panel, drawn
+from ldpsql.plots.charts import Curve, Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -85,7 +85,7 @@ def draw_epsilon(found: Measured) -> Drawing:
         if rows[0]["count"]:
             curves.append(Curve("optimum, measured", x, [row["measured"] for row in rows]))
         panels.append(Panel(people, "epsilon", "probability of the own value", tuple(curves)))
-    return drawn("Agreement over epsilon, two values", panels, note=found.data)
+    return draw_figure("Agreement over epsilon, two values", panels, note=found.data)
 
 
 def judge_epsilon(found: Measured) -> list[Verdict]:
@@ -135,7 +135,7 @@ def draw_prior(found: Measured) -> Drawing:
         x, y = [row["prior"] for row in rows], [row["optimum"] for row in rows]
         curves.append(Curve(f"epsilon {epsilon:g}", x, y, role="predicted"))
     panel = Panel("optimum", "share of one value", "probability of the own value", tuple(curves))
-    return drawn("Agreement over the prior, two values", [panel], note=found.data)
+    return draw_figure("Agreement over the prior, two values", [panel], note=found.data)
 
 
 def judge_prior(found: Measured) -> list[Verdict]:
@@ -196,7 +196,7 @@ def draw_delta(found: Measured) -> Drawing:
             curves.append(Curve(f"share {share:g}", x, y, role="predicted"))
         title = f"epsilon {epsilon:g}"
         panels.append(Panel(title, "delta", "probability of the own value", tuple(curves)))
-    return drawn("Agreement over delta, two values", panels, note=found.data)
+    return draw_figure("Agreement over delta, two values", panels, note=found.data)
 
 
 def judge_delta(found: Measured) -> list[Verdict]:
@@ -249,7 +249,7 @@ def draw_cost(found: Measured) -> Drawing:
         )
         title, label = f"epsilon {epsilon:g}", "variance of the share x people"
         panels.append(Panel(title, "delta", label, curves, log_x=True, log_y=True))
-    return drawn("What the minority's share costs, two values", panels, note=found.data)
+    return draw_figure("What the minority's share costs, two values", panels, note=found.data)
 
 
 def judge_cost(found: Measured) -> list[Verdict]:

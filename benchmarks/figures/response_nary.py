@@ -33,7 +33,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
-from ldpsql.cli.charts import Curve, Panel, drawn
+from ldpsql.plots.charts import Curve, Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -92,7 +92,7 @@ def draw_epsilon(found: Measured) -> Drawing:
         )
         title = people.partition(",")[0]
         panels.append(Panel(title, "epsilon", "probability of the own value", curves))
-    return drawn("Agreement over epsilon, many values", panels, columns=2)
+    return draw_figure("Agreement over epsilon, many values", panels, columns=2)
 
 
 def judge_epsilon(found: Measured) -> list[Verdict]:
@@ -153,7 +153,7 @@ def draw_skew(found: Measured) -> Drawing:
         Panel("agreement", "skew of the prior", "probability of the own value", tuple(utility)),
         Panel("what can be learned", "skew of the prior", "values with an estimate", tuple(size)),
     ]
-    return drawn("Agreement over the skew of the prior", panels, note=found.data)
+    return draw_figure("Agreement over the skew of the prior", panels, note=found.data)
 
 
 def judge_skew(found: Measured) -> list[Verdict]:
@@ -253,7 +253,7 @@ def draw_delta(found: Measured) -> Drawing:
             ),
         )
         panels.append(Panel(prior, "delta", "delta over sets of reports", curves))
-    return drawn("What delta is really spent, many values", panels, note=found.data)
+    return draw_figure("What delta is really spent, many values", panels, note=found.data)
 
 
 def judge_delta(found: Measured) -> list[Verdict]:

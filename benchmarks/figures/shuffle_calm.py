@@ -21,8 +21,8 @@ from benchmarks.figures.shuffle_marginals import CLICKS, People, people_of
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.cli.charts import Curve, Panel, drawn
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central
 
@@ -106,7 +106,9 @@ def draw(found: Measured) -> Drawing:
             panels.append(
                 Panel(title, "central epsilon", "mean squared error", tuple(curves), log_y=True)
             )
-    return drawn("Marginals of several attributes, shuffled", panels, note=found.data, columns=2)
+    return draw_figure(
+        "Marginals of several attributes, shuffled", panels, note=found.data, columns=2
+    )
 
 
 def judge(found: Measured) -> list[Verdict]:

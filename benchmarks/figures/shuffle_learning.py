@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from ldpsql.bench import simulate
-from ldpsql.cli import charts
-from ldpsql.cli.charts import Curve, Panel
 from ldpsql.designer import design
+from ldpsql.plots import charts
+from ldpsql.plots.charts import Curve, Panel
 from ldpsql.synthesis.values import values_of
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Schema
@@ -257,7 +257,7 @@ def draw(measured: Measured) -> Drawing:
         )
         for model, unit in MODELS.items()
     ]
-    return charts.drawn("Models trained on synthetic tables", panels, note=measured.data)
+    return charts.draw_figure("Models trained on synthetic tables", panels, note=measured.data)
 
 
 def judge(measured: Measured) -> list[Verdict]:

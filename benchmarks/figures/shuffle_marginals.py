@@ -22,12 +22,12 @@ from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.cli.charts import Curve, Panel, drawn
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.levels_estimator import UniformFrequencies
 from ldpsql.mechanisms.marginals.arr_design import ArrDesign
 from ldpsql.mechanisms.marginals.collected import CollectedMarginals, MarginalEstimator
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql.report import Pair
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -240,7 +240,7 @@ def draw(found: Measured) -> Drawing:
         panels.append(
             Panel(name, "central epsilon", "sum of squared errors", tuple(curves), log_y=True)
         )
-    return drawn("Counts of one attribute, shuffled", panels, note=found.data)
+    return draw_figure("Counts of one attribute, shuffled", panels, note=found.data)
 
 
 def judge(found: Measured) -> list[Verdict]:

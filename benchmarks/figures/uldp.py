@@ -16,11 +16,11 @@ import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.uldp_tables import Floats, Setting, exact_error
-from ldpsql.cli import charts
-from ldpsql.cli.charts import Curve, Panel
 from ldpsql.mechanisms.uldp.design import CellDesign
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.mechanisms.uldp.smoothing import by_em
+from ldpsql.plots import charts
+from ldpsql.plots.charts import Curve, Panel
 from ldpsql_device.errors import SurveyError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def draw_over(measured: Measured, axis: str) -> Drawing:
             )
     title = "Joint shares under utility-optimised LDP"
     note = f"{measured.data}; unbiased estimates (exact) and EM (dashed)"
-    return charts.drawn(title, panels, note=note)
+    return charts.draw_figure(title, panels, note=note)
 
 
 def _curves(rows: Sequence[Row], axis: str) -> Iterator[Curve]:

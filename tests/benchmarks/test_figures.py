@@ -17,7 +17,7 @@ from benchmarks.figures.__main__ import every, main
 from benchmarks.figures.h4mda import FIGURES, QUICK, measure
 from benchmarks.figures.h4mda_claims import judge
 from benchmarks.small_pictures import Shelf
-from ldpsql.cli.charts import Curve, Panel, drawn
+from ldpsql.plots.charts import Curve, Panel, draw_figure
 
 
 def toy(cases: Cases, *, runs: int) -> Measured:
@@ -33,7 +33,7 @@ FIGURE = Figure(
     name="toy",
     source="Nobody 2026, Figure 1",
     measure=toy,
-    draw=lambda measured: drawn(
+    draw=lambda measured: draw_figure(
         "Toy",
         [Panel("one", "x", "y", (Curve("line", measured.values("x"), measured.values("y")),))],
         note=measured.data,

@@ -166,9 +166,9 @@ def bench(
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
     if pictures is not None:
-        from ldpsql.cli.drawing import check_installed  # noqa: PLC0415
+        from ldpsql.plots.charts import require_matplotlib  # noqa: PLC0415
 
-        check_installed()
+        require_matplotlib()
     _make_folders(target, pictures)
     file = read_file(survey, epsilon=epsilon[0] if epsilon else None)
     if counts_only:

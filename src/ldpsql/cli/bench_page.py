@@ -15,7 +15,7 @@ from ldpsql.cli.bench_tables import (
     measure_of,
     rows_of,
 )
-from ldpsql.cli.charts import Curve, Panel, Role, drawn, save
+from ldpsql.plots.charts import Curve, Panel, Role, draw_figure, save_figure
 
 _MOST_NULL = 0.5
 _STYLE = """
@@ -42,7 +42,9 @@ def write_page(lines: Sequence[Line], folder: Path, name: str, confidence: float
     for file, title, panels in _figures(lines, confidence):
         if not panels:
             continue
-        save(drawn(title, panels, note=note), folder, file)
+        figure = draw_figure(title, panels, note=note)
+        for form in ("png", "svg"):
+            save_figure(figure, folder / f"{file}.{form}")
         shown.append((file, title))
     page = folder / "index.html"
     page.write_text(_page(lines, shown, note), encoding="utf-8")

@@ -92,9 +92,9 @@ def design(
         lines = [*_promise(survey), *_alphabet(survey)]
     else:
         if picture is not None:
-            from ldpsql.cli import drawing  # noqa: PLC0415
+            from ldpsql.plots import charts  # noqa: PLC0415
 
-            drawing.check_installed()
+            charts.require_matplotlib()
         with Progress("designing", sys.stderr) as progress:
             found = designed(
                 source,
@@ -109,7 +109,9 @@ def design(
             lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
             if picture is not None:
                 progress.now("drawing")
-                drawing.write(found, picture)
+                from ldpsql.plots.survey import draw_survey  # noqa: PLC0415
+
+                charts.save_figure(draw_survey(found), picture)
                 lines.append(f"plot         {picture}")
     if target is None:
         click.echo(survey.to_json(), nl=False)

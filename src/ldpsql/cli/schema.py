@@ -20,9 +20,9 @@ def schema(data: Path, table: str | None, target: Path | None) -> None:
     """
     options.keep_inputs(target, data)
 
-    from ldpsql.cli.starter import column_types, starter  # noqa: PLC0415
+    from ldpsql.designer.starter import column_types, starter_text  # noqa: PLC0415
 
-    text = starter(table or data.stem, column_types(data))
+    text = starter_text(table or data.stem, column_types(data))
     if target is None:
         click.echo(text, nl=False)
         return

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.command_line import refusal, run
 
-from ldpsql.cli import drawing
 from ldpsql.designer import designed
 from ldpsql.designer.curves import demand_curves, error_curves, information_curves
+from ldpsql.plots.survey import draw_survey
 
 TOML = """
 [survey]
@@ -36,7 +36,7 @@ def source(tmp_path, mechanism="fourier"):
 def drawn(mechanism: str, text: str = TOML):
     pytest.importorskip("matplotlib", reason="pictures need the extra [plot]")
     found = designed(text.format(mechanism), users=5000)
-    return found, drawing.drawn(found)
+    return found, draw_survey(found)
 
 
 def lines(axes) -> list[np.ndarray]:

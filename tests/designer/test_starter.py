@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.command_line import refusal, run
 
-from ldpsql.cli.starter import starter
+from ldpsql.designer.starter import starter_text
 
 TABLE = pa.table(
     {
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_refused(tmp_path, name):
     ["a😀", "naïve", "tab\there", "line\nbreak", "del\x7f", 'q"uo\\te', "\x01\x1f", "\x85", ""],
 )
 def test_any_column_name_is_written_as_toml(name):
-    text = starter("𝒜pp", {name: pa.int64(), "list": pa.struct([pa.field(name, pa.int8())])})
+    text = starter_text("𝒜pp", {name: pa.int64(), "list": pa.struct([pa.field(name, pa.int8())])})
     survey = tomllib.loads(text)
     assert set(survey["dimension"]) == {name}
     assert survey["survey"]["table"] == "𝒜pp"

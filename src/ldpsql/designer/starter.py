@@ -1,4 +1,4 @@
-"""Runs where the data are. Sees column names and types, never a value. The starter survey file."""
+"""The starter survey file for a data file: reads its column names and types, never a value."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def column_types(data: Path) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in found}
 
 
-def starter(table: str, types: Mapping[str, pa.DataType]) -> str:
+def starter_text(table: str, types: Mapping[str, pa.DataType]) -> str:
     """The text of a survey file whose bounds are empty."""
     name = re.sub(r"\W+", "_", table) or "app"
     name = name if name.isidentifier() else f"t_{name}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpsql.cli.charts import Curve, Panel, drawn, save
+from ldpsql.plots.charts import Curve, Panel, draw_figure, save_figure
 
 
 def test_a_curve_is_of_one_length() -> None:
@@ -29,7 +29,7 @@ def test_the_same_name_looks_the_same_in_every_panel() -> None:
             Curve("a", [1, 2], [2.0, 3.0], [1.0, 2.0], [3.0, 4.0]),
         ),
     )
-    figure = drawn("Title", [one, two])
+    figure = draw_figure("Title", [one, two])
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b (NOT PRIVATE)"]
     colours = [[line.get_color() for line in axes.get_lines()] for axes in figure.axes]
@@ -41,7 +41,9 @@ def test_titles_and_legends_stay_inside() -> None:
     curves = tuple(Curve(f"a mechanism of a long name {n}", [1, 2], [1, 2]) for n in range(7))
     panel = Panel("p", "x", "y", curves)
     for panels in ([panel], [panel, panel], [panel] * 3):
-        figure = drawn("Title", panels, note="what was measured, on which people, how often " * 4)
+        figure = draw_figure(
+            "Title", panels, note="what was measured, on which people, how often " * 4
+        )
         figure.draw_without_rendering()
         (legend,) = figure.legends
         for text in (figure._suptitle, *legend.get_texts()):
@@ -57,7 +59,7 @@ def test_titles_and_legends_stay_inside() -> None:
 def test_labels_of_places_do_not_overlap(places: list[float], log_x: bool) -> None:
     """Close ones are left out; both ends stay, and where there is room all of them."""
     panel = Panel("p", "x", "y", (Curve("a", places, places),), log_x=log_x)
-    figure = drawn("Title", [panel, panel])
+    figure = draw_figure("Title", [panel, panel])
     figure.draw_without_rendering()
     labels = figure.axes[0].get_xticklabels()
     boxes = [label.get_window_extent() for label in labels]
@@ -65,17 +67,17 @@ def test_labels_of_places_do_not_overlap(places: list[float], log_x: bool) -> No
     shown = [float(label.get_text()) for label in labels]
     assert {places[0], places[-1]} <= set(shown) < set(places)
     few = Panel("p", "x", "y", (Curve("a", [1, 2, 3, 4], [1, 2, 3, 4]),))
-    assert len(drawn("Title", [few]).axes[0].get_xticks()) == 4
+    assert len(draw_figure("Title", [few]).axes[0].get_xticks()) == 4
 
 
 def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
     """No date, no random names."""
     kinds = Panel("kinds", "", "y", (Curve("a", ["p", "q"], [1.0, 2.0], [0.5, 1], [2, 3]),))
-    found = [
-        [path.read_bytes() for path in save(drawn("Title", [kinds]), tmp_path, name)]
-        for name in ("a", "b")
-    ]
-    assert found[0] == found[1]
+    for form in ("png", "svg"):
+        paths = [tmp_path / f"{name}.{form}" for name in ("a", "b")]
+        for path in paths:
+            save_figure(draw_figure("Title", [kinds]), path)
+        assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 @pytest.mark.parametrize("count", [2, 3, 6])
@@ -83,7 +85,7 @@ def test_names_of_kinds_do_not_overlap(count: int) -> None:
     """In lines where they fit, else slanted; the axes stay as high."""
     names = [f"ranges of 15 %, {n} predicates" for n in range(count)]
     curves = (Curve("a", names, [1.0 + n for n in range(count)]),)
-    figure = drawn("Title", [Panel("p", "", "y", curves)] * 3)
+    figure = draw_figure("Title", [Panel("p", "", "y", curves)] * 3)
     figure.draw_without_rendering()
     axes = figure.axes[0]
     labels = axes.get_xticklabels()

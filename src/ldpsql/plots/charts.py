@@ -1,10 +1,8 @@
-"""Public. Sees numbers to draw. Panels of curves as a picture, the same look for every figure.
-
-matplotlib is optional (`pip install ldpsql[plot]`) and is imported when something is drawn.
-"""
+"""Panels of curves as a figure, with the same look for all of them."""
 
 from __future__ import annotations
 
+import logging
 import math
 import textwrap
 from collections.abc import Sequence
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ldpsql.files import replace_file
+from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +67,11 @@ class Curve:
         """What the legend says."""
         return f"{self.label} (NOT PRIVATE)" if self.role == "unsound" else self.label
 
+    @property
+    def is_categorical(self) -> bool:
+        """Whether x holds names."""
+        return len(self.x) > 0 and isinstance(self.x[0], str)
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -82,9 +86,20 @@ class Panel:
     zero: bool = False  # whether the y axis starts at zero; not with log_y
     level: float | None = None  # a line across: a nominal value, a ratio of one
     limits: tuple[float, float] | None = None  # of the y axis
+    x_limits: tuple[float, float] | None = None
 
 
-def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = "") -> Figure:
+def require_matplotlib() -> None:
+    """NotSupportedError where matplotlib is not installed."""
+    # Its notes about fonts and caches are of no use to who asked for a picture.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        import matplotlib  # noqa: F401, PLC0415
+    except ImportError:
+        raise NotSupportedError("--plot needs matplotlib: pip install ldpsql[plot]") from None
+
+
+def draw_figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = "") -> Figure:
     """The panels in rows of at most `columns`, with one legend below all of them.
 
     Curves of the same label have the same colour and mark in every panel. note: small print
@@ -128,23 +143,21 @@ def drawn(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = 
     return figure
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write `name`.png and `name`.svg; the same figure gives the same bytes."""
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as its suffix says, .png or .svg; the same figure gives the same bytes."""
     import matplotlib as mpl  # noqa: PLC0415
 
-    paths = folder / f"{name}.png", folder / f"{name}.svg"
-    for path in paths:
-        form = path.suffix[1:]
-        metadata = {"Date": None} if form == "svg" else None
-        with mpl.rc_context({"svg.hashsalt": "ldpsql"}), replace_file(path) as temporary:
-            figure.savefig(temporary, format=form, dpi=_DOTS, metadata=metadata)
-    return paths
+    form = path.suffix.lower().removeprefix(".")
+    # No date, and no names that are drawn at random.
+    metadata = {"Date": None} if form == "svg" else None
+    with mpl.rc_context({"svg.hashsalt": "ldpsql"}), replace_file(path) as temporary:
+        figure.savefig(temporary, format=form, dpi=_DOTS, metadata=metadata)
 
 
 def _line(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
     colour = _COLOURS[look % len(_COLOURS)]
     marker = _MARKERS[(look + look // len(_COLOURS)) % len(_MARKERS)]
-    kinds = _is_kinds(curve)
+    kinds = curve.is_categorical
     x = [place + shift for place in range(len(curve.x))] if kinds else curve.x
     line = axes.plot(
         x,
@@ -181,7 +194,7 @@ class _Kinds:
 
 def _kinds(panel: Panel, room: float) -> _Kinds:
     """The names of a panel's kinds for so many inches; none where its axis is one of numbers."""
-    if not any(_is_kinds(curve) for curve in panel.curves):
+    if not any(curve.is_categorical for curve in panel.curves):
         return _Kinds()
     names = tuple(map(str, panel.curves[0].x))
     letters = int(room * _KIND_LETTERS / len(names)) - 1
@@ -214,6 +227,8 @@ def _dress(axes: Axes, panel: Panel, room: float) -> None:
         axes.set_ylim(bottom=0)
     if panel.limits is not None:
         axes.set_ylim(*panel.limits)
+    if panel.x_limits is not None:
+        axes.set_xlim(*panel.x_limits)
     if panel.level is not None:
         axes.axhline(panel.level, color="#888888", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
     axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
@@ -221,16 +236,12 @@ def _dress(axes: Axes, panel: Panel, room: float) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _is_kinds(curve: Curve) -> bool:
-    return len(curve.x) > 0 and isinstance(curve.x[0], str)
-
-
 def _ticks_at_values(axes: Axes, panel: Panel) -> None:
     """Few measured places have ticks of their own, none between them; what would run into the
     label before it has none."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
-    places = {float(x) for curve in panel.curves if not _is_kinds(curve) for x in curve.x}
+    places = {float(x) for curve in panel.curves if not curve.is_categorical for x in curve.x}
     if 0 < len(places) <= _FEW_PLACES:
         shown = _apart(sorted(places), is_log=bool(panel.log_x) and min(places) > 0)
         axes.set_xticks(shown, [f"{place:g}" for place in shown])

@@ -1,0 +1,61 @@
+"""A designed survey as a figure: what is asked, what a report tells, and the error to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ldpsql.designer.curves import Curve as DimensionCurve
+from ldpsql.designer.curves import demand_curves, error_curves, information_curves
+from ldpsql.plots.charts import Curve, Panel, draw_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ldpsql.designer import Designed
+
+_LONGEST_NAME = 20
+
+
+def draw_survey(designed: Designed) -> Figure:
+    """Panels of what is asked, what a report tells (Fourier designs only), and expected errors."""
+    survey, domain = designed.survey, designed.survey.design.domain
+    names = [
+        f"{name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + '…'} ({size} values)"
+        for name, size in zip(domain.names, domain.sizes, strict=True)
+    ]
+
+    def frequencies(title: str, unit: str, curves: Sequence[DimensionCurve]) -> Panel:
+        """Both axes in decades: what is asked falls with the square of the frequency."""
+        x_label = "frequency (turns around the circle of values)"
+        shown = tuple(Curve(names[c.dimension], c.x.tolist(), c.y.tolist()) for c in curves)
+        return Panel(title, x_label, unit, shown, log_x=2, log_y=True)
+
+    demand = demand_curves(survey.design, designed.wishes.workload)
+    panels = [
+        frequencies("What the questions need", "mean energy γ of the questions", demand),
+    ]
+    if information := information_curves(survey.design):
+        unit = "information λ (1: records in clear)"
+        panels.append(frequencies("What one report tells", unit, information))
+    errors = tuple(
+        Curve(
+            names[curve.dimension],
+            (100.0 * curve.x / domain.sizes[curve.dimension]).tolist(),
+            (100.0 * curve.y).tolist(),
+        )
+        for curve in error_curves(survey.design, designed.people)
+    )
+    panels.append(
+        Panel(
+            "Expected error of a count",
+            "length of the range, or size of the set (% of the values)",
+            f"standard error (% of {designed.people:,} people)",
+            errors,
+            zero=True,
+            x_limits=(0.0, 100.0),
+        )
+    )
+    how = f"{survey.design.name}{' (chosen by auto)' if survey.chosen else ''}"
+    kind = "local epsilon" if survey.shuffled else "epsilon"
+    return draw_figure(f"Survey {survey.table}: {how}, {kind} {survey.epsilon}", panels)
