@@ -17,11 +17,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.audit.binomial import lower_bound, upper_bound
 from ldpsql.audit.channel import Channel
 from ldpsql.audit.definitions import Definition
 from ldpsql.audit.result import Empirical
 from ldpsql.mechanisms.base import Design, Entropy, Outcome
+from ldpsql.numerics import lower_probability, upper_probability
 from ldpsql_device.schema import RecordDomain
 
 ALPHA = 1e-6
@@ -85,8 +85,8 @@ def sample(design: Design, channel: Channel | None, reports: int, entropy: Entro
     trials = best.drawn.reports // 2
     seen, seen_other = best.counts
     allowed = float(design.guarantee.delta)
-    low = lower_bound(seen, trials, ALPHA / 2) - allowed
-    high = upper_bound(seen_other, trials, ALPHA / 2)
+    low = lower_probability(seen, trials, ALPHA / 2) - allowed
+    high = upper_probability(seen_other, trials, ALPHA / 2)
     pairs, equal, expected, dependent = _agreement(drawn[0], channel)
     return Empirical(
         best.drawn.design.domain,
@@ -231,6 +231,8 @@ def _agreement(drawn: Drawn, channel: Channel | None) -> tuple[int, int, float, 
     chances = [channel.chance_of_equal(record) for record in drawn.records]
     chance = math.fsum(chances) / len(chances)
     dependent = (
-        not lower_bound(equal, pairs, ALPHA / 2) <= chance <= upper_bound(equal, pairs, ALPHA / 2)
+        not lower_probability(equal, pairs, ALPHA / 2)
+        <= chance
+        <= upper_probability(equal, pairs, ALPHA / 2)
     )
     return pairs, equal, chance * pairs, dependent
