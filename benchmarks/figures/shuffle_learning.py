@@ -22,7 +22,7 @@ from ldpsql.bench import simulate
 from ldpsql.designer import design
 from ldpsql.plots import charts
 from ldpsql.plots.charts import Curve, Panel
-from ldpsql.synthesis.values import values_of
+from ldpsql.synthesis.columns import values_of
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Schema
 

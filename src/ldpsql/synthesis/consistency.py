@@ -1,4 +1,4 @@
-"""Public. Sees parameters. From noisy tables to tables that are none the less possible.
+"""From noisy tables of shares to tables that could be those of real people.
 
 Shares of people are nowhere negative and add up to 1; tables that share a column agree on it; and
 what cannot be told from noise is left out. Every step takes shares with their noise and knows
@@ -12,18 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldpsql.estimate import Array
+from ldpsql.numerics import Array, fit_marginals, project_on_simplex, weigh_by_precision
 
 FLOOR = 1e-7
 _MARGIN = 1.3
 """How far the largest singular value must exceed the largest one of white noise: the noise of some
 mechanisms is larger along some directions than along others."""
-_FITTING = 200
-_SETTLED = 1e-10
 
 
 @dataclass(frozen=True)
-class Noisy:
+class NoisyShares:
     """Shares of the people per cell, any shape, and their variances; both finite."""
 
     shares: Array
@@ -38,53 +36,39 @@ class Noisy:
         """Root mean variance of a cell."""
         return float(np.sqrt(np.mean(self.variances)))
 
-    def margin(self, place: int) -> Noisy:
+    def marginal(self, place: int) -> NoisyShares:
         """The table of one of its axes; cells count as independent."""
         others = tuple(axis for axis in range(self.shares.ndim) if axis != place)
-        return Noisy(self.shares.sum(axis=others), self.variances.sum(axis=others))
+        return NoisyShares(self.shares.sum(axis=others), self.variances.sum(axis=others))
 
 
-def simplex(noisy: Noisy) -> Array:
+def nearest_shares(table: NoisyShares) -> Array:
     """The nearest shares that are nowhere negative and add up to 1, cells weighted by precision.
 
-    min sum (p - q)^2 / v has p = max(q - t v, 0) for one t, found exactly by sorting q / v.
     Cells known exactly stay as they are.
     """
-    shares, variances = noisy.shares.ravel(), noisy.variances.ravel()
-    free = variances > 0
-    fixed = np.where(free, 0.0, np.maximum(shares, 0.0))
-    left = 1.0 - float(fixed.sum())
-    if not free.any() or left <= 0:
-        total = float(fixed.sum())
-        even = np.full(shares.shape, 1.0 / shares.size)
-        return (fixed / total if total > 0 else even).reshape(noisy.shares.shape)
-    q, v = shares[free], variances[free]
-    order = np.argsort(-q / v)
-    height, weight = np.cumsum(q[order]), np.cumsum(v[order])
-    level = (height - left) / weight
-    kept = int(np.flatnonzero(q[order] / v[order] > level)[-1])
-    found = fixed
-    found[free] = np.maximum(q - level[kept] * v, 0.0)
-    return np.asarray(found / found.sum()).reshape(noisy.shares.shape)
+    known = table.variances <= 0
+    shares = np.where(known, np.maximum(table.shares, 0.0), 0.0)
+    rest = 1.0 - float(shares.sum())
+    if not known.all() and rest > 0:
+        free = table.shares[~known]
+        shares[~known] = project_on_simplex(free, rest, variances=table.variances[~known])
+    total = float(shares.sum())
+    return shares / total if total > 0 else np.full(shares.shape, 1.0 / shares.size)
 
 
-def averaged(tables: Sequence[Noisy]) -> Noisy:
-    """The average of several estimates of one table, each weighted by its precision.
-
-    One that is exact is taken alone. Estimates count as independent.
-    """
-    variances = np.array([float(np.mean(table.variances)) for table in tables])
-    exact = np.flatnonzero(variances <= 0)
-    if len(exact):
-        return tables[int(exact[0])]
-    weights = (1.0 / variances) / (1.0 / variances).sum()
-    return Noisy(
+def average(tables: Sequence[NoisyShares]) -> NoisyShares:
+    """The average of several independent estimates of one table, each weighted by its precision."""
+    weights = weigh_by_precision(np.array([float(np.mean(table.variances)) for table in tables]))
+    if weights is None:
+        raise ValueError("shares with infinite variances")
+    return NoisyShares(
         np.sum([w * t.shares for w, t in zip(weights, tables, strict=True)], axis=0),
         np.sum([w * w * t.variances for w, t in zip(weights, tables, strict=True)], axis=0),
     )
 
 
-def calmed(table: Noisy) -> Noisy:
+def shrink_to_even(table: NoisyShares) -> NoisyShares:
     """The shares drawn towards even ones, by the part of their spread that noise explains.
 
     James and Stein's estimator (1961), whose squared error is smaller on average whatever the
@@ -96,7 +80,7 @@ def calmed(table: Noisy) -> Noisy:
     if expected <= 0:
         return table
     kept = max(0.0, 1.0 - expected / spread) if spread > 0 else 0.0
-    return Noisy(even + kept * (table.shares - even), table.variances)
+    return NoisyShares(even + kept * (table.shares - even), table.variances)
 
 
 def contrasts(size: int) -> Array:
@@ -107,28 +91,32 @@ def contrasts(size: int) -> Array:
     return np.asarray(basis / np.sqrt((basis**2).sum(axis=0)))
 
 
-def dependence(pair: Noisy, left: Array, right: Array) -> Array | None:
+def denoise_dependence(pair: NoisyShares, left: Array, right: Array) -> Array | None:
     """What a table of two columns says beyond its margins; None if no more than noise would.
 
     left, right: the margins. The deviation from independence is denoised by shrinking its singular
     values as is best in squared error for noise of equal size everywhere (Gavish and Donoho,
     "Optimal shrinkage of singular values", 2017). Rows and columns of it add up to 0.
     """
+    # In the basis of contrasts the deviation has no margins, and white noise stays white.
     rows, columns = contrasts(len(left)), contrasts(len(right))
     deviation = rows.T @ (pair.shares - np.outer(left, right)) @ columns
     if not deviation.size:
         return None
     u, values, v = np.linalg.svd(deviation, full_matrices=False)
-    kept = shrunk(values, pair.noise, deviation.shape)
-    if not kept.any() or values[0] < _MARGIN * pair.noise * np.sqrt(deviation.shape).sum():
+    shrunk = shrink_singular_values(values, pair.noise, deviation.shape)
+    # sqrt(rows) + sqrt(columns) is the largest singular value of white noise of size 1.
+    if not shrunk.any() or values[0] < _MARGIN * pair.noise * np.sqrt(deviation.shape).sum():
         return None
-    return np.asarray(rows @ (u * kept) @ v @ columns.T)
+    return np.asarray(rows @ (u * shrunk) @ v @ columns.T)
 
 
-def shrunk(values: Array, noise: float, shape: tuple[int, ...]) -> Array:
+def shrink_singular_values(values: Array, noise: float, shape: tuple[int, ...]) -> Array:
     """Singular values of a matrix of this shape, without what noise of this size adds to them."""
     if noise <= 0:
         return values
+    # Gavish and Donoho's equation 7 for squared error, in units of noise sqrt(long side):
+    # y -> sqrt((y^2 - beta - 1)^2 - 4 beta) / y above 1 + sqrt(beta), else 0.
     long, short = max(shape), min(shape)
     y, ratio = values / (noise * np.sqrt(long)), short / long
     inside = (y**2 - ratio - 1.0) ** 2 - 4.0 * ratio
@@ -137,45 +125,37 @@ def shrunk(values: Array, noise: float, shape: tuple[int, ...]) -> Array:
     return np.where(is_signal, best * noise * np.sqrt(long), 0.0)
 
 
-def interaction(deviation: Noisy) -> Array | None:
+def denoise_interaction(deviation: NoisyShares) -> Array | None:
     """What a table says beyond all its smaller margins; None if it cannot be told from noise.
 
     deviation: the table less what a model of smaller tables expects. The part that no margin has
     is kept by the share of its energy that is not noise (James and Stein, 1961), if that energy
     exceeds four standard deviations of noise alone.
     """
-    found = deviation.shares
-    for place in range(found.ndim):
-        found = found - found.mean(axis=place, keepdims=True)
-    freedom = int(np.prod([size - 1 for size in found.shape]))
+    excess = deviation.shares
+    for place in range(excess.ndim):
+        excess = excess - excess.mean(axis=place, keepdims=True)
+    # The energy of noise alone is noise^2 times a chi-square variable: mean f, variance 2 f.
+    freedom = int(np.prod([size - 1 for size in excess.shape]))
     expected = deviation.noise**2 * freedom
-    energy = float((found**2).sum())
+    energy = float((excess**2).sum())
     if freedom == 0 or energy <= expected * (1.0 + 4.0 * np.sqrt(2.0 / freedom)):
         return None
-    return found * (1.0 - expected / energy)
+    return excess * (1.0 - expected / energy)
 
 
-def possible(table: Array, margins: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
-    """The table nowhere negative and with these margins, by proportional fitting.
+def fit_to_marginals(table: Array, marginals: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
+    """The table nowhere negative and with these marginals, by proportional fitting.
 
-    margins: with the axes that each keeps, ascending. A trace of every cell keeps possible what the
-    margins allow.
+    marginals: with the axes that each keeps, ascending. A trace of every cell keeps possible what
+    the marginals allow.
     """
-    found = np.maximum(table, 0.0) + FLOOR / table.size
-    for _ in range(_FITTING):
-        worst = 0.0
-        for axes, margin in margins:
-            others = tuple(axis for axis in range(found.ndim) if axis not in axes)
-            now = found.sum(axis=others, keepdims=True)
-            wanted = margin.reshape(now.shape)
-            worst = max(worst, float(np.abs(now - wanted).max()))
-            found = found * np.where(now > 0, wanted / np.where(now > 0, now, 1.0), 0.0)
-        if worst < _SETTLED:
-            break
-    return np.asarray(found / found.sum())
+    start = np.maximum(table, 0.0) + FLOOR / table.size
+    fitted = fit_marginals(start, marginals, tolerance=1e-10)
+    return np.asarray(fitted / fitted.sum())
 
 
-def information(pair: Array) -> float:
+def mutual_information(pair: Array) -> float:
     """Mutual information of the two columns of a table of shares, in nats."""
     expected = np.outer(pair.sum(axis=1), pair.sum(axis=0))
     some = pair > 0

@@ -1,28 +1,133 @@
-"""Public. Sees parameters. The table of greatest entropy with given small tables.
+"""The table of greatest entropy with given small tables, over a graph of columns.
 
-Iterative proportional fitting (Deming and Stephan, 1940) over a junction tree: the joint table is
-the product of the clique tables over that of the separators, and fitting one clique at a time,
-walking along the tree, is fitting the joint table (Jirousek and Preucil, 1995). Where the columns
-make one clique, this is fitting the full table.
+A graph of columns with small complete parts (cliques) factors the table: one small table per
+clique instead of one table of everything (Lauritzen and Spiegelhalter, 1988). The joint table is
+the product of the clique tables over that of the separators, and iterative proportional fitting of
+one clique at a time, walking along a tree of them, is fitting the joint table (Jirousek and
+Preucil, 1995). Where the columns make one clique, this is fitting the full table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldpsql.estimate import Array
-from ldpsql.synthesis.graph import Axes, JunctionTree
+from ldpsql.numerics import Array, fit_marginals
+from ldpsql.synthesis.columns import Integers, StratifiedSampler
 
-Integers = NDArray[np.int64]
+_TRIED = 256
+_SWEEPS = 60
+_TOLERANCE = 1e-7
+
+Pair = tuple[int, int]
+Axes = tuple[int, ...]
 Cells = Mapping[int, Integers]
 
-_SWEEPS = 60
-_SETTLED = 1e-7
+
+@dataclass(frozen=True)
+class JunctionTree:
+    """The cliques of a triangulated graph, ascending axes each, every one after its parent.
+
+    parents: index of each clique's parent, None for the first of a connected part.
+    separators: what it shares with its parent, which is all that it shares with cliques before.
+    """
+
+    cliques: tuple[Axes, ...]
+    parents: tuple[int | None, ...]
+    separators: tuple[Axes, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], edges: Iterable[Pair]) -> JunctionTree:
+        """The tree of a graph over axes of these sizes; it is triangulated by least fill.
+
+        Any spanning forest of the cliques with the largest separators is a junction tree; this one
+        is Prim's.
+        """
+        cliques = _triangulate(sizes, edges)
+        order: list[int] = []
+        parents: list[int | None] = []
+        separators: list[Axes] = []
+        left = set(range(len(cliques)))
+        while left:
+            shared = (
+                (len(set(cliques[new]) & set(cliques[old])), -new, -place)
+                for new in left
+                for place, old in enumerate(order)
+            )
+            size, new, parent = max(shared, default=(0, 0, 0))
+            chosen = -new if size else min(left)
+            common = {*cliques[chosen]} & {*cliques[order[-parent]]} if size else set()
+            left.remove(chosen)
+            order.append(chosen)
+            parents.append(-parent if size else None)
+            separators.append(tuple(sorted(common)))
+        return cls(tuple(cliques[i] for i in order), tuple(parents), tuple(separators))
+
+    def home(self, axes: Axes) -> int:
+        """A clique that holds all these axes; ValueError if none does."""
+        for index, clique in enumerate(self.cliques):
+            if set(axes) <= set(clique):
+                return index
+        raise ValueError(f"no clique holds {axes}")
+
+
+def choose_pairs(
+    sizes: Sequence[int], strengths: Sequence[tuple[float, Pair]], largest: int
+) -> tuple[Pair, ...]:
+    """The strongest pairs whose graph has tables of at most `largest` cells together.
+
+    strengths: (strength, pair). First those of the strongest spanning forest (Chow and Liu, 1968),
+    then the others, stronger ones first; one that would make the tables too large is left out, and
+    weaker ones are still tried, but not all where there are very many.
+    """
+    ordered = [pair for _, pair in sorted(strengths, key=lambda entry: (-entry[0], entry[1]))]
+    part = list(range(len(sizes)))  # Kruskal: the number of the part that each axis is joined to
+    forest: list[Pair] = []
+    for left, right in ordered:
+        one, other = part[left], part[right]
+        if one != other:
+            forest.append((left, right))
+            part = [one if place == other else place for place in part]
+    others = [pair for pair in ordered if pair not in forest]
+    edges: list[Pair] = []
+    for pair in [*forest, *others[:_TRIED]]:
+        cliques = _triangulate(sizes, [*edges, pair])
+        if sum(prod(sizes[axis] for axis in clique) for clique in cliques) <= largest:
+            edges.append(pair)
+    return tuple(edges)
+
+
+def _triangulate(sizes: Sequence[int], edges: Iterable[Pair]) -> list[Axes]:
+    """Maximal cliques of a triangulation: eliminate what needs the least fill, then space."""
+    near: dict[int, set[int]] = {axis: set() for axis in range(len(sizes))}
+    for left, right in edges:
+        near[left].add(right)
+        near[right].add(left)
+
+    def cost(axis: int) -> tuple[int, int, int]:
+        fill = sum(b not in near[a] for a, b in combinations(sorted(near[axis]), 2))
+        return fill, prod(sizes[a] for a in near[axis]) * sizes[axis], axis
+
+    costs = {axis: cost(axis) for axis in near}
+    cliques: list[Axes] = []
+    while near:
+        axis = min(costs, key=lambda axis: costs[axis])
+        around = near.pop(axis)
+        del costs[axis]
+        for other in around:
+            near[other] |= around - {other}
+            near[other].discard(axis)
+        for other in around.union(*(near[other] for other in around)):
+            costs[other] = cost(other)
+        clique = tuple(sorted({axis, *around}))
+        if not any(set(clique) <= set(other) for other in cliques):
+            cliques.append(clique)
+    return cliques
 
 
 @dataclass(frozen=True)
@@ -41,24 +146,37 @@ class Model:
     def table(self, axes: Axes) -> Array:
         """The distribution of axes that lie in one clique, in ascending order."""
         home = self.tree.home(axes)
-        return margin(self.beliefs[home], self.tree.cliques[home], axes)
+        return _marginal(self.beliefs[home], self.tree.cliques[home], axes)
 
     def draw(self, count: int, random: np.random.Generator) -> dict[int, Integers]:
         """Cells of `count` people, axis by axis: clique after clique, given what is known."""
-        found: dict[int, Integers] = {}
-        for sampler in self._samplers:
-            found.update(sampler.draw(found, count, random))
-        return found
+        cells: dict[int, Integers] = {}
+        for clique, separator, sampler in zip(
+            self.tree.cliques, self.tree.separators, self._samplers, strict=True
+        ):
+            row = np.zeros(count, dtype=np.int64)
+            for axis in separator:
+                row = row * self.sizes[axis] + cells[axis]
+            new = [axis for axis in clique if axis not in separator]
+            shape = [self.sizes[axis] for axis in new]
+            column = sampler.draw(row, random) % prod(shape)
+            cells.update(zip(new, np.unravel_index(column, shape), strict=True))
+        return cells
 
     @cached_property
-    def _samplers(self) -> tuple[_Sampler, ...]:
-        tree = self.tree
-        return tuple(
-            _Sampler.of(belief, clique, separator)
-            for belief, clique, separator in zip(
-                self.beliefs, tree.cliques, tree.separators, strict=True
-            )
-        )
+    def _samplers(self) -> list[StratifiedSampler]:
+        """Per clique, cells of its new axes given the cell of its separator."""
+        samplers = []
+        for belief, clique, separator in zip(
+            self.beliefs, self.tree.cliques, self.tree.separators, strict=True
+        ):
+            known = [clique.index(axis) for axis in separator]
+            new = [place for place in range(len(clique)) if place not in known]
+            rows = prod(belief.shape[place] for place in known)
+            weights = belief.transpose([*known, *new]).reshape(rows, -1)
+            stratum = np.repeat(np.arange(rows), weights.shape[1])
+            samplers.append(StratifiedSampler.of(stratum, weights.ravel(), rows))
+        return samplers
 
     def chances(self, axis: int, cells: Cells) -> Array:
         """Probability of cell 1 of an axis of two cells, given the cells of all other axes."""
@@ -69,144 +187,70 @@ class Model:
             if axis in clique:
                 odds += _log_odds(belief, clique, axis, cells)
             if axis in separator:
-                odds -= _log_odds(margin(belief, clique, separator), separator, axis, cells)
+                odds -= _log_odds(_marginal(belief, clique, separator), separator, axis, cells)
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -700.0, 700.0))))
 
 
-def fitted(sizes: Sequence[int], tree: JunctionTree, tables: Mapping[Axes, Array]) -> Model:
+def fit_model(sizes: Sequence[int], tree: JunctionTree, tables: Mapping[Axes, Array]) -> Model:
     """The model of greatest entropy with these tables, each over axes of one clique.
 
     Tables that cannot all hold at once end in a compromise; `Model.misfit` says how far it is.
     """
-    state = _State.even(sizes, tree)
+    beliefs: list[Array] = []
+    for clique in tree.cliques:
+        shape = tuple(sizes[axis] for axis in clique)
+        beliefs.append(np.full(shape, 1.0 / prod(shape)))
+    given: list[list[tuple[Axes, Array]]] = [[] for _ in beliefs]
     for axes, table in tables.items():
-        state.tables[tree.home(axes)].append((axes, table))
+        given[tree.home(axes)].append((axes, table))
+    children: list[list[int]] = [[] for _ in beliefs]
+    roots: list[int] = []
+    for index, parent in enumerate(tree.parents):
+        (roots if parent is None else children[parent]).append(index)
+
+    def impose(index: int, axes: Axes, table: Array) -> None:
+        """Scale a clique's table to have this marginal."""
+        places = tuple(tree.cliques[index].index(axis) for axis in axes)
+        beliefs[index] = fit_marginals(beliefs[index], [(places, table)], cycles=1)
+
+    def carry(source: int, target: int, separator: Axes) -> None:
+        """Move the focus: only the clique in focus is a marginal of the joint table."""
+        impose(target, separator, _marginal(beliefs[source], tree.cliques[source], separator))
+
+    def sweep(index: int) -> float:
+        """Fit every clique under one once, carrying the focus down and back up again."""
+        misfit = 0.0
+        for axes, table in given[index]:
+            now = _marginal(beliefs[index], tree.cliques[index], axes)
+            misfit = max(misfit, float(np.abs(now - table).max()))
+            impose(index, axes, table)
+        beliefs[index] = beliefs[index] / beliefs[index].sum()
+        for child in children[index]:
+            carry(index, child, tree.separators[child])
+            misfit = max(misfit, sweep(child))
+            carry(child, index, tree.separators[child])
+        return misfit
+
     misfit = 0.0
     for _ in range(_SWEEPS):
-        misfit = max((state.sweep(root) for root in state.roots), default=0.0)
-        if misfit < _SETTLED:
+        misfit = max(map(sweep, roots), default=0.0)
+        if misfit < _TOLERANCE:
             break
-    for root in state.roots:
-        state.spread(root)
-    return Model(tuple(sizes), tree, tuple(state.beliefs), misfit)
+    # Parents come before their children, so one pass makes all cliques agree.
+    for child, parent in enumerate(tree.parents):
+        if parent is not None:
+            carry(parent, child, tree.separators[child])
+    return Model(tuple(sizes), tree, tuple(beliefs), misfit)
 
 
-@dataclass
-class _State:
-    """Clique tables while they are fitted; the one in focus is a margin of the joint table."""
-
-    tree: JunctionTree
-    beliefs: list[Array]
-    separators: list[Array]
-    tables: list[list[tuple[Axes, Array]]] = field(default_factory=list)
-
-    @classmethod
-    def even(cls, sizes: Sequence[int], tree: JunctionTree) -> _State:
-        def uniform(axes: Axes) -> Array:
-            shape = tuple(sizes[a] for a in axes)
-            return np.full(shape, 1.0 / float(np.prod(shape)))
-
-        beliefs = [uniform(clique) for clique in tree.cliques]
-        return cls(tree, beliefs, [uniform(s) for s in tree.separators], [[] for _ in beliefs])
-
-    @property
-    def roots(self) -> list[int]:
-        return [index for index, parent in enumerate(self.tree.parents) if parent is None]
-
-    def children(self, index: int) -> Iterator[int]:
-        return (child for child, parent in enumerate(self.tree.parents) if parent == index)
-
-    def sweep(self, root: int) -> float:
-        """Fit every clique under a root once, carrying the focus down and back up again."""
-        misfit = self._fit(root)
-        for child in self.children(root):
-            self._carry(root, child, child)
-            misfit = max(misfit, self.sweep(child))
-            self._carry(child, root, child)
-        return misfit
-
-    def spread(self, root: int) -> None:
-        """Tell every clique under a root what the root knows."""
-        for child in self.children(root):
-            self._carry(root, child, child)
-            self.spread(child)
-
-    def _fit(self, index: int) -> float:
-        misfit, belief, clique = 0.0, self.beliefs[index], self.tree.cliques[index]
-        for axes, table in self.tables[index]:
-            now = margin(belief, clique, axes)
-            misfit = max(misfit, float(np.abs(now - table).max()))
-            belief = belief * _aligned(_ratio(table, now), axes, clique)
-        self.beliefs[index] = belief / belief.sum()
-        return misfit
-
-    def _carry(self, source: int, target: int, link: int) -> None:
-        """Move the focus over the separator between a clique and its parent."""
-        axes, cliques = self.tree.separators[link], self.tree.cliques
-        now = margin(self.beliefs[source], cliques[source], axes)
-        change = _aligned(_ratio(now, self.separators[link]), axes, cliques[target])
-        self.beliefs[target] = self.beliefs[target] * change
-        self.separators[link] = now
-
-
-@dataclass(frozen=True)
-class _Sampler:
-    """Draws the cells of a clique given those of its separator.
-
-    cumulative: of the table with the separator's axes first, flat, with a 0 before it.
-    """
-
-    known: Axes
-    known_sizes: tuple[int, ...]
-    new: Axes
-    new_sizes: tuple[int, ...]
-    cumulative: Array
-
-    @classmethod
-    def of(cls, belief: Array, clique: Axes, separator: Axes) -> _Sampler:
-        new = tuple(axis for axis in clique if axis not in separator)
-        places = [clique.index(axis) for axis in (*separator, *new)]
-        turned = belief.transpose(places)
-        shape = turned.shape
-        cumulative = np.concatenate([[0.0], np.cumsum(turned.ravel())])
-        known = len(separator)
-        return cls(separator, shape[:known], new, shape[known:], cumulative)
-
-    def draw(
-        self, found: Cells, count: int, random: np.random.Generator
-    ) -> dict[int, NDArray[np.int64]]:
-        block = int(np.prod(self.new_sizes))
-        row = np.zeros(count, dtype=np.int64)
-        for axis, size in zip(self.known, self.known_sizes, strict=True):
-            row = row * size + found[axis]
-        first = row * block
-        low, high = self.cumulative[first], self.cumulative[first + block]
-        at = low + random.random(count) * (high - low)
-        cell = np.searchsorted(self.cumulative, at, side="right") - 1
-        inside = np.clip(cell, first, first + block - 1) - first
-        cells = np.unravel_index(inside, self.new_sizes)
-        return dict(zip(self.new, (part.astype(np.int64) for part in cells), strict=True))
-
-
-def margin(table: Array, clique: Axes, axes: Axes) -> Array:
-    """The margin of a clique's table over some of its axes."""
+def _marginal(table: Array, clique: Axes, axes: Axes) -> Array:
+    """The marginal of a clique's table over some of its axes."""
     others = tuple(place for place, axis in enumerate(clique) if axis not in axes)
     return np.asarray(table.sum(axis=others))
 
 
-def _aligned(table: Array, axes: Axes, clique: Axes) -> Array:
-    """A table of some axes, shaped to multiply that of a clique."""
-    sizes = dict(zip(axes, table.shape, strict=True))
-    return table.reshape([sizes.get(axis, 1) for axis in clique])
-
-
-def _ratio(wanted: Array, now: Array) -> Array:
-    return np.where(now > 0, wanted / np.where(now > 0, now, 1.0), 0.0)
-
-
 def _log_odds(table: Array, axes: Axes, axis: int, cells: Cells) -> Array:
     """log of table[.., 1, ..] / table[.., 0, ..] at the other cells of every person."""
-    turned = np.moveaxis(table, axes.index(axis), 0)
-    logs = np.log(np.maximum(turned, 1e-300))
+    logs = np.log(np.maximum(np.moveaxis(table, axes.index(axis), 0), 1e-300))
     others = tuple(cells[other] for other in axes if other != axis)
     return np.asarray((logs[1] - logs[0])[others])

@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees reports. Draws tables of made-up people from what reports say.
+"""Draws tables of made-up people from what reports say, and states what the tables keep.
 
 What is drawn depends on the reports alone, so it costs nobody any privacy beyond the survey's
 guarantee, however many tables are drawn. Nobody's privacy rests on the drawing itself, which
@@ -7,7 +7,8 @@ takes a seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,19 +17,21 @@ import pyarrow as pa
 
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.result import GUARANTEE_KEY
+from ldpsql.mechanisms.base import StatesBias
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis.asking import Reported
-from ldpsql.synthesis.learning import Learned, learned
-from ldpsql.synthesis.notes import notes
-from ldpsql.synthesis.public import PublicPeople
-from ldpsql.synthesis.values import amounts_of, values_of
+from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
+from ldpsql.synthesis.learning import Learned, learn
+from ldpsql.synthesis.model import Axes
 from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
 from ldpsql_device.guarantee import Guarantee
 
 BATCH = 1 << 17
 MOST_ROWS = 10**10
 NOTES_KEY = "ldpsql.notes"
+_MOST_NAMED = 12
+_NOTICEABLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,19 @@ class Synthesizer:
     def of(cls, store: Store, table: str | None = None) -> Synthesizer:
         """Learn from all reports of a survey.
 
-        table: its name; None where the store holds one survey. QueryError for a name that is none,
+        table: its name; None where the store holds one survey. QueryError for an unknown name,
         DataError where there are no reports, NotSupportedError for a survey without dimensions.
         """
-        survey = _survey(store, table)
+        if table is not None:
+            survey = store.survey(table)
+        else:
+            surveys = store.surveys()
+            if len(surveys) != 1:
+                names = ", ".join(survey.table for survey in surveys) or "none"
+                raise ProgrammingError(
+                    f"say which survey to draw a table of (--table); there are {names}"
+                )
+            (survey,) = surveys
         if not survey.schema.dimensions:
             raise NotSupportedError(
                 f"{survey.table} has no dimensions, so a table of it would only repeat the average "
@@ -63,14 +75,7 @@ class Synthesizer:
             public = PublicPeople.of(store.public_people(survey.table))
         reported = Reported.of(store, survey, public.keys if public else ())
         promise = kept(survey, store.smallest_batch(survey.table))
-        return cls(survey, reported.people, learned(reported, public), public, promise)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What whoever uses a drawn table must know, one sentence each."""
-        short = shortfall(self.survey, self.guarantee)
-        said = notes(self.survey, self.guarantee, self.people, self.learned, self.public)
-        return (*said, *short)
+        return cls(survey, reported.people, learn(reported, public), public, promise)
 
     def batches(self, rows: int | None = None, seed: int | None = None) -> Iterator[pa.Table]:
         """Tables of at most 131072 rows, `rows` together; as many as reports by default.
@@ -82,7 +87,7 @@ class Synthesizer:
         if not 1 <= count <= MOST_ROWS:
             raise InterfaceError(f"rows must be between 1 and {MOST_ROWS}, not {count}")
         if seed is not None and seed < 0:
-            raise InterfaceError(f"a seed is not negative, and {seed} is")
+            raise InterfaceError(f"a seed must not be negative, and {seed} is")
         random = np.random.default_rng(seed)
         return (self._batch(min(BATCH, count - first), random) for first in range(0, count, BATCH))
 
@@ -98,8 +103,8 @@ class Synthesizer:
         """
         survey = self.survey
         promise = f"{survey.table}: {self.guarantee} ({survey.design.name})"
-        said = {GUARANTEE_KEY: promise, NOTES_KEY: "\n".join(self.notes)}
-        return self._batch(1, np.random.default_rng(0)).schema.with_metadata(said)
+        metadata = {GUARANTEE_KEY: promise, NOTES_KEY: "\n".join(self.notes)}
+        return self._batch(1, np.random.default_rng(0)).schema.with_metadata(metadata)
 
     def _batch(self, count: int, random: np.random.Generator) -> pa.Table:
         schema, model = self.survey.schema, self.learned.model
@@ -115,19 +120,102 @@ class Synthesizer:
                 columns[axis.name] = amounts_of(schema.measures[axis.index], chances, random)
             else:
                 public_cells = cells[place]
-        found = pa.table(columns)
+        batch = pa.table(columns)
         if self.public is not None:
             drawn = self.public.draw(public_cells, random)
             for name in drawn.column_names:
-                found = found.append_column(name, drawn.column(name))
-        return found
+                batch = batch.append_column(name, drawn.column(name))
+        return batch
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever uses a drawn table must know, one sentence each: what it was drawn from,
+        what is kept and how well, and what is not."""
+        survey, design = self.survey, self.survey.design
+        notes = [
+            f"{survey.table}: made-up people from {self.people} reports; {self.guarantee} "
+            f"({design.name}, epsilon {survey.epsilon} per report)"
+        ]
+        estimator = next(iter(design.estimators))
+        bias = design.biases.get(estimator) if isinstance(design, StatesBias) else None
+        if bias is not None:
+            notes.append(f"estimator {estimator} is biased: {bias}")
+        notes += _tables_kept(self.learned)
+        notes += _tables_left_out(self.learned)
+        notes.append(
+            "nothing else is kept: beyond these tables, columns are as independent as they can be "
+            "(greatest entropy)"
+        )
+        measures = [axis.name for axis in self.learned.axes if axis.kind == "measure"]
+        if measures:
+            notes.append(
+                f"of {', '.join(measures)} only averages are kept (of everybody, and within the "
+                "tables above); the spread of single amounts is made up"
+            )
+        if self.public is not None:
+            notes.append("public columns together are drawn from their exact combinations")
+            if self.public.independent:
+                notes.append(
+                    f"{', '.join(self.public.independent)}: too many public values for private "
+                    "columns to depend on them"
+                )
+        notes.append(
+            "errors of answers from this table cannot be computed from it; ask the survey itself "
+            "for numbers with error bars"
+        )
+        return (*notes, *shortfall(survey, self.guarantee))
 
 
-def _survey(store: Store, table: str | None) -> Survey:
-    if table is not None:
-        return store.survey(table)
-    surveys = store.surveys()
-    if len(surveys) != 1:
-        names = ", ".join(survey.table for survey in surveys) or "none"
-        raise ProgrammingError(f"say which survey to draw a table of (--table); there are {names}")
-    return surveys[0]
+def _tables_kept(learned: Learned) -> Iterator[str]:
+    """What is kept of single columns and of several together, with errors of a cell."""
+    alone = [(axis.name, error) for axis, error in zip(learned.axes, learned.alone, strict=True)]
+    known = [f"{name} ({_error(error)})" for name, error in alone if not math.isnan(error)]
+    unknown = [name for name, error in alone if math.isnan(error)]
+    if known:
+        share = "the standard error of the share of one bin among all people"
+        yield f"kept, with {share}: {', '.join(known)}"
+    if unknown:
+        yield f"not answered by the design or its reports, spread evenly: {', '.join(unknown)}"
+    if learned.kept:
+        errors = {axes: f" ({_error(error)})" for axes, error in learned.kept.items()}
+        yield f"kept together, in groups of values: {_name(learned, learned.kept, errors)}"
+    else:
+        yield "no columns are kept together: no dependence exceeds the noise"
+
+
+def _tables_left_out(learned: Learned) -> Iterator[str]:
+    """Which dependences the model does not have, and why."""
+    if learned.unclear:
+        pairs = _name(learned, learned.unclear)
+        yield f"drawn as if independent, dependence not above the noise: {pairs}"
+    if learned.unknown:
+        yield (
+            "drawn as if independent, not answered by the survey's design or its reports, or too "
+            f"many to ask for: {_name(learned, learned.unknown)}"
+        )
+    if learned.dropped:
+        pairs = _name(learned, learned.dropped)
+        yield f"kept only through other columns, for want of room: {pairs}"
+    if learned.model.misfit > _NOTICEABLE:
+        yield (
+            "the tables do not fit together exactly: a share differs by up to "
+            f"{_percent(learned.model.misfit)}"
+        )
+
+
+def _name(learned: Learned, tables: Iterable[Axes], after: Mapping[Axes, str] | None = None) -> str:
+    """Tables by their columns: age x state, sex x state and 7 more."""
+    names = [
+        " x ".join(learned.axes[place].name for place in axes) + (after or {}).get(axes, "")
+        for axes in tables
+    ]
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _error(share: float) -> str:
+    return f"±{_percent(share)}" if share else "exact"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%"
