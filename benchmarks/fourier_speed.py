@@ -24,7 +24,7 @@ from ldpsql.client.table import randomize, randomize_batch
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.session import Session
 from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.domains import int_domain
 from ldpsql_device.epsilon import Epsilon
@@ -114,7 +114,7 @@ def fed(number: int) -> tuple[object, ...]:
     table = people(PEOPLE)
     drawing = taking = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        with DuckDBStore.open(Path(folder) / "app.duckdb", read_only=False) as store:
+        with open_store(Path(folder) / "app.duckdb", read_only=False) as store:
             for batch in range(number // PEOPLE):
                 start = time.process_time()
                 reports, _ = randomize_batch(asked, table, SeededEntropy(batch))
@@ -122,7 +122,7 @@ def fed(number: int) -> tuple[object, ...]:
                 store.ingest_table(reports, asked, keep="counts")
                 drawing += middle - start
                 taking += time.process_time() - middle
-        with DuckDBStore.open(Path(folder) / "app.duckdb", read_only=True) as store:
+        with open_store(Path(folder) / "app.duckdb", read_only=True) as store:
             session = Session(store)
             first = _seconds(session, 20)
             following = _seconds(session, 21)

@@ -19,7 +19,7 @@ from ldpsql.bench.simulation import Spent, collect
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import design
 from ldpsql.mechanisms.base import Estimator
-from ldpsql.store.base import Selection
+from ldpsql.store import Selection
 from ldpsql.survey import Survey
 
 EPSILONS = ("0.5", "1", "2", "5")

@@ -20,7 +20,8 @@ from ldpsql.client import OsEntropy
 from ldpsql.client.table import randomize
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.store.duckdb import DuckDBStore, fold
+from ldpsql.store import open_store
+from ldpsql.store.duckdb import fold
 
 PEOPLE = 1_000_000
 REPORTS = 3_200_000
@@ -104,7 +105,7 @@ class _Counting:
 
 def _take(reports: Path) -> Pair:
     """Hash, check and store, against storing; counting left for later on both sides."""
-    with patch.object(fold, "settle"):
+    with patch.object(fold, "merge_if_worthwhile"):
         return _ingest(reports, "CREATE TABLE reports AS SELECT * FROM '{file}'")
 
 
@@ -122,7 +123,7 @@ def _ingest(reports: Path, statements: str) -> Pair:
     folder, number = Path(tempfile.mkdtemp(dir=reports.parent)), count()
 
     def ours() -> None:
-        with DuckDBStore.open(folder / f"ours{next(number)}.duckdb", read_only=False) as store:
+        with open_store(folder / f"ours{next(number)}.duckdb", read_only=False) as store:
             store.ingest([reports])
 
     def other() -> None:
@@ -134,7 +135,7 @@ def _ingest(reports: Path, statements: str) -> Pair:
 
 def _refresh(reports: Path) -> Pair:
     with (
-        DuckDBStore.open(reports.parent / "refresh.duckdb", read_only=False) as store,
+        open_store(reports.parent / "refresh.duckdb", read_only=False) as store,
         duckdb.connect(str(reports.parent / "bare.duckdb")) as bare,
     ):
         store.ingest([reports])
@@ -155,7 +156,7 @@ def _query(reports: Path, raw: pa.Table, *, warm: bool) -> Pair:
         return QUESTION.format(low, low + int(random.integers(5, 30)), int(random.integers(2, 16)))
 
     with (
-        DuckDBStore.open(folder / "app.duckdb", read_only=False) as store,
+        open_store(folder / "app.duckdb", read_only=False) as store,
         duckdb.connect(str(folder / "raw.duckdb")) as exact,
     ):
         store.ingest([reports])
@@ -173,7 +174,7 @@ def _cold(reports: Path) -> Pair:
     """Whole processes, on a database of a million reports."""
     database = reports.parent / "cold.duckdb"
     survey = design(SURVEY)
-    with DuckDBStore.open(database, read_only=False) as store:
+    with open_store(database, read_only=False) as store:
         store.ingest_table(randomize(survey, people(PEOPLE)), survey)
     command = Path(sys.executable).parent / "ldpsql"
     imports = "import duckdb, sqlglot, numpy, pyarrow"

@@ -16,7 +16,7 @@ from ldpsql.mechanisms.cells.query import CellSum
 from ldpsql.mechanisms.uldp.design import CellDesign
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.report import Histogram, Rows
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 
 NURSERY = Setting("nursery", ("parents", "class"))
@@ -72,7 +72,7 @@ def _through_sql(made: Survey, seed: int) -> Floats:
     """The fifteen counts that SQL gives, by every estimator."""
     table, _ = NURSERY.records()
     reports, _ = randomize_batch(made, table, SeededEntropy(seed), accept_disclosure=True)
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(reports, made)
         answers = [Connection(store, estimator=name).execute(SQL) for name in ESTIMATORS]
         return np.array([answer.result.table.column(2) for answer in answers], dtype=float)

@@ -16,7 +16,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.mechanisms.registry import mechanism as registered
-from ldpsql.store.base import Selection
+from ldpsql.store import Selection
 from ldpsql.survey import Survey
 from ldpsql_device.domains import int_domain
 from ldpsql_device.epsilon import Epsilon

@@ -16,8 +16,7 @@ from ldpsql.bench.simulation import collect
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.store.base import Selection
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.domains import int_domain
@@ -57,9 +56,7 @@ def answers(
 
 
 @lru_cache(maxsize=4)
-def _collected(
-    task: Task, maker: str, options: str, seed: int
-) -> tuple[Design, DuckDBStore, float]:
+def _collected(task: Task, maker: str, options: str, seed: int) -> tuple[Design, Store, float]:
     """Everybody's reports, and CPU seconds; kept for another estimator of the same reports.
 
     The stores are in memory, as many as there are repetitions.

@@ -25,8 +25,7 @@ import pyarrow as pa
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.estimate import Estimates
-from ldpsql.store.base import Batch, Store
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Batch, Store, open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 from ldpsql.type_objects import BINARY, DATETIME, NUMBER, ROWID, STRING
@@ -111,12 +110,12 @@ def connect(
     """
     place = None if path is None or str(path) == ":memory:" else Path(path)
     if place is None or read_only is not None:
-        store = DuckDBStore.open(place, read_only=bool(read_only))
+        store = open_store(place, read_only=bool(read_only))
         return Connection(store, confidence=confidence, estimator=estimator)
     if not place.exists():
-        DuckDBStore.open(place, read_only=False).close()
+        open_store(place, read_only=False).close()
     return Connection(
-        DuckDBStore.open(place, read_only=True),
+        open_store(place, read_only=True),
         confidence=confidence,
         estimator=estimator,
         writes_to=place,
@@ -228,11 +227,11 @@ class Connection:
             return
         session.store.close()
         try:
-            with DuckDBStore.open(path, read_only=False) as store:
+            with open_store(path, read_only=False) as store:
                 yield store
         finally:
             self._session = None
-            reopened = DuckDBStore.open(path, read_only=True)
+            reopened = open_store(path, read_only=True)
             self._session = Session(reopened, **self._settings)
 
     def commit(self) -> None:

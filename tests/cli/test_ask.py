@@ -23,7 +23,7 @@ from ldpsql.cli.main import cli
 from ldpsql.cli.options import read_parameters
 from ldpsql.client.table import randomize_batch
 from ldpsql.files import replace_file
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 
 COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"
 
@@ -325,7 +325,7 @@ def test_every_estimator_of_a_mechanism_can_be_named(tmp_path):
     survey = unsound()
     table = pa.table({"age": np.random.default_rng(1).integers(18, 91, 2_000)})
     reports, _ = randomize_batch(survey, table, Seeded(1), accept_no_guarantee=True)
-    with DuckDBStore.open(tmp_path / "small.duckdb", read_only=False) as store:
+    with open_store(tmp_path / "small.duckdb", read_only=False) as store:
         store.ingest_table(reports, survey)
     asked = ("SELECT COUNT(*) AS n FROM small WHERE age < 40", "--db", tmp_path / "small.duckdb")
     answers = {

@@ -17,7 +17,7 @@ from ldpsql.designer import design
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffler import shuffle_table
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.trust import Shuffled
 
@@ -252,17 +252,17 @@ def test_the_batches_of_a_database_are_audited(tmp_path):
     published, store = tmp_path / "app.json", tmp_path / "s.duckdb"
     published.write_text(survey.to_json())
     whole = shuffle_table(survey, raw_reports(survey, USERS))
-    with DuckDBStore.open(store, read_only=False) as opened:
+    with open_store(store, read_only=False) as opened:
         opened.register(survey)
     assert "holds no reports" in refusal(run("audit", published, "--db", store), 1)
-    with DuckDBStore.open(store, read_only=False) as opened:
+    with open_store(store, read_only=False) as opened:
         opened.ingest_table(whole)
     shown = run("audit", published, "--db", store)
     assert (shown.exit_code, "in a batch of 1,000 reports" in shown.stdout) == (0, True)
     said = ShuffledBatch(survey.fingerprint, 300).to_json().encode()
     part = whole.slice(0, 300)
     metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
-    with DuckDBStore.open(store, read_only=False) as opened:
+    with open_store(store, read_only=False) as opened:
         opened.ingest_table(part.replace_schema_metadata(metadata), accept_smaller_batch=True)
     shown = run("audit", published, "--db", store)
     assert (shown.exit_code, "in a batch of 300 reports" in shown.stdout) == (1, True)

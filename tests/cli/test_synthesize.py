@@ -11,7 +11,7 @@ from support.command_line import refusal, run, store_reports
 from support.surveys import SMALL, TOML
 
 from ldpsql.designer import design
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.synthesis import Synthesizer
 
 
@@ -72,7 +72,7 @@ def test_as_many_rows_as_reports_unless_told(database, tmp_path):
 )
 def test_bad_input_is_refused_and_leaves_no_file(tmp_path, monkeypatch, arguments, code, said):
     monkeypatch.chdir(tmp_path)
-    with DuckDBStore.open("app.duckdb", read_only=False) as store:
+    with open_store("app.duckdb", read_only=False) as store:
         store.register(design(TOML))
         store.register(design(SMALL))
     assert said in refusal(run("synthesize", "--db", "app.duckdb", *arguments), code)

@@ -24,7 +24,7 @@ from ldpsql.engine.session import Session
 from ldpsql.engine.typical import SURCHARGE, evaluate, typical_error
 from ldpsql.estimate import quantile
 from ldpsql.parser.query import Number
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Store
 from ldpsql_device.errors import NotSupportedError
 
 YOUNG = "SELECT COUNT(*) AS n FROM app WHERE age < 4"
@@ -33,7 +33,7 @@ N_YOUNG = int(pc.sum(pc.less(PEOPLE["age"], 4)).as_py())
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[DuckDBStore]:
+def store() -> Iterator[Store]:
     survey = survey_of_two()
     with known(survey):
         opened = stored(survey)
@@ -50,7 +50,7 @@ def typical_of(replicates: np.ndarray, value: float) -> float:
     return 1.15 * math.sqrt(np.mean((replicates - value) ** 2))
 
 
-def test_the_first_estimator_is_the_default(store: DuckDBStore) -> None:
+def test_the_first_estimator_is_the_default(store: Store) -> None:
     for session in (Session(store), Session(store, estimator="unbiased")):
         found = session.execute(YOUNG)
         assert found.table["n"].to_pylist() == [N_YOUNG]
@@ -60,7 +60,7 @@ def test_the_first_estimator_is_the_default(store: DuckDBStore) -> None:
         assert found.estimates().replicates is None
 
 
-def test_smooth_values_keep_the_unbiased_interval(store: DuckDBStore) -> None:
+def test_smooth_values_keep_the_unbiased_interval(store: Store) -> None:
     found = Session(store, estimator="smooth").execute(YOUNG)
     value = GROWTH * N_YOUNG
     half = quantile(0.95) * STDERR
@@ -101,7 +101,7 @@ def test_the_typical_error_is_that_of_the_expression(store, sql, formula) -> Non
     assert found.typical[0] == pytest.approx([typical_of(drawn, value)])
 
 
-def test_replicates_of_disjoint_people_add(store: DuckDBStore) -> None:
+def test_replicates_of_disjoint_people_add(store: Store) -> None:
     """Two slices under different public conditions, answered by two estimators."""
     sql = (
         "SELECT COUNT(*) AS n FROM app "
@@ -116,7 +116,7 @@ def test_replicates_of_disjoint_people_add(store: DuckDBStore) -> None:
     assert found.typical[0] == pytest.approx([expected])
 
 
-def test_typical_errors_follow_the_rows(store: DuckDBStore) -> None:
+def test_typical_errors_follow_the_rows(store: Store) -> None:
     """ORDER BY and LIMIT of the outer SQL, public and private keys."""
     sql = (
         "SELECT shop, age, COUNT(*) AS n, AVG(pay) AS p FROM app GROUP BY shop, age "
@@ -145,12 +145,12 @@ def test_the_survey_may_say_which_estimator_answers() -> None:
 
 
 @pytest.mark.parametrize("sql", [YOUNG, f"EXPLAIN {YOUNG}"])
-def test_an_estimator_that_there_is_not_is_refused(store: DuckDBStore, sql: str) -> None:
+def test_an_estimator_that_there_is_not_is_refused(store: Store, sql: str) -> None:
     with pytest.raises(NotSupportedError, match=r"'sharp'.*unbiased, smooth"):
         Session(store, estimator="sharp").execute(sql)
 
 
-def test_explain_names_an_estimator_that_is_not_the_default(store: DuckDBStore) -> None:
+def test_explain_names_an_estimator_that_is_not_the_default(store: Store) -> None:
     plain = Session(store).execute(f"EXPLAIN {YOUNG}")
     smooth = Session(store, estimator="smooth").execute(f"EXPLAIN {YOUNG}")
     assert smooth.explain.splitlines()[:-1] == plain.explain.splitlines()

@@ -11,7 +11,7 @@ from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
 from ldpsql.engine.notes import misfits
 from ldpsql.engine.session import Session
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.schema import RESERVED_PREFIX
 
@@ -32,7 +32,7 @@ def honest(asked: Survey) -> pa.Table:
 
 
 def notes(asked: Survey, reports: pa.Table, sql: str) -> list[str]:
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(reports, asked)
         return list(Session(store).execute(sql).notes)
 
@@ -121,6 +121,6 @@ def test_a_variance_that_rounding_left_below_zero_is_no_reason_to_warn() -> None
     people = pa.table({"age": [3], "pay": [4.0]})
     for seed in range(8):
         report = randomize_batch(asked, people, SeededEntropy(seed))[0]
-        with DuckDBStore.open(None, read_only=False) as store:
+        with open_store(None, read_only=False) as store:
             store.ingest_table(report, asked)
             assert Session(store).execute(COUNTS).reports == 1

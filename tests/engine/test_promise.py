@@ -13,7 +13,7 @@ from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffler import shuffle_table
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 
@@ -35,7 +35,7 @@ def asked(survey, sizes, sql=SQL):
 def stored(survey, sizes):
     """A store with batches of these sizes."""
     whole = shuffle_table(survey, raw_reports(survey, USERS))
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         for size in sizes:
             said = ShuffledBatch(survey.fingerprint, size).to_json().encode()
             metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}

@@ -30,7 +30,7 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.client.table import randomize_batch
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms import registry
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql_device.domains import BOOL, Listed, int_domain, time_range
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 
@@ -121,7 +121,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
         registry, "MECHANISMS", {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
     )
     reports, _ = randomize_batch(survey, RAW, SeededEntropy(1), accept_no_guarantee=True)
-    store = DuckDBStore.open(None, read_only=False)
+    store = open_store(None, read_only=False)
     store.ingest_table(reports, survey)
     session = Session(store)
     raw = duckdb.connect(config={"threads": 1})

@@ -9,7 +9,7 @@ from support.surveys import TOML, Seeded, people
 from ldpsql.cli.main import cli
 from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 
 
@@ -35,7 +35,7 @@ def store_reports(path, n: int = 20_000, toml: str = TOML) -> Survey:
     """A database at `path` with the seeded reports of n generated people."""
     survey = design(toml)
     reports, _ = randomize_batch(survey, people(n), Seeded(1))
-    store = DuckDBStore.open(path, read_only=False)
+    store = open_store(path, read_only=False)
     store.ingest_table(reports, survey)
     store.close()
     return survey

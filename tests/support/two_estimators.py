@@ -22,7 +22,7 @@ from ldpsql.client.table import randomize_batch
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.mechanisms import registry
 from ldpsql.report import Histogram
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Store, open_store
 from ldpsql.survey import Survey
 from ldpsql_device.domains import int_domain
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
@@ -112,9 +112,9 @@ def known(survey: Survey) -> Iterator[None]:
         patch.undo()
 
 
-def stored(survey: Survey, path: Any = None) -> DuckDBStore:
+def stored(survey: Survey, path: Any = None) -> Store:
     """A store with everybody's reports; inside `known`."""
     reports, _ = randomize_batch(survey, people(), SeededEntropy(1), accept_no_guarantee=True)
-    store = DuckDBStore.open(path, read_only=False)
+    store = open_store(path, read_only=False)
     store.ingest_table(reports, survey)
     return store

@@ -25,7 +25,7 @@ from ldpsql.engine.promise import kept, shortfall
 from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.shuffler import shuffle_table
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 from ldpsql_device.domains import BOOL, Listed, int_domain, time_range
@@ -78,7 +78,7 @@ def exact(request: pytest.FixtureRequest) -> Iterator[Synthesizer]:
     changed = {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
     patch.setattr(registry, "MECHANISMS", changed)
     reports, _ = randomize_batch(survey, RAW, SeededEntropy(1), accept_no_guarantee=True)
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(reports, survey)
         yield Synthesizer.of(store, "app")
     patch.undo()
@@ -238,7 +238,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     only = '[survey]\ntable = "{}"\nepsilon = "1"\nmechanism = "grr"\n'
     measure = design(only.format("m") + "[measure.pay]\nbounds = [0, 1]\n")
     empty = design(only.format("e") + '[dimension.b]\ntype = "bool"\n')
-    with Connection(DuckDBStore.open(None, read_only=False)) as connection:
+    with Connection(open_store(None, read_only=False)) as connection:
         with pytest.raises(ldpsql.ProgrammingError, match="there are none"):
             connection.synthesize(5)
         connection.session.store.register(measure)
@@ -302,7 +302,7 @@ def test_a_column_that_is_not_answered_is_spread_evenly_over_its_values() -> Non
         f'[dimension.a]\ntype = "category"\nvalues = [{values}]\n'
     )
     people = pa.table({"a": list("abcdefg") * 100})
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(randomize_batch(survey, people, SeededEntropy(1))[0], survey)
         drawn = Synthesizer.of(store)
     counts = drawn.table(ROWS, seed=1).group_by("a").aggregate([("a", "count")])
@@ -320,7 +320,7 @@ def test_a_smaller_batch_than_designed_is_drawn_with_what_it_keeps() -> None:
     part = whole.slice(0, 600).replace_schema_metadata(
         {**whole.schema.metadata, BATCH_KEY.encode(): said}
     )
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(part, accept_smaller_batch=True)
         made = Synthesizer.of(store)
     got = kept(survey, 600)
@@ -340,7 +340,7 @@ def test_what_a_single_report_cannot_tell_is_said_and_spread_evenly(name: str) -
     )
     survey = Survey.of("app", schema, "0.5", name)
     one = pa.table({"a": [3], "b": [True], "pay": [4.0]})
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(randomize_batch(survey, one, SeededEntropy(1))[0])
         made = Synthesizer.of(store)
         found = made.table(200, seed=1)

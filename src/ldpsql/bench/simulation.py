@@ -15,8 +15,7 @@ from ldpsql.client.table import randomize_batch
 from ldpsql.dbapi import Connection
 from ldpsql.mechanisms.base import StagedDesign
 from ldpsql.shuffler import shuffle_table
-from ldpsql.store.base import Selection
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Selection, Store, open_store
 from ldpsql.survey import Survey
 
 
@@ -62,11 +61,11 @@ def simulate(
 
 def collect(
     survey: Survey, table: pa.Table, *, seed: int = 0, spent: Spent | None = None
-) -> tuple[Survey, DuckDBStore]:
+) -> tuple[Survey, Store]:
     """As `simulate`, for those who ask the estimator itself: the last round's survey, and a store
     of its reports, which is the caller's to close."""
     spent = spent or Spent()
-    entropy, store = SeededEntropy(seed), DuckDBStore.open(None, read_only=False)
+    entropy, store = SeededEntropy(seed), open_store(None, read_only=False)
     parts = _rounds(survey, table, seed)
     for number, people in enumerate(parts):
         if number:
@@ -74,7 +73,7 @@ def collect(
                 ((_, histogram),) = store.histograms(survey.table, Selection())
                 survey = survey.next_round(histogram)
             store.close()
-            store = DuckDBStore.open(None, read_only=False)
+            store = open_store(None, read_only=False)
         with spent.on("randomize"):
             reports, _ = randomize_batch(
                 survey, people, entropy, accept_no_guarantee=True, accept_disclosure=True

@@ -55,9 +55,9 @@ def answer(
 
     from ldpsql.cli.output import write  # noqa: PLC0415  (what is heavy is loaded when needed)
     from ldpsql.engine.session import Session  # noqa: PLC0415
-    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
 
-    with closing(DuckDBStore.open(database, read_only=True)) as store:
+    with closing(open_store(database, read_only=True)) as store:
         session = Session(store, confidence=confidence, estimator=estimator)
         result = session.execute(sql, parameters)
         write(result, form, target, intervals=intervals)

@@ -128,10 +128,10 @@ def _of_survey(
 
 def _smallest_batch(survey: Survey, database: Path) -> int:
     """SurveyError where the database holds no batch of this survey."""
-    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
-    with DuckDBStore.open(database, read_only=True) as store:
+    with open_store(database, read_only=True) as store:
         known = {kept.fingerprint for kept in store.surveys()}
         found = store.smallest_batch(survey.table) if survey.fingerprint in known else None
     if found is None:

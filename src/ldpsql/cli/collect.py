@@ -15,7 +15,7 @@ import click
 from ldpsql.cli import options
 
 if TYPE_CHECKING:
-    from ldpsql.store.base import Batch
+    from ldpsql.store import Batch
 
 _BAR = 40
 
@@ -158,11 +158,11 @@ def ingest(
     command, and those before it stay taken. A survey with trust = "shuffle" takes batches that
     `ldpsql shuffle` wrote, and no others.
     """
-    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
     asked = None if survey is None else Survey.from_json(survey)
-    with closing(DuckDBStore.open(database, read_only=False)) as store:
+    with closing(open_store(database, read_only=False)) as store:
         store.ingest(
             paths,
             survey=asked,

@@ -165,11 +165,11 @@ def _unanswered(error: Error) -> str:
 def _next_round(finished: Path) -> Survey:
     """The next round of the one survey in a database that asks in rounds."""
     from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.store.base import Selection  # noqa: PLC0415
-    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
-    with DuckDBStore.open(finished, read_only=True) as store:
+    with open_store(finished, read_only=True) as store:
         staged = [s for s in store.surveys() if isinstance(s.design, StagedDesign)]
         if len(staged) != 1:
             raise SurveyError(

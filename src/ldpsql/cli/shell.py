@@ -59,10 +59,10 @@ def shell(
     """
     from ldpsql.cli.output import write  # noqa: PLC0415
     from ldpsql.engine.session import Session  # noqa: PLC0415
-    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
 
     interactive = sys.stdin.isatty()
-    with closing(DuckDBStore.open(database, read_only=True)) as store:
+    with closing(open_store(database, read_only=True)) as store:
         session = Session(store, confidence=confidence, estimator=estimator)
 
         def respond(text: str) -> None:

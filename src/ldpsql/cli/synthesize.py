@@ -84,10 +84,10 @@ def synthesize(
     options.check_writable(target)
 
     from ldpsql.files import replace_file  # noqa: PLC0415  (what is heavy comes late)
-    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
 
-    with closing(DuckDBStore.open(database, read_only=True)) as store:
+    with closing(open_store(database, read_only=True)) as store:
         synthesizer = Synthesizer.of(store, table)
     with replace_file(target) as temporary:
         write = _WRITERS[target.suffix.lower()]

@@ -1,1 +1,38 @@
-"""Runs at the collector. Sees reports. The places where reports are kept."""
+"""Run by the collector; sees reports. Where reports are kept and counted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from ldpsql.store.base import Selection, Store
+from ldpsql.store.rules import Batch
+from ldpsql_device.errors import StoreError
+
+__all__ = ["Batch", "Selection", "Store", "open_store"]
+
+PATIENCE = 5.0
+"""Seconds to wait for a file that another process holds."""
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
+
+
+def open_store(url: str | Path | None, *, read_only: bool, patience: float = PATIENCE) -> Store:
+    """Open the store behind a URL or path; close it after use (it is a context manager).
+
+    url: a DuckDB file, by its path or as file:///path; None or ":memory:" for a new store in
+    memory. A file that does not exist is made, unless `read_only`. A file that another process
+    holds is tried again for `patience` seconds. Raises StoreError for a file that is missing
+    (read-only), locked, damaged or not a store, and for a kind of store that ldpsql does not know.
+    """
+    from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415  (DuckDB is loaded when needed)
+
+    scheme = _SCHEME.match(str(url))  # of a Path too, in which a URL keeps one of its slashes
+    if scheme is not None:
+        if scheme[1].lower() != "file":
+            raise StoreError(
+                f"{url} is not a store that ldpsql can open: {scheme[1]}:// is not supported; "
+                "give the path of a DuckDB file"
+            )
+        url = "/" + unquote(str(url)[scheme.end() :])
+    return DuckDBStore.open(url, read_only=read_only, patience=patience)

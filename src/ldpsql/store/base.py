@@ -1,37 +1,29 @@
-"""Runs at the collector. Sees reports. What the engine asks of a place where reports are kept.
+"""What the engine asks of a place where reports are kept.
 
 A backend counts equal reports and evaluates SQL over relations of estimates; it knows nothing of
-mechanisms. Adding one is adding one file that offers this protocol.
+mechanisms. A new one is a package that subclasses `Store` and `rules.Writer`.
 """
 
 from __future__ import annotations
 
+import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Self
 
 import pyarrow as pa
 
 from ldpsql.boxes import Weight
 from ldpsql.report import Histogram
+from ldpsql.store.rules import Batch, Intake, KnownSurvey, Policy, Writer, digest, expand
 from ldpsql.survey import Survey
+from ldpsql_device.errors import QueryError
 
 Moment = tuple[Weight, Weight | None]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What became of one ingested file.
-
-    name: the file.  reports: how many were taken.  skipped: how many were not reports of the
-    survey (only with skip_invalid).  known: whether the same content had been taken before.
-    """
-
-    name: str
-    reports: int
-    skipped: int
-    known: bool
 
 
 @dataclass(frozen=True)
@@ -47,20 +39,65 @@ class Selection:
     moments: tuple[Moment, ...] = ()
 
 
-class Store(Protocol):
+class Store(ABC):
     """Reports of any number of surveys, by table name (names ignore case)."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, Survey] = {}
+        self._named: dict[str, Survey] = {}
+        self._intakes: dict[str, Intake] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- surveys -----------------------------------------------------------------------------
 
     def surveys(self) -> list[Survey]:
         """All surveys, by name."""
-        ...
+        return [self._parse(known.text) for known in self._known_surveys()]
 
     def survey(self, table: str) -> Survey:
-        """One survey; QueryError if there is none of that name, listing those there are."""
-        ...
+        """One survey; QueryError if there is none of that name, listing those there are.
+
+        A store never changes what a name stands for, so a name is looked up once.
+        """
+        key = table.lower()
+        if key not in self._named:
+            known = {survey.key: survey.text for survey in self._known_surveys()}
+            if key not in known:
+                names = ", ".join(self._parse(text).table for text in known.values())
+                raise QueryError(
+                    f"there is no survey {table!r}", hint=f"the store has: {names or 'none yet'}"
+                )
+            self._named[key] = self._parse(known[key])
+        return self._named[key]
 
     def register(self, survey: Survey) -> None:
         """Add a survey; FingerprintError if another one has its name."""
-        ...
+        with self._writer() as writer, writer.transaction():
+            writer.register(Intake.of(survey))
+
+    def _parse(self, text: str) -> Survey:
+        """A survey from its published text; equal texts are read once."""
+        if text not in self._parsed:
+            self._parsed[text] = Survey.from_json(text)
+        return self._parsed[text]
+
+    def _read_intake(self, text: str) -> Intake:
+        """What ingestion needs of a published survey; equal texts are read once."""
+        if text not in self._intakes:
+            self._intakes[text] = Intake.of(self._parse(text))
+        return self._intakes[text]
+
+    # -- reports in --------------------------------------------------------------------------
 
     def ingest(
         self,
@@ -72,8 +109,28 @@ class Store(Protocol):
         accept_smaller_batch: bool = False,
         tell: Callable[[Batch], None] | None = None,
     ) -> list[Batch]:
-        """Take files of reports, each whole or not at all, each once; `tell` hears of each."""
-        ...
+        """Take files of reports, each whole or not at all, each once.
+
+        paths: Parquet, CSV and JSON lines files, directories, globs. A file whose content was
+        taken before is passed over. survey: whose reports they are, where the files do not say
+        so.  skip_invalid: take the reports among rows that are none; else such a row refuses
+        its file.  keep: "counts" deletes all reports of the survey once they are counted.
+        accept_smaller_batch: take a shuffled batch of fewer reports than its survey was designed
+        for, with the weaker promise that answers then state.  tell: called after every file. A file
+        that is refused ends the call; files before it stay taken. Raises ReportError,
+        FingerprintError or StoreError.
+        """
+        policy = Policy(skip_invalid, keep, accept_smaller_batch)
+        files, batches = expand(paths), list[Batch]()
+        given = None if survey is None else Intake.of(survey)
+        with self._writer() as writer:
+            for path in files:
+                batch_id = digest(path)
+                batches.append(writer.take(writer.read_file(path), batch_id, given, policy))
+                if tell is not None:
+                    tell(batches[-1])
+            writer.merge_counts()
+        return batches
 
     def ingest_table(
         self,
@@ -84,37 +141,64 @@ class Store(Protocol):
         keep: str = "reports",
         accept_smaller_batch: bool = False,
     ) -> Batch:
-        """Take a table of reports from memory, also one that equals an earlier one."""
-        ...
+        """Take a table of reports from memory; options as for `ingest`.
 
+        Unlike a file, a table that equals an earlier one is taken again: two tables of one report
+        each may well be equal.
+        """
+        policy = Policy(skip_invalid, keep, accept_smaller_batch)
+        given = None if survey is None else Intake.of(survey)
+        with self._writer() as writer:
+            incoming = writer.read_table(reports)
+            batch = writer.take(incoming, f"table {uuid.uuid4()}", given, policy)
+            writer.merge_counts()
+        return batch
+
+    @abstractmethod
+    def _known_surveys(self) -> Sequence[KnownSurvey]:
+        """The surveys of the store, by name."""
+
+    @abstractmethod
+    def _writer(self) -> AbstractContextManager[Writer]:
+        """A turn at changing the store; StoreError if it is open for reading only."""
+
+    @abstractmethod
+    def refresh(self, table: str) -> None:
+        """Count all reports of a survey anew; StoreError where reports were deleted."""
+
+    # -- counts out --------------------------------------------------------------------------
+
+    @abstractmethod
     def version(self, table: str) -> int:
         """A number that changes whenever the survey's histogram does."""
-        ...
 
+    @abstractmethod
     def smallest_batch(self, table: str) -> int | None:
         """How many reports the smallest batch of a survey holds; None before the first."""
-        ...
 
+    @abstractmethod
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
-        """One histogram per combination of key values, in ascending order of the keys.
+        """One histogram per combination of key values, ascending, NULL last.
 
         Without keys exactly one, of zero people if no report fits the condition.
         """
-        ...
 
+    @abstractmethod
     def public_people(self, table: str) -> pa.Table:
-        """The combinations of public values that reports carry, one row each, in ascending order.
+        """The combinations of public values that reports carry, one row each, ascending, NULL last.
 
         The public columns, and how many people have each combination, `ldpsql_people`.
         """
-        ...
 
+    @abstractmethod
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
-        """Run an outer query over relations of estimates, with no access to anything else."""
-        ...
+        """Run an outer query over relations of estimates, with no access to anything else.
 
+        Raises QueryError, with the reason, for SQL that cannot be evaluated.
+        """
+
+    @abstractmethod
     def close(self) -> None:
-        """Let go of the file; the store cannot be used after it."""
-        ...
+        """Let go of the store, which cannot be used after it; a second time does nothing."""

@@ -28,7 +28,7 @@ from ldpsql.mechanisms.ahead.mechanism import AheadDesign
 from ldpsql.mechanisms.ahead.partitions import Node, Partition, on_simplex, splitting_threshold
 from ldpsql.mechanisms.ahead.settled import Settled
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -252,7 +252,7 @@ def test_rounds_on_the_command_line(tmp_path: Path) -> None:
         people = pa.table({"age": ages[number - 1 :: 3]})
         reports, _ = randomize_batch(survey, people, Seeded(number))
         database = tmp_path / f"r{number}.duckdb"
-        with DuckDBStore.open(database, read_only=False) as store:
+        with open_store(database, read_only=False) as store:
             store.ingest_table(reports, survey)
         path = tmp_path / f"r{number + 1}.json"
         made = run("design", "--next", database, "-o", path)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fake_survey import UNARY, fake_survey
 
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import PublicColumn
 
@@ -26,13 +26,13 @@ def refusal(store, survey, columns):
     ("column", "value", "reason"),
     [
         ("ldpsql_group", 3, "ldpsql_group is out of range"),
-        ("ldpsql_group", -1, "ldpsql_group is no whole number"),
-        ("ldpsql_group", 256, "ldpsql_group is no whole number"),
+        ("ldpsql_group", -1, "ldpsql_group is not a whole number"),
+        ("ldpsql_group", 256, "ldpsql_group is not a whole number"),
         ("ldpsql_group", None, "ldpsql_group is missing"),
         ("ldpsql_a", 5, "ldpsql_a is out of range"),
         ("ldpsql_a", None, "ldpsql_a is missing"),
         ("ldpsql_y", 3, "ldpsql_y is out of range"),
-        ("ldpsql_y", 1 << 40, "ldpsql_y is no whole number"),
+        ("ldpsql_y", 1 << 40, "ldpsql_y is not a whole number"),
     ],
 )
 def test_a_row_outside_the_limits_of_its_group_is_refused(store, column, value, reason):
@@ -60,7 +60,7 @@ def test_a_missing_column_is_named(store):
 
 def test_a_column_too_many_is_told_by_its_position_and_never_by_name_or_content(store):
     said = refusal(store, fake_survey(), {**ROW, "salary": ["secret"]})
-    assert "column 4 is no part of a report" in said
+    assert "column 4 is not part of a report" in said
     assert "salary" not in said
     assert "secret" not in said
     assert '"ldpsql_group", "ldpsql_a", "ldpsql_y"' in said
@@ -165,6 +165,6 @@ def test_sql_and_numpy_agree_on_what_a_report_is(rows):
     }
     refused = survey.design.report_format.refuse(unsigned)
     assert set(np.flatnonzero(negative)) <= set(refused.tolist())
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         batch = store.ingest_table(table, survey, skip_invalid=True)
     assert batch.skipped == len(refused)

@@ -4,7 +4,7 @@ import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
 from support.histograms import counts_of
 
-from ldpsql.store.base import Selection
+from ldpsql.store import Selection
 from ldpsql.store.duckdb import fold
 
 SMALL = 10_000

@@ -4,12 +4,17 @@ import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey
 
 from ldpsql.store.duckdb.layout import Layout, quoted, text
+from ldpsql.store.rules import Intake
 from ldpsql_device.errors import InternalError
+
+
+def layout_of(survey):
+    return Layout(Intake.of(survey))
 
 
 def test_columns_are_as_narrow_as_their_limits_allow():
     options = {**PLAIN, "columns": ["g", "a", "b", "c"], "limits": [[256, 257, 1 << 33]]}
-    layout = Layout.of(fake_survey(options=options))
+    layout = layout_of(fake_survey(options=options))
     assert [column.type for column in layout.report_columns] == [
         "UTINYINT",
         "UTINYINT",
@@ -19,20 +24,20 @@ def test_columns_are_as_narrow_as_their_limits_allow():
 
 
 def test_a_report_column_and_a_public_column_may_share_a_name():
-    layout = Layout.of(fake_survey(public=PUBLIC))
+    layout = layout_of(fake_survey(public=PUBLIC))
     assert layout.report_columns[0].name == "ldpsql_group"
     assert layout.public_columns[2].name == "group"
 
 
 def test_a_unary_histogram_counts_bits():
-    layout = Layout.of(fake_survey(options=UNARY))
+    layout = layout_of(fake_survey(options=UNARY))
     assert [column.name for column in layout.counted_columns] == ["ldpsql_group", "ldpsql_bit"]
 
 
 @pytest.mark.parametrize("name", ["survey", "batch", "count"])
 def test_report_columns_cannot_take_the_store_s_own_names(name):
     with pytest.raises(InternalError, match=name):
-        Layout.of(fake_survey(options={**PLAIN, "columns": ["group", name, "y"]}))
+        layout_of(fake_survey(options={**PLAIN, "columns": ["group", name, "y"]}))
 
 
 def test_names_and_strings_are_quoted():

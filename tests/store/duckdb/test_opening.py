@@ -11,8 +11,7 @@ import duckdb
 import pytest
 from support.fake_survey import fake_survey, reports_of
 
-from ldpsql.store.base import Selection
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Selection, open_store
 from ldpsql.store.duckdb.opening import guarded
 from ldpsql_device.errors import StoreError
 
@@ -26,7 +25,7 @@ HOLD = (
 def path(tmp_path):
     """A store with ten reports."""
     survey = fake_survey()
-    with DuckDBStore.open(tmp_path / "s.duckdb", read_only=False) as store:
+    with open_store(tmp_path / "s.duckdb", read_only=False) as store:
         store.ingest_table(reports_of(survey, 10), survey)
     return tmp_path / "s.duckdb"
 
@@ -49,10 +48,10 @@ def people(store):
 
 def test_a_missing_store_is_refused_and_not_made(tmp_path):
     with pytest.raises(StoreError, match="there is no store"):
-        DuckDBStore.open(tmp_path / "s.duckdb", read_only=True)
+        open_store(tmp_path / "s.duckdb", read_only=True)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(StoreError):
-        DuckDBStore.open(tmp_path / "nowhere" / "s.duckdb", read_only=False)
+        open_store(tmp_path / "nowhere" / "s.duckdb", read_only=False)
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -60,27 +59,27 @@ def test_a_locked_store_is_reported_with_the_process_that_holds_it(path, read_on
     with held(path, "w") as pid:
         started = time.monotonic()
         with pytest.raises(StoreError, match=f"locked by process {pid} .*wait") as caught:
-            DuckDBStore.open(path, read_only=read_only, patience=0.2)
+            open_store(path, read_only=read_only, patience=0.2)
         assert time.monotonic() - started >= 0.2
         assert "\n" not in str(caught.value)
 
 
 def test_a_store_that_is_let_go_in_time_is_opened(path):
-    with held(path, "w", 0.5), DuckDBStore.open(path, read_only=False, patience=20) as store:
+    with held(path, "w", 0.5), open_store(path, read_only=False, patience=20) as store:
         assert people(store) == 10
 
 
 def test_readers_share_a_store(path):
-    with held(path, "r"), DuckDBStore.open(path, read_only=True, patience=0) as store:
+    with held(path, "r"), open_store(path, read_only=True, patience=0) as store:
         assert people(store) == 10
 
 
 def test_a_store_open_for_reading_in_this_process_cannot_be_opened_for_writing(path):
     with (
-        DuckDBStore.open(path, read_only=True),
+        open_store(path, read_only=True),
         pytest.raises(StoreError, match="in another mode"),
     ):
-        DuckDBStore.open(path, read_only=False)
+        open_store(path, read_only=False)
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -89,15 +88,15 @@ def test_a_store_open_for_reading_in_this_process_cannot_be_opened_for_writing(p
 def test_a_file_that_is_no_database_is_refused(tmp_path, content, name, read_only):
     """Also where DuckDB would read it as data, and keep what is written to it in memory."""
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(StoreError, match=rf"{name} is no DuckDB database"):
-        DuckDBStore.open(tmp_path / name, read_only=read_only)
+    with pytest.raises(StoreError, match=rf"{name} is not a DuckDB database"):
+        open_store(tmp_path / name, read_only=read_only)
     assert (tmp_path / name).read_bytes() == content
 
 
 def test_a_store_may_have_any_name(tmp_path):
     for name in ("s.json", "s"):
-        DuckDBStore.open(tmp_path / name, read_only=False).close()
-        with DuckDBStore.open(tmp_path / name, read_only=True) as store:
+        open_store(tmp_path / name, read_only=False).close()
+        with open_store(tmp_path / name, read_only=True) as store:
             assert store.surveys() == []
 
 
@@ -106,8 +105,8 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path, read_o
     path = tmp_path / "other.duckdb"
     with duckdb.connect(str(path)) as other:
         other.execute("CREATE TABLE surveys (name VARCHAR)")
-    with pytest.raises(StoreError, match="no ldpsql store"):
-        DuckDBStore.open(path, read_only=read_only)
+    with pytest.raises(StoreError, match="not an ldpsql store"):
+        open_store(path, read_only=read_only)
     with duckdb.connect(str(path)) as other:
         assert other.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("surveys",)]
 
@@ -116,7 +115,7 @@ def test_a_store_of_another_version_is_refused(path):
     with duckdb.connect(str(path)) as store:
         store.execute("UPDATE ldpsql_store SET format = 99")
     with pytest.raises(StoreError, match="another version"):
-        DuckDBStore.open(path, read_only=True)
+        open_store(path, read_only=True)
 
 
 def test_a_damaged_log_says_what_to_do(path):
@@ -131,15 +130,15 @@ def test_a_damaged_log_says_what_to_do(path):
     content[len(content) // 2] ^= 255
     log.write_bytes(content)
     with pytest.raises(StoreError, match=r"the log .*s\.duckdb\.wal is damaged; restore"):
-        DuckDBStore.open(path, read_only=True)
+        open_store(path, read_only=True)
     log.unlink()
-    with DuckDBStore.open(path, read_only=True) as store:
+    with open_store(path, read_only=True) as store:
         assert people(store) == 10
 
 
 def test_damage_found_while_reading_says_what_to_do(tmp_path):
     path, survey = tmp_path / "s.duckdb", fake_survey()
-    with DuckDBStore.open(path, read_only=False) as store:
+    with open_store(path, read_only=False) as store:
         store.ingest_table(reports_of(survey, 200_000), survey)
         store.refresh("app")
     content = bytearray(path.read_bytes())
@@ -148,7 +147,7 @@ def test_damage_found_while_reading_says_what_to_do(tmp_path):
     path.write_bytes(content)
     with (
         pytest.raises(StoreError, match=r"damaged|cannot be used") as caught,
-        DuckDBStore.open(path, read_only=True) as store,
+        open_store(path, read_only=True) as store,
     ):
         people(store)
     assert "\n" not in str(caught.value)

@@ -10,7 +10,7 @@ from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
 from support.histograms import counts_of
 
 from ldpsql.boxes import Weight
-from ldpsql.store.base import Selection
+from ldpsql.store import Selection
 from ldpsql_device.errors import InternalError
 
 AMOUNT, DAYS = Weight("amount"), Weight("day", "present")

@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
 
-from ldpsql.store.base import Selection
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Selection, open_store
 from ldpsql_device.errors import FingerprintError, InterfaceError, QueryError, StoreError
 
 
@@ -43,10 +42,10 @@ def test_registering_twice_changes_nothing_and_another_survey_of_the_name_is_ref
 def test_two_surveys_live_in_one_file(tmp_path):
     path = tmp_path / "s.duckdb"
     first, second = fake_survey("app"), fake_survey("shop", UNARY, PUBLIC)
-    with DuckDBStore.open(path, read_only=False) as store:
+    with open_store(path, read_only=False) as store:
         store.ingest_table(reports_of(first, 100), first)
         store.ingest_table(reports_of(second, 50), second)
-    with DuckDBStore.open(path, read_only=True) as store:
+    with open_store(path, read_only=True) as store:
         assert store.surveys() == [first, second]
         assert (people(store, "app"), people(store, "shop")) == (100, 50)
 
@@ -95,9 +94,9 @@ def test_heads_are_not_remembered_beyond_the_version_they_belong_to(store):
 
 def test_a_reader_cannot_write(tmp_path):
     path, survey = tmp_path / "s.duckdb", fake_survey()
-    with DuckDBStore.open(path, read_only=False) as store:
+    with open_store(path, read_only=False) as store:
         store.register(survey)
-    with DuckDBStore.open(path, read_only=True) as store:
+    with open_store(path, read_only=True) as store:
         with pytest.raises(StoreError, match="read-only"):
             store.ingest_table(reports_of(survey, 1), survey)
         with pytest.raises(StoreError, match="read-only"):
@@ -113,7 +112,7 @@ def test_a_closed_store_refuses_and_closes_twice(store):
 
 def test_memory_cannot_be_read_only():
     with pytest.raises(InterfaceError):
-        DuckDBStore.open(":memory:", read_only=True)
+        open_store(":memory:", read_only=True)
 
 
 def test_threads_may_read_and_write_at_once(store):

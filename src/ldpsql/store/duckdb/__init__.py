@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees reports. The store in a DuckDB file."""
+"""The store in a DuckDB file."""
 
 from ldpsql.store.duckdb.store import DuckDBStore
 

@@ -1,9 +1,10 @@
-"""Runs at the collector. Sees reports. Counting equal reports, in SQL.
+"""Counting equal reports, in SQL.
 
 The histogram table holds counts of the reports of batches 1..counted; the reports of later
-batches, its *tail*, are counted when they are read. `settle` moves the tail into the table when
-there is enough of it and it shrinks by it, so that reading stays cheap and reports that are nearly
-all different are not written twice. Unary reports, of which single bits are counted, have no tail.
+batches, its *tail*, are counted when they are read. `merge_if_worthwhile` moves the tail into the
+table when there is enough of it and it shrinks by it, so that reading stays cheap and reports that
+are nearly all different are not written twice. Unary reports, of which single bits are counted,
+have no tail.
 """
 
 from __future__ import annotations
@@ -113,20 +114,19 @@ def tail(cursor: Connection, layout: Layout) -> int:
     return 0 if row is None else int(row[0])
 
 
-def loose(cursor: Connection, layout: Layout) -> int:
+def recent(cursor: Connection, layout: Layout) -> int:
     """Rows that a reader has to merge: the tail, and what was appended since the last merge."""
     appended = _rows(cursor, layout.histogram) - progress(cursor, layout).merged
     return appended + tail(cursor, layout)
 
 
-def settle(cursor: Connection, layout: Layout, before: int) -> None:
-    """After some batches: merge what is loose into the table if that pays.
+def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> None:
+    """After some batches: merge what is recent into the table if that pays.
 
-    before: what was loose before them. What is loose is looked at when it has doubled and is
-    no less than the table, so that all merges together cost no more than a few passes over the
-    reports.
+    before: what was recent before them. It is looked at when it has doubled and is no less than the
+    table, so that all merges together cost no more than a few passes over the reports.
     """
-    now = loose(cursor, layout)
+    now = recent(cursor, layout)
     if now < _SMALL or now.bit_length() == before.bit_length():
         return
     state = progress(cursor, layout)
@@ -135,7 +135,7 @@ def settle(cursor: Connection, layout: Layout, before: int) -> None:
 
 
 def _shrinks(cursor: Connection, layout: Layout, state: Progress, rows: int) -> bool:
-    """Whether merging would leave at most half of the rows that are loose now."""
+    """Whether merging would leave at most half of the recent rows."""
     if not layout.public_columns and _alphabet(layout) * _WORTHWHILE <= rows:
         return True
     source = counts(layout, state.counted)

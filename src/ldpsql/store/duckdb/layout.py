@@ -1,4 +1,4 @@
-"""Public. Sees parameters. What the tables of one survey are called and made of.
+"""The tables of a store in DuckDB, and the SQL types of its columns.
 
     surveys            one row per survey: name, fingerprint, JSON, version, and how far its
                        histogram goes (`counted`, `merged`)
@@ -17,27 +17,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ldpsql.report import ReportFormat
-from ldpsql.survey import Survey
+from ldpsql.store.rules import SURVEY_COLUMN, Intake
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 
 FORMAT = 1
 MARKER = "ldpsql_store"
-SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
 BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
 COUNT_COLUMN = f"{RESERVED_PREFIX}count"
 METADATA_KEY = "ldpsql.survey"
 BIT = "bit"
-
-_PUBLIC_TYPES = {
-    "int": "BIGINT",
-    "float": "DOUBLE",
-    "text": "VARCHAR",
-    "bool": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-}
-_REPORT_TYPES = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 STORE_DDL = (
     f"CREATE TABLE {MARKER} (format INTEGER)",
@@ -47,6 +36,40 @@ STORE_DDL = (
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
     "reports BIGINT, skipped BIGINT, kept BOOLEAN)",
 )
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """How DuckDB keeps a type of column, and what it may be read from.
+
+    stored: the DuckDB type.  fits: a pattern of DuckDB types of which a column may be in files that
+    have types.  text: a pattern of its values in CSV files, None for any text; json: the types it
+    may have in JSON lines, where `text` must match as well.
+    """
+
+    stored: str
+    fits: str
+    text: str | None
+    json: tuple[str, ...]
+
+
+_WHOLE = r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+_FLOAT = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+COLUMN_TYPES = {
+    "int": ColumnType("BIGINT", _WHOLE, r"[+-]?[0-9]{1,20}", ("UBIGINT", "BIGINT")),
+    "float": ColumnType(
+        "DOUBLE", rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(.*\)", _FLOAT, ("UBIGINT", "BIGINT", "DOUBLE")
+    ),
+    "text": ColumnType("VARCHAR", r"VARCHAR|ENUM\(.*\)", None, ("VARCHAR",)),
+    "bool": ColumnType("BOOLEAN", "BOOLEAN", r"[Tt]rue|[Ff]alse|TRUE|FALSE", ("BOOLEAN",)),
+    "date": ColumnType("DATE", "DATE", _DAY, ("VARCHAR",)),
+    "timestamp": ColumnType(
+        "TIMESTAMP", r"TIMESTAMP(_S|_MS|_NS)?|DATE", rf"{_DAY}([T ]({_TIME})?)?", ("VARCHAR",)
+    ),
+}
+_REPORT_TYPES = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 
 def quoted(name: str) -> str:
@@ -59,17 +82,18 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def survey_key(table: str) -> str:
-    """The name under which a survey is kept: names ignore case."""
-    return table.lower()
-
-
 @dataclass(frozen=True)
 class Column:
-    """A stored column: its name, the same as in report files, and its DuckDB type."""
+    """A stored column.
+
+    name: the same as in report files.  type: the DuckDB type.  kind: the type of column, a key of
+    `COLUMN_TYPES`.  nulls: whether a value may be missing.
+    """
 
     name: str
     type: str
+    kind: str = "int"
+    nulls: bool = False
 
     @property
     def sql(self) -> str:
@@ -77,35 +101,31 @@ class Column:
         return quoted(self.name)
 
 
-def stored(column: PublicColumn) -> Column:
-    """A public column as it is stored."""
-    return Column(column.name, _PUBLIC_TYPES[column.type])
-
-
 @dataclass(frozen=True)
 class Layout:
     """The tables of one survey."""
 
-    key: str
-    fingerprint: str
-    format: ReportFormat
-    schema_public: tuple[PublicColumn, ...]
+    intake: Intake
 
     def __post_init__(self) -> None:
-        own = {SURVEY_COLUMN, BATCH_COLUMN, COUNT_COLUMN}
-        for name in self.format.columns:
-            if RESERVED_PREFIX + name in own:
+        for name in self.intake.report_columns:
+            if name in (SURVEY_COLUMN, BATCH_COLUMN, COUNT_COLUMN):
                 raise InternalError(f"a report column cannot be called {name}")
 
-    @classmethod
-    def of(cls, survey: Survey) -> Layout:
-        """The layout of a survey's tables."""
-        return cls(
-            survey_key(survey.table),
-            survey.fingerprint,
-            survey.design.report_format,
-            survey.schema.public,
-        )
+    @property
+    def key(self) -> str:
+        """The name of the survey in lower case."""
+        return self.intake.key
+
+    @property
+    def format(self) -> ReportFormat:
+        """Which rows are reports."""
+        return self.intake.format
+
+    @property
+    def public(self) -> tuple[PublicColumn, ...]:
+        """The columns in clear, as the survey declares them."""
+        return self.intake.public
 
     @property
     def reports(self) -> str:
@@ -119,16 +139,17 @@ class Layout:
 
     @cached_property
     def report_columns(self) -> tuple[Column, ...]:
-        """The report's own columns, the selector first."""
-        return tuple(
-            Column(RESERVED_PREFIX + name, _REPORT_TYPES[width])
-            for name, width in zip(self.format.columns, self.format.widths, strict=True)
-        )
+        """The report's own columns, the report type first."""
+        widths = zip(self.intake.report_columns, self.format.widths, strict=True)
+        return tuple(Column(name, _REPORT_TYPES[width]) for name, width in widths)
 
     @cached_property
     def public_columns(self) -> tuple[Column, ...]:
-        """The columns in clear."""
-        return tuple(map(stored, self.schema_public))
+        """The columns in clear, as they are stored."""
+        return tuple(
+            Column(c.name, COLUMN_TYPES[c.type].stored, c.type, c.nulls == "value")
+            for c in self.public
+        )
 
     @property
     def selector(self) -> Column:
@@ -137,15 +158,10 @@ class Layout:
 
     @cached_property
     def counted_columns(self) -> tuple[Column, ...]:
-        """Columns of the histogram that belong to the report: all, or (selector, bit)."""
+        """Columns of the histogram that belong to the report: all, or (report type, bit)."""
         if self.format.unary:
             return (self.selector, Column(RESERVED_PREFIX + BIT, "INTEGER"))
         return self.report_columns
-
-    @property
-    def report_names(self) -> str:
-        """The report's and public columns as an SQL list."""
-        return names((*self.report_columns, *self.public_columns))
 
     @property
     def counted_names(self) -> str:

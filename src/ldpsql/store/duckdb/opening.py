@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees no reports. Opening a store's file, and what can go wrong with it."""
+"""Opening a store's file in DuckDB, and what can go wrong with it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 
 from ldpsql.store.duckdb.layout import FORMAT, MARKER, STORE_DDL
+from ldpsql.store.rules import KnownSurvey
 from ldpsql_device.errors import StoreError
 
 Connection = duckdb.DuckDBPyConnection
@@ -59,11 +60,11 @@ def _require_database(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(_MAGIC_END)
         if start[-len(_MAGIC) :] != _MAGIC:
-            raise _no_database(path)
+            raise _not_a_database(path)
 
 
-def _no_database(path: object) -> StoreError:
-    return StoreError(f"{path} is no DuckDB database; name another file")
+def _not_a_database(path: object) -> StoreError:
+    return StoreError(f"{path} is not a DuckDB database; name another file")
 
 
 def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
@@ -90,10 +91,16 @@ def _recognize(connection: Connection, path: Path | None, *, read_only: bool) ->
             raise StoreError(f"the store {path} was written by another version of ldpsql")
         return
     if found or read_only:
-        raise StoreError(f"{path} is a DuckDB database, but no ldpsql store; name another file")
+        raise StoreError(f"{path} is a DuckDB database, but not an ldpsql store; name another file")
     with transaction(connection):
         for statement in STORE_DDL:
             connection.execute(statement)
+
+
+def known_surveys(cursor: Connection) -> list[KnownSurvey]:
+    """The surveys of a store, by name."""
+    rows = cursor.execute("SELECT name, fingerprint, json FROM surveys ORDER BY name").fetchall()
+    return [KnownSurvey(*row) for row in rows]
 
 
 @contextmanager
@@ -147,7 +154,7 @@ def explained(error: duckdb.Error, path: Path | None) -> StoreError:
             "away and ingest the last files again (those already stored are recognized)"
         )
     if "not a valid DuckDB" in said:
-        return _no_database(store)
+        return _not_a_database(store)
     if "Corrupt" in said or "checksum" in said or "Could not read" in said:
         return StoreError(
             f"the store {store} is damaged; restore it from a copy, or ingest the report files "

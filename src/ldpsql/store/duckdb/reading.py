@@ -78,12 +78,12 @@ class Reading:
 
     def public_people(self, cursor: Connection) -> pa.Table:
         """People per combination of all public values, ascending, NULL last."""
-        keys = [quoted(column.name) for column in self.layout.schema_public]
+        keys = [quoted(column.name) for column in self.layout.public]
         people_only = f"{self._bit} = -1" if self.layout.format.unary else "true"
         order = ", ".join(f"{key} ASC NULLS LAST" for key in keys)
         rows = cursor.execute(f"{self._query(keys, people_only)} ORDER BY {order}").fetchall()
         columns = zip(*rows, strict=True) if rows else ([] for _ in (*keys, _PEOPLE))
-        kinds = {column.name: ARROW_TYPES[column.type] for column in self.layout.schema_public}
+        kinds = {column.name: ARROW_TYPES[column.type] for column in self.layout.public}
         return pa.table(
             [
                 pa.array(values, type=kind)
@@ -182,7 +182,7 @@ class Reading:
 
     def _public(self, name: str) -> str:
         """A public column, quoted as it is written in the schema."""
-        for column in self.layout.schema_public:
+        for column in self.layout.public:
             if column.name.lower() == name.lower():
                 return quoted(column.name)
         raise InternalError(f"{name} is no public column of {self.layout.key}")

@@ -2,7 +2,7 @@ import pytest
 from support.fake_survey import FakeMechanism
 
 from ldpsql.mechanisms import registry
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 
 
 @pytest.fixture(autouse=True)
@@ -14,5 +14,5 @@ def fake(monkeypatch):
 @pytest.fixture
 def store():
     """An empty store in memory."""
-    with DuckDBStore.open(None, read_only=False) as opened:
+    with open_store(None, read_only=False) as opened:
         yield opened

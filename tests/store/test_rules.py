@@ -10,7 +10,7 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffler import shuffle_reports, shuffle_table
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, ReportError
 
@@ -40,7 +40,7 @@ def small(survey, batch, count):
 
 def refused(table, words, kind=ReportError, **options):
     """Nothing of the table is taken."""
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         with pytest.raises(kind, match=words):
             store.ingest_table(table, **options)
         assert store.surveys() == []
@@ -49,7 +49,7 @@ def refused(table, words, kind=ReportError, **options):
 def test_a_shuffled_file_is_taken_and_raw_reports_are_not(survey, tmp_path):
     pq.write_table(raw_reports(survey, USERS), tmp_path / "raw.parquet")
     shuffle_reports(survey, [tmp_path / "raw.parquet"], tmp_path / "batch.parquet")
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         with pytest.raises(ReportError, match=r"raw.parquet was not shuffled"):
             store.ingest([tmp_path / "raw.parquet"])
         assert store.surveys() == []
@@ -62,7 +62,7 @@ def test_a_shuffled_file_is_taken_and_raw_reports_are_not(survey, tmp_path):
 
 def test_text_says_nothing_of_its_shuffling(survey, batch, tmp_path):
     pacsv.write_csv(batch, tmp_path / "batch.csv")
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         with pytest.raises(ReportError, match="was not shuffled"):
             store.ingest([tmp_path / "batch.csv"], survey=survey)
         assert store.smallest_batch("app") is None
@@ -95,7 +95,7 @@ def test_skipping_bad_rows_does_not_make_a_batch_smaller_unseen(survey, batch):
 
 
 def test_a_small_batch_may_be_taken_knowingly(survey, batch):
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(batch)
         store.ingest_table(small(survey, batch, 400), accept_smaller_batch=True)
         assert store.smallest_batch("app") == 400
@@ -103,5 +103,5 @@ def test_a_small_batch_may_be_taken_knowingly(survey, batch):
 
 def test_local_surveys_ask_nothing_of_their_reports(survey):
     local = Survey.of("app", survey.schema, "1", "hio")
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         assert store.ingest_table(raw_reports(local, 10)).reports == 10

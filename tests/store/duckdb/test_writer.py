@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
 
-from ldpsql.store.base import Batch, Selection
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import Batch, Selection, open_store
 from ldpsql_device.errors import InterfaceError, ReportError, StoreError
 
 TESTS = str(Path(__file__).parents[2])
@@ -105,7 +104,7 @@ def test_only_the_first_bad_rows_are_named(store, tmp_path):
 def test_counts_only_keeps_no_report_and_answers_the_same(store, tmp_path):
     survey = fake_survey(public=PUBLIC)
     tables = [reports_of(survey, 500, seed) for seed in range(3)]
-    other = DuckDBStore.open(None, read_only=False)
+    other = open_store(None, read_only=False)
     for seed, table in enumerate(tables):
         pq.write_table(table, tmp_path / f"{seed}.parquet")
         other.ingest_table(table, survey)
@@ -155,14 +154,15 @@ KILLED = """
     from support.fake_survey import FakeMechanism
     from ldpsql.mechanisms import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
-    from ldpsql.store.duckdb import DuckDBStore, fold, ingest
+    from ldpsql.store import open_store, rules
+    from ldpsql.store.duckdb import fold
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
     if {place!r} == "before the commit":
-        ingest.Batch = die
+        rules.Batch = die
     if {place!r} == "before merging":
-        fold.settle = die
-    opened = DuckDBStore.open({path!r}, read_only=False)
+        fold.merge_if_worthwhile = die
+    opened = open_store({path!r}, read_only=False)
     opened.ingest([{file!r}])
     die()
 """
@@ -174,16 +174,16 @@ KILLED = """
 )
 def test_a_killed_ingest_leaves_the_store_whole(tmp_path, place, expected):
     survey, path = fake_survey(public=PUBLIC), tmp_path / "s.duckdb"
-    with DuckDBStore.open(path, read_only=False) as store:
+    with open_store(path, read_only=False) as store:
         store.ingest_table(reports_of(survey, 100), survey)
     big = tmp_path / "big.parquet"
     pq.write_table(reports_of(survey, 300_000, 1), big)
     script = textwrap.dedent(KILLED.format(here=TESTS, path=str(path), file=str(big), place=place))
     ended = subprocess.run([sys.executable, "-c", script], check=False, env=dict(os.environ))
     assert ended.returncode == -signal.SIGKILL
-    with DuckDBStore.open(path, read_only=True) as store:
+    with open_store(path, read_only=True) as store:
         assert people(store) == expected
-    with DuckDBStore.open(path, read_only=False) as store:
+    with open_store(path, read_only=False) as store:
         assert store.ingest([big])[0].known == (expected > 100)
         assert people(store) == 300_100
 
@@ -195,7 +195,7 @@ def test_an_interrupt_rolls_back(store, tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ldpsql.store.duckdb.ingest.Batch", interrupt)
+    monkeypatch.setattr("ldpsql.store.rules.Batch", interrupt)
     with pytest.raises(KeyboardInterrupt):
         store.ingest_table(reports_of(survey, 10), survey)
     monkeypatch.undo()

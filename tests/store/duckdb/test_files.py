@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from support.fake_survey import PUBLIC, fake_survey, reports_of
 
-from ldpsql.store.base import Selection
-from ldpsql.store.duckdb import DuckDBStore
-from ldpsql.store.duckdb.files import expand
+from ldpsql.store import Selection, open_store
+from ldpsql.store.rules import expand
 from ldpsql_device.errors import FingerprintError, ReportError
 from ldpsql_device.schema import PublicColumn
 
@@ -28,7 +27,7 @@ def write_jsonl(table, path, **more):
 
 
 def parquet_store(table, survey):
-    store = DuckDBStore.open(None, read_only=False)
+    store = open_store(None, read_only=False)
     store.ingest_table(table, survey)
     return store
 
@@ -61,7 +60,7 @@ def test_csv_with_carriage_returns_a_byte_order_mark_and_no_last_newline(store, 
 def test_text_that_is_no_whole_number_is_refused_without_showing_it(store, tmp_path, value):
     path = tmp_path / "r.csv"
     path.write_text(f"ldpsql_group,ldpsql_a,ldpsql_y\n0,1,1\n0,{value},1\n")
-    with pytest.raises(ReportError, match="row 2: ldpsql_a is no whole number") as caught:
+    with pytest.raises(ReportError, match="row 2: ldpsql_a is not a whole number") as caught:
         store.ingest([path], survey=fake_survey())
     assert value not in str(caught.value).replace(str(path), "")
 
@@ -142,7 +141,7 @@ def test_an_unknown_key_in_jsonl_is_refused(store, tmp_path):
     path = tmp_path / "r.jsonl"
     row = {"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2}
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "age": 31}))
-    with pytest.raises(ReportError, match="one of the keys is no part of a report") as caught:
+    with pytest.raises(ReportError, match="one of the keys is not part of a report") as caught:
         store.ingest([path], survey=fake_survey(), skip_invalid=True)
     assert "'age'" not in str(caught.value)
 
@@ -217,7 +216,7 @@ def test_jsonl_values_must_have_the_json_type_of_their_column(store, tmp_path, k
 def test_a_string_is_no_report_value_in_jsonl(store, tmp_path):
     path = tmp_path / "r.jsonl"
     path.write_text('{"ldpsql_group": "0", "ldpsql_a": 1, "ldpsql_y": 2}\n')
-    with pytest.raises(ReportError, match="row 1: ldpsql_group is no whole number"):
+    with pytest.raises(ReportError, match="row 1: ldpsql_group is not a whole number"):
         store.ingest([path], survey=fake_survey())
 
 
