@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.bench.memory import histogram_of
 from ldpsql.mechanisms.base import Design, StagedDesign
+from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.survey import Survey
 
 

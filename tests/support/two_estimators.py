@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import LinearQuery
 from ldpsql.client.table import randomize_batch
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.mechanisms import registry
 from ldpsql.report import Histogram
+from ldpsql.simulation import SeededEntropy
 from ldpsql.store import Store, open_store
 from ldpsql.survey import Survey
 from ldpsql_device.domains import int_domain

@@ -22,12 +22,12 @@ import pyarrow.parquet as pq
 from ldpsql.bench.contestants import Contestant
 from ldpsql.bench.people import People
 from ldpsql.bench.questions import Question
-from ldpsql.bench.simulation import Spent, simulate
 from ldpsql.bench.truth import Answers
 from ldpsql.dbapi import Connection
 from ldpsql.designer.file import SurveyFile
 from ldpsql.estimate import Array
 from ldpsql.files import replace_file
+from ldpsql.simulation import Spent, simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError

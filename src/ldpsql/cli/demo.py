@@ -8,6 +8,6 @@ import click
 @click.command(short_help="Run a whole survey on generated people.")
 def demo() -> None:
     """Generate a shopping table, run a survey on it, ask four questions, compare with the truth."""
-    from ldpsql.bench.demo import run  # noqa: PLC0415
+    from ldpsql.demo import run  # noqa: PLC0415
 
     run(click.echo)

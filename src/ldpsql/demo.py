@@ -1,4 +1,4 @@
-"""Sees raw values and reports, for evaluation only. The shopping example, start to end.
+"""The shopping example from start to end, on people that it makes up.
 
 A table of shoppers is made up (seeded), each of them answers the survey once, and four questions
 are asked of the reports. Because the shoppers are made up, the truth can stand beside each
@@ -14,9 +14,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.bench.simulation import simulate
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 
 PEOPLE = 400_000
 SEED = 1

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ldpsql.bench import demo
+from ldpsql import demo
 
 PEOPLE = 20_000
 

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ldpsql.bench import simulate
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql_device.errors import RecordError, ReportError
 
 SURVEY = design("""

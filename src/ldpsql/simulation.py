@@ -1,0 +1,147 @@
+"""A whole survey in memory: `simulate` has the people of a table answer it, and gives a connection.
+
+For evaluation only: raw values and reports meet here, and devices draw from a seeded generator.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ldpsql.client.table import randomize_batch
+from ldpsql.dbapi import Connection
+from ldpsql.mechanisms.base import StagedDesign
+from ldpsql.report import Histogram, Integers, Reports, Rows
+from ldpsql.shuffler import shuffle_table
+from ldpsql.store import Selection, Store, open_store
+from ldpsql.survey import Survey
+
+_WORD = 32  # bits of a unary report in one column
+
+
+class SeededEntropy:
+    """Words from a seeded generator. Predictable: no report of a real person may come from it."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """`count` pseudo-random 64-bit integers, shape (count,)."""
+        return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
+
+
+@dataclass
+class Spent:
+    """Seconds by kind of work; `clock` tells them."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    clock: Callable[[], float] = time.perf_counter
+
+    @contextmanager
+    def on(self, work: str) -> Iterator[None]:
+        """Add what the block takes."""
+        started = self.clock()
+        try:
+            yield
+        finally:
+            self.seconds[work] = self.seconds.get(work, 0.0) + self.clock() - started
+
+
+def simulate(
+    survey: Survey,
+    table: pa.Table,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    estimator: str | None = None,
+    spent: Spent | None = None,
+) -> Connection:
+    """Randomize a table, ingest the reports into memory, and connect to them.
+
+    confidence, estimator: as in `ldpsql.dbapi.connect`. A mechanism that asks in rounds gets them
+    all: the people are split among the rounds at random, and the connection is to the last one.
+    The same seed gives the same reports; those of a survey that trusts a shuffler are shuffled. A
+    survey that promises nothing, or gives values away, is answered as well, for nothing leaves
+    this process. spent: where to add
+    the seconds of "design" (of later rounds), "randomize" and "ingest". RecordError if a record
+    does not fit the survey, ReportError for too few people to shuffle.
+    """
+    _, store = collect(survey, table, seed=seed, spent=spent)
+    return Connection(store, confidence=confidence, estimator=estimator)
+
+
+def collect(
+    survey: Survey, table: pa.Table, *, seed: int = 0, spent: Spent | None = None
+) -> tuple[Survey, Store]:
+    """As `simulate`, for those who ask the estimator itself: the last round's survey, and a store
+    of its reports, which is the caller's to close."""
+    spent = spent or Spent()
+    entropy, store = SeededEntropy(seed), open_store(None, read_only=False)
+    parts = _rounds(survey, table, seed)
+    for number, people in enumerate(parts):
+        if number:
+            with spent.on("design"):
+                ((_, histogram),) = store.histograms(survey.table, Selection())
+                survey = survey.next_round(histogram)
+            store.close()
+            store = open_store(None, read_only=False)
+        with spent.on("randomize"):
+            reports, _ = randomize_batch(
+                survey, people, entropy, accept_no_guarantee=True, accept_disclosure=True
+            )
+        if survey.shuffled is not None:
+            reports = shuffle_table(survey, reports)
+        with spent.on("ingest"):
+            store.ingest_table(reports, survey)
+    return survey, store
+
+
+def _rounds(survey: Survey, table: pa.Table, seed: int) -> list[pa.Table]:
+    """The people of each round; all of them where there is one."""
+    design = survey.design
+    if not isinstance(design, StagedDesign):
+        return [table]
+    left = design.rounds - design.round + 1
+    chosen = np.random.default_rng([seed, left]).integers(0, left, table.num_rows)
+    return [table.filter(pa.array(chosen == number)) for number in range(left)]
+
+
+def histogram_of(reports: Reports) -> Histogram:
+    """Counts of equal reports, or counts per bit for unary formats, without a database."""
+    form = reports.format
+    columns = [np.asarray(reports.columns[name]).astype(np.int64) for name in form.columns]
+    selector = columns[0]
+
+    def load(wanted: int) -> Rows:
+        chosen = selector == wanted
+        if form.unary:
+            return _bits([column[chosen] for column in columns[1:]], int(chosen.sum()))
+        rows = np.stack([column[chosen] for column in columns[1:]])
+        distinct, counts = np.unique(rows, axis=1, return_counts=True)
+        return Rows(tuple(distinct), counts.astype(np.int64))
+
+    def load_all() -> Rows:
+        if not form.unary:
+            distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
+            return Rows(tuple(distinct), counts.astype(np.int64))
+        parts = [load(wanted) for wanted in range(form.selectors)]
+        owners = np.repeat(np.arange(form.selectors), [len(part.counts) for part in parts])
+        bits = np.concatenate([part.columns[0] for part in parts])
+        return Rows((owners, bits), np.concatenate([part.counts for part in parts]))
+
+    return Histogram(np.bincount(selector, minlength=form.selectors), load, load_all)
+
+
+def _bits(words: list[Integers], people: int) -> Rows:
+    bits, counts = [-1], [people]
+    for number, word in enumerate(words):
+        for bit in range(_WORD):
+            bits.append(_WORD * number + bit)
+            counts.append(int((word >> bit & 1).sum()))
+    return Rows((np.array(bits),), np.array(counts))
