@@ -20,10 +20,9 @@ from ldpsql.dbapi import Connection
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.survey import Survey
 from ldpsql.workload import Workload
-from ldpsql_device.attributes import Dimension, Measure, PublicColumn
-from ldpsql_device.domains import Listed, int_domain
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.values import Listed, int_domain
 
 EPSILON, RUNS = "2", 7
 WALL, CPU = 0, 1

@@ -19,9 +19,9 @@ from ldpsql.dbapi import Connection
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
-from ldpsql_device.domains import int_domain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.values import int_domain
 
 PEOPLE, EPSILON, QUERIES, TOLERANCE = 1_000_000, "1", 200, 0.1
 Codes = NDArray[np.int64]

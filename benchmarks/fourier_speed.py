@@ -19,16 +19,16 @@ from benchmarks.fourier_bounds import boxes_of
 from benchmarks.tables import print_table
 from benchmarks.timing import Pair, Work, side_by_side
 from ldpsql.bench import SeededEntropy
-from ldpsql.client import OsEntropy
-from ldpsql.client.table import randomize, randomize_batch
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.session import Session
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.domains import int_domain
+from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.table import randomize, randomize_batch
+from ldpsql_device.values import int_domain
 
 PEOPLE, GOAL = 1_000_000, 15
 FLEETS = (1_000_000, 10_000_000, 100_000_000)

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
-from ldpsql.client.table import report_schema
 from ldpsql.shuffle import (
     epsilon_of_batch,
     largest_local,
@@ -26,6 +25,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central
 from ldpsql_device.schema import Schema
+from ldpsql_device.table import report_schema
 from ldpsql_device.trust import Shuffled
 
 REPORTS = 10_000_000

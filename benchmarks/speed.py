@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
 from benchmarks.timing import Pair, side_by_side
-from ldpsql.client import OsEntropy
-from ldpsql.client.table import randomize
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.store import open_store
 from ldpsql.store.duckdb import fold
+from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.table import randomize
 
 PEOPLE = 1_000_000
 REPORTS = 3_200_000

@@ -9,7 +9,6 @@ import numpy as np
 from benchmarks.tables import print_table
 from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.client.table import randomize_batch
 from ldpsql.dbapi import Connection
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.cells.query import CellSum
@@ -18,6 +17,7 @@ from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.report import Histogram, Rows
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
+from ldpsql_device.table import randomize_batch
 
 NURSERY = Setting("nursery", ("parents", "class"))
 SQL = "SELECT parents, class, COUNT(*) FROM nursery GROUP BY parents, class"

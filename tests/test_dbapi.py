@@ -13,10 +13,10 @@ import pytest
 import ldpsql
 from ldpsql import dbapi
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device import errors
+from ldpsql_device.table import randomize_batch
 
 TOML = """
 [survey]
@@ -322,7 +322,7 @@ def test_options_of_ingest_reach_the_store(reports, survey):
 
 @pytest.mark.parametrize(
     ("imported", "allowed"),
-    [("ldpsql", set()), ("ldpsql_device.errors", set()), ("ldpsql.client", {"numpy"})],
+    [("ldpsql", set()), ("ldpsql_device.errors", set()), ("ldpsql_device.respond", {"numpy"})],
 )
 def test_importing_a_part_loads_nothing_heavier(imported, allowed):
     script = f"import sys, {imported}; print(*sys.modules)"

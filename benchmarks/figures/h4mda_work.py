@@ -18,10 +18,10 @@ from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.store import Selection
 from ldpsql.survey import Survey
-from ldpsql_device.domains import int_domain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Measure, Schema
+from ldpsql_device.values import int_domain
 
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
 MECHANISMS: dict[str, tuple[str, dict[str, Any], str]] = {

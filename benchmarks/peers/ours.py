@@ -19,9 +19,9 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.store import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql.workload import QueryClass, Workload
-from ldpsql_device.domains import int_domain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.values import int_domain
 
 DEFAULT = "fourier"
 SMOOTH = "fourier, smooth"

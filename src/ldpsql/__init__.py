@@ -1,7 +1,7 @@
 """SQL over data that nobody but its owner ever saw.
 
 Names are loaded when they are first used, so that importing the device's half
-(`ldpsql.client`) brings in numpy and nothing heavier.
+(`ldpsql_device`) brings in numpy and nothing heavier.
 """
 
 from __future__ import annotations

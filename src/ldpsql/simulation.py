@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ldpsql.client.table import randomize_batch
 from ldpsql.dbapi import Connection
 from ldpsql.mechanisms.base import StagedDesign
 from ldpsql.report import Histogram, Integers, Reports, Rows
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, Store, open_store
 from ldpsql.survey import Survey
+from ldpsql_device.table import randomize_batch
 
 _WORD = 32  # bits of a unary report in one column
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from datetime import date, datetime
 
-from ldpsql_device.domains import Value
 from ldpsql_device.errors import QueryError
+from ldpsql_device.types import Value
 
 
 def quote(name: str) -> str:

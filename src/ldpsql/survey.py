@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ldpsql.mechanisms.base import Design, StagedDesign
+from numpy.typing import NDArray
+
+from ldpsql.mechanisms.base import Codes, Design, Entropy, StagedDesign
 from ldpsql.mechanisms.promise import Promise, check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Histogram
@@ -148,6 +150,20 @@ class Survey:
             return own
         beyond = (*own.not_protected, *SHUFFLE_NOT_PROTECTED)
         return replace(own, central=self.shuffled.central, not_protected=beyond)
+
+    @property
+    def report_columns(self) -> tuple[str, ...]:
+        """Names of the integers of a report."""
+        return self.design.report_format.columns
+
+    @property
+    def report_widths(self) -> tuple[int, ...]:
+        """Bits of the unsigned storage type of each of them."""
+        return self.design.report_format.widths
+
+    def draw(self, codes: Codes, entropy: Entropy) -> Sequence[NDArray[Any]]:
+        """One report per row of `codes`, as a column per integer of a report."""
+        return list(self.design.randomize(codes, entropy).columns.values())
 
     @property
     def chain(self) -> str:

@@ -1,23 +1,22 @@
-"""Public. Sees parameters. The schema of a survey, read from and written to a survey file.
+"""The schema of a survey: what its columns are, by role, read from and written to a survey file.
 
-One attribute may be a dimension and a measure at once.
+A *dimension* is private and appears in predicates and GROUP BY; a *measure* is private, numeric
+and bounded, and is aggregated; a *public* column travels in clear. One attribute may be a
+dimension and a measure at once.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ldpsql_device.attributes import (
-    RESERVED_PREFIX,
-    Dimension,
-    Measure,
-    PublicColumn,
-    check_name,
-)
-from ldpsql_device.domains import (
+from ldpsql_device.errors import RecordError, SurveyError
+from ldpsql_device.types import TYPES, ColumnType, Value, plain
+from ldpsql_device.values import (
     BOOL,
     Domain,
     Listed,
@@ -27,21 +26,193 @@ from ldpsql_device.domains import (
     int_edges,
     time_range,
 )
-from ldpsql_device.errors import SurveyError
 
-__all__ = [
-    "RESERVED_PREFIX",
-    "Dimension",
-    "Measure",
-    "PublicColumn",
-    "RecordDomain",
-    "Schema",
-]
-
+RESERVED_PREFIX = "ldpsql_"
 LARGEST_SCHEMA = 1 << 22
 
-Attribute = Dimension | Measure | PublicColumn
 Keys = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A private attribute for predicates and GROUP BY.
+
+    nulls: "reject" (a missing value is refused on the device) or "value" (NULL is one more
+    code, the last, and IS NULL works).  sensitive: the codes that a utility-optimised mechanism
+    protects, ascending; empty where it protects all.
+    """
+
+    name: str
+    domain: Domain
+    nulls: str = "reject"
+    sensitive: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_column("dimension", self.name, self.nulls)
+
+    def with_sensitive(self, values: Sequence[Any], *, with_null: bool = True) -> Dimension:
+        """The same dimension, of which only some values are sensitive.
+
+        with_null: whether NULL is one of them, where it is a value. SurveyError for an empty list,
+        a value twice, and one that is not declared or shares its code with others.
+        """
+        if not values:
+            raise SurveyError("sensitive lists at least one value; leave it out for all of them")
+        codes = sorted(map(self._sensitive_code, values))
+        if len(set(codes)) != len(codes):
+            raise SurveyError("sensitive lists a value twice")
+        if self.nulls == "value" and with_null:
+            codes.append(self.domain.size)
+        return replace(self, sensitive=() if len(codes) == self.size else tuple(codes))
+
+    def _sensitive_code(self, value: Any) -> int:
+        if self.domain.type not in ("category", "bool", "int"):
+            raise SurveyError(f"sensitive is for category, bool and int, not {self.domain.type}")
+        if not isinstance(value, str | int) or not self.domain.has_own_code(value):
+            raise SurveyError(
+                f"sensitive: {value!r} is not a declared value with a code of its own"
+            )
+        return self.domain.code(value)
+
+    def sensitive_keys(self) -> dict[str, Any]:
+        """The keys of a survey file that give the sensitive codes back."""
+        if not self.sensitive:
+            return {}
+        domain = self.domain
+        values = domain.values if isinstance(domain, Listed) else domain.edges
+        listed = [values[code] for code in self.sensitive if code < domain.size]
+        left_out = self.nulls == "value" and domain.size not in self.sensitive
+        return {"sensitive": listed, **({"sensitive_nulls": False} if left_out else {})}
+
+    @property
+    def size(self) -> int:
+        """Number of codes, the one for NULL included."""
+        return self.domain.size + (self.nulls == "value")
+
+    @property
+    def unordered(self) -> int:
+        """How many codes, the last ones, have no neighbours: that of NULL, or all where the values
+        have no order."""
+        ordered = self.domain.type not in ("category", "bool")
+        return self.size - self.domain.size if ordered else self.size
+
+    def code(self, value: Value | None) -> int:
+        """Code of one value or None. RecordError names the column, not the value."""
+        if value is None:
+            if self.nulls == "reject":
+                raise RecordError(f'{self.name} is missing (the survey says nulls = "reject")')
+            return self.domain.size
+        try:
+            return self.domain.code(value)
+        except RecordError as error:
+            raise RecordError(f"{self.name} {error}") from None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A private, bounded number that is summed or averaged.
+
+    bounds: (low, high), public. A value outside is clamped or refused on the device.
+    """
+
+    name: str
+    bounds: tuple[float, float]
+    on_out_of_range: str = "clamp"
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        low, high = self.bounds
+        if not 0 < high - low < math.inf:
+            raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
+        if self.on_out_of_range not in ("clamp", "reject"):
+            raise SurveyError(f'measure {self.name}: on_out_of_range must be "clamp" or "reject"')
+        # A survey's JSON tells 0 from 0.0, and so would its fingerprint.
+        object.__setattr__(self, "bounds", (float(low), float(high)))
+
+    def number(self, value: Value | None) -> float:
+        """The IEEE double between the bounds that stands for a value.
+
+        A whole number stands for the double nearest to it (ties to even). RecordError, which names
+        the column and not the value, for a missing or non-numeric value, and for one outside the
+        bounds where the survey says "reject".
+        """
+        number = plain(value)
+        if number is None:
+            raise RecordError(f"{self.name} is missing")
+        if isinstance(number, bool) or not isinstance(number, int | float) or number - number:
+            raise RecordError(f"{self.name} is not a finite number")
+        low, high = self.bounds
+        if self.on_out_of_range == "reject" and not low <= number <= high:
+            raise RecordError(f"{self.name} {self.complaint}")
+        return float(min(max(number, low), high))
+
+    def threshold(self, number: float) -> int:
+        """floor((number - low) / (high - low) 2^64), exactly, for a number between the bounds.
+
+        Numbers and bounds are the exact rationals of their IEEE doubles. A uniform 64-bit word
+        below the threshold rounds the number up to `high`, any other down to `low`: the expectation
+        is the number, to within (high - low) / 2^64.
+        """
+        low, high = map(Fraction, self.bounds)
+        return int((Fraction(number) - low) * 2**64 // (high - low))
+
+    @property
+    def complaint(self) -> str:
+        """What is said of a value outside the bounds."""
+        low, high = self.bounds
+        return f"lies outside its bounds [{low:g}, {high:g}]"
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """A column that travels in clear: no privacy is promised for it."""
+
+    name: str
+    type: str
+    nulls: str = "reject"
+
+    def __post_init__(self) -> None:
+        if self.type not in TYPES:
+            raise SurveyError(f"public {self.name}: type must be one of {', '.join(TYPES)}")
+        _check_column("public", self.name, self.nulls)
+
+    @property
+    def kind(self) -> ColumnType:
+        """All that is to be known of its type."""
+        return TYPES[self.type]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column can be summed."""
+        return self.kind.is_number
+
+    def checked(self, value: Any) -> Value | None:
+        """One value as the column's type; RecordError if it is of another."""
+        value = plain(value)
+        if value is None:
+            if self.nulls == "reject":
+                raise RecordError(f'{self.name} is missing (the survey says nulls = "reject")')
+            return None
+        if not self.kind.fits(value):
+            raise RecordError(f"{self.name} is not of type {self.type}")
+        return float(value) if self.type == "float" else value
+
+
+Attribute = Dimension | Measure | PublicColumn
+
+
+def check_name(name: str) -> None:
+    """SurveyError unless the name can be that of a column."""
+    if not name or len(name) > 128 or any(ord(character) < 32 for character in name):
+        raise SurveyError(f"{name!r} is not a column name")
+    if name.lower().startswith(RESERVED_PREFIX):
+        raise SurveyError(f"{name}: names that start with {RESERVED_PREFIX} are reserved")
+
+
+def _check_column(role: str, name: str, nulls: str) -> None:
+    check_name(name)
+    if nulls not in ("reject", "value"):
+        raise SurveyError(f'{role} {name}: nulls must be "reject" or "value"')
 
 
 @dataclass(frozen=True)
@@ -50,8 +221,8 @@ class RecordDomain:
 
     sizes: codes per dimension, shape (d,).  measures: bounds per measure, shape (k, 2).
     measured: for each measure the index of the dimension on the same attribute, or None.
-    alone: for each dimension how many codes, the last ones, have no neighbours: that of NULL, and
-    all of a category; none where it is empty.
+    unordered: for each dimension how many codes, the last ones, have no neighbours: that of NULL,
+    and all of a category; none where it is empty.
     sensitive: for each dimension its sensitive codes in ascending order, empty where all are; no
     entries at all where no dimension declares any.
     """
@@ -61,7 +232,7 @@ class RecordDomain:
     measure_names: tuple[str, ...]
     bounds: tuple[tuple[float, float], ...]
     measured: tuple[int | None, ...]
-    alone: tuple[int, ...] = ()
+    unordered: tuple[int, ...] = ()
     sensitive: tuple[tuple[int, ...], ...] = ()
 
     def sensitive_codes(self, dimension: int) -> tuple[int, ...]:
@@ -75,13 +246,13 @@ class RecordDomain:
         return not any(self.sensitive)
 
     @property
-    def has_spared_records(self) -> bool:
+    def has_nonsensitive_records(self) -> bool:
         """Whether a record can be without any sensitive value: every dimension has others."""
         return bool(self.sensitive) and all(self.sensitive)
 
-    def without_neighbours(self, dimension: int) -> int:
-        """How many of the last codes of a dimension stand for themselves."""
-        return self.alone[dimension] if self.alone else 0
+    def unordered_codes(self, dimension: int) -> int:
+        """How many of the last codes of a dimension have no neighbours."""
+        return self.unordered[dimension] if self.unordered else 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for a survey's JSON."""
@@ -91,7 +262,7 @@ class RecordDomain:
             "measure_names": list(self.measure_names),
             "bounds": [list(pair) for pair in self.bounds],
             "measured": list(self.measured),
-            "alone": list(self.alone),
+            "unordered": list(self.unordered),
             **({"sensitive": list(map(list, self.sensitive))} if self.sensitive else {}),
         }
 
@@ -104,7 +275,7 @@ class RecordDomain:
             tuple(data["measure_names"]),
             tuple((float(low), float(high)) for low, high in data["bounds"]),
             tuple(data["measured"]),
-            tuple(data.get("alone", ())),
+            tuple(data.get("unordered", ())),
             tuple(map(tuple, data.get("sensitive", ()))),
         )
 
@@ -151,7 +322,7 @@ class Schema:
             tuple(measure.name for measure in self.measures),
             tuple(measure.bounds for measure in self.measures),
             tuple(position.get(measure.name.lower()) for measure in self.measures),
-            tuple(dimension.alone for dimension in self.dimensions),
+            tuple(dimension.unordered for dimension in self.dimensions),
             declared if any(declared) else (),
         )
 
@@ -214,7 +385,7 @@ def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -
     tables = data.get(role, {})
     if not isinstance(tables, Mapping):
         raise SurveyError(f"[{role}.NAME] must be a table")
-    found = []
+    attributes = []
     codes = 0
     for name, table in tables.items():
         check_name(name)
@@ -222,17 +393,17 @@ def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -
             raise SurveyError(f"[{role}.{name}] must be a table")
         keys = dict(table)
         try:
-            found.append(reader(name, keys))
+            attributes.append(reader(name, keys))
         except SurveyError as error:
             prefix = f"{role} {name}: "
             text = str(error)
             raise SurveyError(text if text.startswith(prefix) else prefix + text) from None
         if keys:
             raise SurveyError(f"{role} {name}: unknown key {min(keys)!r}")
-        codes += getattr(found[-1], "size", 0)
+        codes += getattr(attributes[-1], "size", 0)
         if codes > LARGEST_SCHEMA:
             raise SurveyError(f"the dimensions have more than {LARGEST_SCHEMA} codes together")
-    return found
+    return attributes
 
 
 def _dimension(name: str, keys: dict[str, Any]) -> Dimension:

@@ -21,9 +21,9 @@ from support.two_estimators import known, stored, survey_of_two
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
 from ldpsql.cli.options import read_parameters
-from ldpsql.client.table import randomize_batch
-from ldpsql.files import replace_file
 from ldpsql.store import open_store
+from ldpsql_device.atomic import replace_file
+from ldpsql_device.table import randomize_batch
 
 COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"
 

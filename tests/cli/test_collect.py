@@ -11,9 +11,9 @@ from support.command_line import refusal, run
 from support.surveys import RECORD, TOML, people, spared, unsound
 
 from ldpsql.cli import collect
-from ldpsql.client import respond
 from ldpsql.designer import design
 from ldpsql.survey import Survey
+from ldpsql_device.respond import respond
 
 
 @pytest.fixture

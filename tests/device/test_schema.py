@@ -9,9 +9,9 @@ import tomllib
 import numpy as np
 import pytest
 
-from ldpsql_device.domains import BOOL, Listed, int_domain
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, RecordDomain, Schema
+from ldpsql_device.values import BOOL, Listed, int_domain
 
 AGE = {"type": "int", "domain": [18, 90]}
 KEYS = {
@@ -132,11 +132,9 @@ def test_a_bad_key_is_named(keys, message):
 
 def test_null_is_the_last_code_or_refused():
     accepting = Dimension("x", int_domain(0, 4), "value")
-    assert (accepting.size, accepting.code(None), accepting.null_codes) == (6, 5, ((5, 6),))
-    assert accepting.present_codes == ((0, 5),)
-    assert accepting.labels() == [0, 1, 2, 3, 4, None]
+    assert (accepting.size, accepting.code(None)) == (6, 5)
     strict = Dimension("x", int_domain(0, 4))
-    assert (strict.size, strict.null_codes, strict.present_codes) == (5, (), ((0, 5),))
+    assert strict.size == 5
     with pytest.raises(RecordError, match=r"^x is missing"):
         strict.code(None)
 
@@ -152,31 +150,32 @@ def test_a_refused_value_is_named_by_its_column(domain):
     ("value", "fraction"),
     [(0, 0.0), (25, 0.25), (np.int16(100), 1.0), (-3, 0.0), (10**400, 1.0), (-(10**400), 0.0)],
 )
-def test_a_measure_becomes_a_fraction_of_its_range(value, fraction):
-    assert Measure("x", (0.0, 100.0)).fraction(value) == fraction
+def test_a_measure_becomes_a_threshold_of_64_bits(value, fraction):
+    measure = Measure("x", (0.0, 100.0))
+    assert measure.threshold(measure.number(value)) == fraction * 2**64
 
 
-def test_fractions_never_leave_the_unit_interval():
-    rng = np.random.default_rng(1)
-    for _ in range(200):
-        low, span = rng.normal(0, 1e3), rng.exponential(1e-3)
-        measure = Measure("x", (low, low + span))
-        fractions = measure.fractions(np.array([low, low + span, low + span / 3, -1e9, 1e9]))
-        assert ((fractions >= 0) & (fractions <= 1)).all()
-        assert (fractions[0], fractions[1]) == (0.0, 1.0)
+def test_thresholds_are_exact():
+    """0.1 is the rational of its double, which lies above a tenth."""
+    measure = Measure("x", (0.0, 1.0))
+    assert measure.threshold(0.1) == 3602879701896397 * 2**64 // 2**55
+    assert measure.threshold(5e-324) == 0
+    assert Measure("x", (0.0, 3.0)).threshold(1.0) == 2**64 // 3
+    assert Measure("x", (2.0**53, 2.0**53 + 4)).number(2**53 + 1) == 2**53
+    assert Measure("x", (-1.0, 1.0)).threshold(-0.0) == 2**63
 
 
 @pytest.mark.parametrize("value", [None, True, "1", float("nan"), float("-inf"), 1j])
 def test_a_measure_that_is_no_number_is_refused(value):
     with pytest.raises(RecordError, match=r"^x is"):
-        Measure("x", (0.0, 1.0)).fraction(value)
+        Measure("x", (0.0, 1.0)).number(value)
 
 
 def test_rejection_refuses_what_clamping_moves():
     strict = Measure("x", (0.0, 1.0), "reject")
-    assert (strict.fraction(0), strict.fraction(1)) == (0.0, 1.0)
+    assert (strict.number(0), strict.number(1)) == (0.0, 1.0)
     with pytest.raises(RecordError, match=r"^x lies outside its bounds \[0, 1\]$"):
-        strict.fraction(1.0000001)
+        strict.number(1.0000001)
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 0.0), (1.0, 0.0), (0.0, np.inf), (-1e308, 1e308)])

@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
 from ldpsql.engine.notes import misfits
 from ldpsql.engine.session import Session
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.schema import RESERVED_PREFIX
+from ldpsql_device.table import randomize_batch
 
 PEOPLE = 4_000
 

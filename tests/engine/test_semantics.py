@@ -27,12 +27,12 @@ from hypothesis import strategies as st
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.client.table import randomize_batch
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms import registry
 from ldpsql.store import open_store
-from ldpsql_device.domains import BOOL, Listed, int_domain, time_range
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.table import randomize_batch
+from ldpsql_device.values import BOOL, Listed, int_domain, time_range
 
 FIRST_DAY = date(2026, 1, 1)
 STATES = ("CA", "NY", "TX", "WA")

@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
-from ldpsql.client.files import randomize_file
-from ldpsql.client.table import report_schema
 from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table, spools
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
+from ldpsql_device.files import randomize_file
 from ldpsql_device.schema import Schema
+from ldpsql_device.table import report_schema
 from ldpsql_device.trust import Shuffled
 
 SCHEMA = Schema.from_keys(

@@ -7,10 +7,10 @@ from click.testing import CliRunner, Result
 from support.surveys import TOML, Seeded, people
 
 from ldpsql.cli.main import cli
-from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
+from ldpsql_device.table import randomize_batch
 
 
 def run(*arguments: object, text: str | bytes | None = None) -> Result:

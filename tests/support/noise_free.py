@@ -41,7 +41,9 @@ class People:
         """Encode a raw table, value by value."""
         rows = table.to_pylist()
         codes = [[d.code(row[d.name]) for d in schema.dimensions] for row in rows]
-        fractions = [[m.fraction(row[m.name]) for m in schema.measures] for row in rows]
+        fractions = [
+            [m.threshold(m.number(row[m.name])) / 2**64 for m in schema.measures] for row in rows
+        ]
         n = len(rows)
         return cls(
             np.array(codes, dtype=np.int64).reshape(n, len(schema.dimensions)),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from support.surveys import Seeded
 
-from ldpsql.client.table import randomize_batch
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Schema
+from ldpsql_device.table import randomize_batch
 from ldpsql_device.trust import Shuffled
 
 USERS = 1000

@@ -11,11 +11,11 @@ import pytest
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
 from ldpsql.survey import Survey
-from ldpsql_device.domains import BOOL, Listed, float_edges, int_domain, time_range
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Place, QueryError, UnsupportedSQL
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, RecordDomain, Schema
+from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range
 
 _ONE = Epsilon.parse("1")
 _NOTHING = Guarantee("local", _ONE, "nobody: it collects nothing")

@@ -17,15 +17,15 @@ import pytest
 from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.client.table import randomize_batch
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.mechanisms import registry
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import Store, open_store
 from ldpsql.survey import Survey
-from ldpsql_device.domains import int_domain
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.table import randomize_batch
+from ldpsql_device.values import int_domain
 
 SCHEMA = Schema(
     (Dimension("age", int_domain(0, 9)),),

@@ -23,8 +23,8 @@ from ldpsql.synthesis.columns import (
     truncated_exponential,
     values_of,
 )
-from ldpsql_device.domains import Listed, int_domain, time_range
 from ldpsql_device.schema import Dimension, Measure
+from ldpsql_device.values import Listed, int_domain, time_range
 
 AGE = Dimension("age", int_domain(0, 99), nulls="value")
 SHOP = Dimension("shop", Listed("category", tuple(f"s{i}" for i in range(40))))

@@ -18,7 +18,6 @@ import ldpsql
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.client.table import randomize_batch
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine.promise import kept, shortfall
@@ -28,8 +27,9 @@ from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
-from ldpsql_device.domains import BOOL, Listed, int_domain, time_range
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.table import randomize_batch
+from ldpsql_device.values import BOOL, Listed, int_domain, time_range
 
 PEOPLE, ROWS = 6000, 100_000
 DAY = date(2026, 1, 1)

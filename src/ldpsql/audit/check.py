@@ -10,8 +10,8 @@ from ldpsql.audit.channel import Channel, enumerate_channel
 from ldpsql.audit.exposure import Exposure, exposures
 from ldpsql.audit.result import Audit, Empirical, Enumerated, Method
 from ldpsql.audit.sampling import sample
-from ldpsql.client.entropy import OsEntropy
 from ldpsql.mechanisms.base import Design, Entropy, StagedDesign, StatesOdds
+from ldpsql_device.entropy import OsEntropy
 
 
 def audit_design(

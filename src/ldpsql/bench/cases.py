@@ -26,9 +26,9 @@ from ldpsql.bench.truth import Answers
 from ldpsql.dbapi import Connection
 from ldpsql.designer.file import SurveyFile
 from ldpsql.estimate import Array
-from ldpsql.files import replace_file
 from ldpsql.simulation import Spent, simulate
 from ldpsql.survey import Survey
+from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.client.columns import arrow_types
-from ldpsql.client.files import read_people
+from ldpsql_device.columns import arrow_types
+from ldpsql_device.files import read_people
 from ldpsql_device.schema import Schema
 
 

@@ -19,10 +19,10 @@ import numpy as np
 from ldpsql.engine.rewrite.boxes import rows, slices
 from ldpsql.parser import parse
 from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Measurement, Number, Query
-from ldpsql_device.attributes import Dimension
-from ldpsql_device.domains import Listed, Ordered, Value
 from ldpsql_device.errors import Located, QueryError, SurveyError, UnsupportedSQL
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.types import Value
+from ldpsql_device.values import Listed, Ordered
 
 KINDS = ("ranges", "prefixes", "points", "groups")
 MOST_GROUPS = 2_000

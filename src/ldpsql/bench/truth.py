@@ -37,10 +37,9 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql_device.attributes import Dimension
-from ldpsql_device.domains import Ordered
 from ldpsql_device.errors import InternalError
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.values import Ordered
 
 Key = tuple[Any, ...]
 _TABLE = "people"

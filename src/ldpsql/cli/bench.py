@@ -300,7 +300,7 @@ def _write(results: Any, target: Path) -> None:
     import pyarrow.csv as pacsv  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from ldpsql.files import replace_file  # noqa: PLC0415
+    from ldpsql_device.atomic import replace_file  # noqa: PLC0415
 
     with replace_file(target) as temporary:
         if target.suffix.lower() == ".csv":

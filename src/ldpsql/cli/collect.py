@@ -55,8 +55,8 @@ def randomize(
     This simulates a fleet of devices. Only declared columns are read. Reports come in the order
     of the people, which a real fleet would not have: do not hand both to the same collector.
     """
-    from ldpsql.client.files import randomize_file  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
+    from ldpsql_device.files import randomize_file  # noqa: PLC0415
 
     options.keep_inputs(target, survey)
     published = Survey.from_json(survey)

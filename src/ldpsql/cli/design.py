@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ldpsql import domains
 from ldpsql.cli import options
 from ldpsql_device.errors import Error
 
@@ -116,7 +117,7 @@ def design(
     if target is None:
         click.echo(survey.to_json(), nl=False)
     else:
-        from ldpsql.files import replace_file  # noqa: PLC0415
+        from ldpsql_device.atomic import replace_file  # noqa: PLC0415
 
         with replace_file(target) as temporary:
             temporary.write_text(survey.to_json(), encoding="utf-8")
@@ -205,7 +206,7 @@ def _sensitive(survey: Survey) -> list[str]:
         return []
     lines = []
     for dimension in dimensions:
-        labels = dimension.labels()
+        labels = domains.labels(dimension)
         held = [_value(labels[code]) for code in dimension.sensitive]
         spared = [_value(v) for c, v in enumerate(labels) if c not in dimension.sensitive]
         if not held:

@@ -293,7 +293,7 @@ _FOR_MACHINES: Mapping[str, Callable[[Result, pa.Table], bytes]] = {
 
 def _deliver(content: bytes, target: Path | None) -> None:
     if target is not None:
-        from ldpsql.files import replace_file  # noqa: PLC0415
+        from ldpsql_device.atomic import replace_file  # noqa: PLC0415
 
         with replace_file(target) as temporary:
             temporary.write_bytes(content)

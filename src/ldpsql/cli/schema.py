@@ -26,7 +26,7 @@ def schema(data: Path, table: str | None, target: Path | None) -> None:
     if target is None:
         click.echo(text, nl=False)
         return
-    from ldpsql.files import replace_file  # noqa: PLC0415
+    from ldpsql_device.atomic import replace_file  # noqa: PLC0415
 
     with replace_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -83,9 +83,9 @@ def synthesize(
     options.keep_inputs(target, database)
     options.check_writable(target)
 
-    from ldpsql.files import replace_file  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
+    from ldpsql_device.atomic import replace_file  # noqa: PLC0415  (what is heavy comes late)
 
     with closing(open_store(database, read_only=True)) as store:
         synthesizer = Synthesizer.of(store, table)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ldpsql.client.columns import is_text
+from ldpsql_device.columns import is_text
 from ldpsql_device.errors import RecordError
 
 _HEAD = """\

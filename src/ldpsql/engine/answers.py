@@ -20,7 +20,7 @@ from ldpsql.engine.plan import Plan, Slice
 from ldpsql.estimate import Estimates
 from ldpsql.mechanisms.base import Estimator
 from ldpsql.store.base import Moment, Selection
-from ldpsql_device.domains import Value
+from ldpsql_device.types import Value
 
 Key = tuple[Value | None, ...]
 EstimatorsOf = Callable[[Selection], Mapping[Key, Estimator]]

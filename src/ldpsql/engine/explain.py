@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldpsql import domains
 from ldpsql.boxes import Box, CodeSet, intersect
 from ldpsql.engine.plan import Plan, Slice, Target
 from ldpsql.estimate import Array
@@ -140,11 +141,11 @@ def describe_box(box: Box, survey: Survey) -> str:
 
 def _codes(side: CodeSet, dimension: Dimension) -> str:
     """A code set in the words of its dimension: {18..29, NULL}."""
-    values = intersect(side, dimension.present_codes)
-    parts = [dimension.domain.extent(low, high) for low, high in values[:_SHOWN]]
+    values = intersect(side, domains.present_codes(dimension))
+    parts = [domains.extent(dimension.domain, low, high) for low, high in values[:_SHOWN]]
     if len(values) > _SHOWN:
         parts.append("...")
-    if intersect(side, dimension.null_codes):
+    if intersect(side, domains.null_codes(dimension)):
         parts.append("NULL")
     return "{" + ", ".join(parts) + "}"
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ldpsql import domains
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.parser.query import Query
 from ldpsql.survey import Survey
-from ldpsql_device.domains import Value
 from ldpsql_device.schema import Schema
+from ldpsql_device.types import Value
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def linear(piece: Slice, row: Box, target: Target, schema: Schema) -> LinearQuer
     boxes = [box & row for box in piece.boxes]
     if target.present is not None:
         sides = list(Box.whole(len(schema.dimensions)).sides)
-        sides[target.present] = schema.dimensions[target.present].present_codes
+        sides[target.present] = domains.present_codes(schema.dimensions[target.present])
         boxes = [box & Box(tuple(sides)) for box in boxes]
     sizes = schema.record_domain.sizes
     terms = tuple((1.0, box.normal(sizes)) for box in boxes if not box.is_empty)

@@ -18,7 +18,7 @@ from ldpsql.engine.rewrite.targets import targets_of
 from ldpsql.engine.typical import evaluate, typical_error
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.query import ROW, Aggregate, Measurement
-from ldpsql.types import ARROW_TYPES, arrow_type
+from ldpsql_device.columns import ARROW_TYPES, arrow_type
 from ldpsql_device.errors import NotSupportedError
 
 _LARGEST_JOINT = 4000

@@ -15,8 +15,8 @@ from typing import Any
 from sqlglot import exp
 
 from ldpsql.parser.source import Source
-from ldpsql_device.domains import Value
 from ldpsql_device.errors import QueryError
+from ldpsql_device.types import Value
 
 _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Add: operator.add,

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from ldpsql.domains import COMPARISONS
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import fold, is_constant
 from ldpsql.parser.query import (
@@ -24,8 +25,8 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql_device.domains import COMPARISONS, Value
 from ldpsql_device.errors import UnsupportedSQL
+from ldpsql_device.types import Value
 
 _OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "=",

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from ldpsql_device.domains import Value
 from ldpsql_device.errors import Place
+from ldpsql_device.types import Value
 
 ROW = "ldpsql_row"
 """The column of every relation of estimates that numbers its rows."""

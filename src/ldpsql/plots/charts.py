@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ldpsql.files import replace_file
+from ldpsql_device.atomic import replace_file
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:

@@ -17,9 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql.batch import BATCH_KEY, ShuffledBatch
-from ldpsql.client.entropy import OsEntropy
-from ldpsql.client.table import METADATA_KEY
-from ldpsql.files import replace_file
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.shuffler.spools import (
     Contents,
@@ -31,7 +28,10 @@ from ldpsql.shuffler.spools import (
     spools,
 )
 from ldpsql.survey import Survey
+from ldpsql_device.atomic import replace_file
+from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import ReportError, SurveyError
+from ldpsql_device.table import METADATA_KEY
 from ldpsql_device.trust import Shuffled
 
 ROW_GROUP = 1 << 17

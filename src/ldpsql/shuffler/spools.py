@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql.batch import BATCH_KEY
-from ldpsql.client.table import METADATA_KEY
 from ldpsql.report import Integers
 from ldpsql.shuffler.permutation import Table
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, FingerprintError, ReportError
 from ldpsql_device.schema import RESERVED_PREFIX
+from ldpsql_device.table import METADATA_KEY
 
 SUFFIXES = (".parquet", ".pq")
 CHUNK = 1 << 17

@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ldpsql import domains
 from ldpsql.boxes import CodeSet, code_set
 from ldpsql.numerics import Array
-from ldpsql.types import arrow_type
-from ldpsql_device.attributes import Dimension, Measure
-from ldpsql_device.domains import Listed, Ordered
+from ldpsql_device.columns import arrow_type
 from ldpsql_device.errors import InternalError
-from ldpsql_device.schema import RESERVED_PREFIX
+from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure
+from ldpsql_device.values import Listed, Ordered
 
 Integers = NDArray[np.int64]
 Kind = Literal["dimension", "measure", "public"]
@@ -152,9 +152,9 @@ def cut_bins(index: int, dimension: Dimension, noise: float = 0.0) -> Bins:
     noise: standard error of the share of one bin; where it is larger than the even share of a
     bin, fewer bins are taken. Values without neighbours (a category's, NULL) stay alone.
     """
-    ordered = dimension.size - dimension.alone
+    ordered = dimension.size - dimension.unordered
     most = int(np.clip(0.5 / noise, LEAST_BINS, LARGEST_BINS)) if noise > 0 else LARGEST_BINS
-    listed = max(min(dimension.alone, LARGEST_LISTED), 1)
+    listed = max(min(dimension.unordered, LARGEST_LISTED), 1)
     both = [_cut_evenly(0, ordered, most), _cut_evenly(ordered, dimension.size, listed)]
     edges = np.unique(np.concatenate(both))
     size = len(edges) - 1
@@ -183,7 +183,7 @@ def group_bins(
     most = max(min(most, largest), LEAST_GROUPS)
     if bins.size <= most:
         return replace(bins, group=np.arange(bins.size))
-    unordered = bins.edges[:-1] >= dimension.size - dimension.alone
+    unordered = bins.edges[:-1] >= dimension.size - dimension.unordered
     is_category = bool(unordered.all())
     by_share = np.argsort(-bins.shares, kind="stable")
     together = by_share if is_category else np.flatnonzero(~unordered)
@@ -201,7 +201,7 @@ def values_of(dimension: Dimension, codes: Integers, random: np.random.Generator
     """A value per code: evenly among those that share the code; NULL for the code of NULL."""
     domain, kind = dimension.domain, arrow_type(dimension)
     if isinstance(domain, Listed):
-        return pa.array(dimension.labels(), type=kind).take(pa.array(codes))
+        return pa.array(domains.labels(dimension), type=kind).take(pa.array(codes))
     if not isinstance(domain, Ordered):
         raise InternalError(f"no values can be drawn from a {type(domain).__name__} domain")
     missing = codes >= domain.size

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from support.sql_survey import survey
 
 from ldpsql.boxes import Box
+from ldpsql.domains import labels
 from ldpsql.engine.plan import Plan
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.engine.rewrite.disjoin import disjoin
 from ldpsql.parser import parse
-from ldpsql_device.domains import BOOL, Listed, int_domain
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
+from ldpsql_device.values import BOOL, Listed, int_domain
 
 SMALL = survey(
     "small",
@@ -37,7 +38,7 @@ SMALL = survey(
     ),
 )
 VALUES: tuple[list[Any], ...] = (
-    *(dimension.labels() for dimension in SMALL.schema.dimensions),
+    *(labels(dimension) for dimension in SMALL.schema.dimensions),
     [None, 1, 2, 3],
     [None, "u", "v'w"],
     [None, False, True],

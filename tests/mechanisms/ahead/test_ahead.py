@@ -20,7 +20,6 @@ from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.client.table import randomize_batch
 from ldpsql.designer import design
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.ahead.estimator import fitted_share
@@ -33,6 +32,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain
+from ldpsql_device.table import randomize_batch
 
 NODES = (
     Node(0, (0,), -1, 1.0),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
+from ldpsql import domains
 from ldpsql.boxes import Box, CodeSet, Side, intersect
 from ldpsql.engine.plan import Plan, Slice, Target
 from ldpsql.engine.rewrite.disjoin import cut, outside
@@ -30,9 +31,9 @@ from ldpsql.parser.query import And as AndPredicate
 from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query, aggregates
 from ldpsql.parser.query import Or as OrPredicate
 from ldpsql.survey import Survey
-from ldpsql_device.domains import Value
 from ldpsql_device.errors import InternalError, Place, QueryError, UnsupportedSQL
 from ldpsql_device.schema import Schema
+from ldpsql_device.types import Value
 
 MAX_CONDITIONS = 8
 MAX_ROWS = 100_000
@@ -209,9 +210,12 @@ def _labels(key: GroupKey, schema: Schema, sql: str) -> list[_Label]:
     assert index is not None
     dimension = schema.dimensions[index]
     if key.width is None:
-        return [(value, ((code, code + 1),)) for code, value in enumerate(dimension.labels())]
+        return [
+            (value, ((code, code + 1),)) for code, value in enumerate(domains.labels(dimension))
+        ]
     try:
-        bins: list[_Label] = list(dimension.domain.bins(key.width))
+        bins: list[_Label] = list(domains.bins(dimension.domain, key.width))
     except QueryError as error:
         raise located(error, sql, key.place) from None
-    return bins + ([(None, dimension.null_codes)] if dimension.null_codes else [])
+    nulls = domains.null_codes(dimension)
+    return bins + ([(None, nulls)] if nulls else [])

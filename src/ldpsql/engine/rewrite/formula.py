@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from ldpsql import domains
 from ldpsql.boxes import NOTHING, CodeSet, code_set, complement
 from ldpsql.engine.rewrite import public
 from ldpsql.parser.query import (
@@ -208,11 +209,11 @@ def _within(dimension: int, codes: CodeSet, sizes: Sequence[int]) -> Formula:
 def _codes(atom: Atom, dimension: Dimension, wanted: bool) -> CodeSet:
     """The codes where an atom is TRUE (wanted) or FALSE (not wanted)."""
     if isinstance(atom, NullTest):
-        return dimension.null_codes if wanted else dimension.present_codes
+        return domains.null_codes(dimension) if wanted else domains.present_codes(dimension)
     if isinstance(atom, Comparison):
         if atom.literal is None:
             return NOTHING
-        true = dimension.domain.matching(atom.op, atom.literal)
+        true = domains.matching(dimension.domain, atom.op, atom.literal)
     else:
         true = _listed(atom, dimension)
         if not wanted and None in atom.literals:
@@ -223,5 +224,5 @@ def _codes(atom: Atom, dimension: Dimension, wanted: bool) -> CodeSet:
 def _listed(atom: Membership, dimension: Dimension) -> CodeSet:
     values = dict.fromkeys((type(value), value) for value in atom.literals if value is not None)
     return code_set(
-        chain.from_iterable(dimension.domain.matching("=", value) for _, value in values)
+        chain.from_iterable(domains.matching(dimension.domain, "=", value) for _, value in values)
     )

@@ -6,9 +6,9 @@ from datetime import date, datetime
 
 from ldpsql.parser.query import Atom, Comparison, Membership
 from ldpsql.sql import literal, quote
-from ldpsql_device.domains import Value
 from ldpsql_device.errors import QueryError
 from ldpsql_device.schema import PublicColumn
+from ldpsql_device.types import Value
 
 
 def condition(atom: Atom, column: PublicColumn) -> str:

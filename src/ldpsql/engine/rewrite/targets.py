@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ldpsql import domains
 from ldpsql.boxes import Weight
 from ldpsql.engine.plan import Target
 from ldpsql.parser.query import Aggregate
@@ -30,7 +31,7 @@ def _count(column: str, schema: Schema) -> Target:
         return Target()
     index = schema.dimension(column)
     if index is not None:
-        return Target(present=index if schema.dimensions[index].null_codes else None)
+        return Target(present=index if domains.null_codes(schema.dimensions[index]) else None)
     public = schema.public_column(column)
     if public is None:
         raise InternalError(f"the survey has no column {column!r}")

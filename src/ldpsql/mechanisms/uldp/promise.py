@@ -16,7 +16,7 @@ def by_name(kind: str, domain: RecordDomain) -> str | None:
     if domain.is_all_sensitive:
         return "no value is declared sensitive, so it would protect all, as others do better"
     if kind == "uldp":
-        return None if domain.has_spared_records else _ALL_HELD
+        return None if domain.has_nonsensitive_records else _ALL_HELD
     if kind == "local":
         return "it is grr under another name"
     return "its promise is weaker than that of cprr; name it to have it"
@@ -32,7 +32,7 @@ def promise(
     "uldp-joint" one per dimension, else one of the whole record.
     """
     general = local_guarantee(epsilon)
-    spares = {"uldp": domain.has_spared_records, "uldp-joint": not domain.is_all_sensitive}
+    spares = {"uldp": domain.has_nonsensitive_records, "uldp-joint": not domain.is_all_sensitive}
     if not spares.get(kind, False):
         return general
     words = _whole_record if kind == "uldp" else _each_value

@@ -40,7 +40,7 @@ def group_of(
     neighbours keep bins of their own. SurveyError where those are too many.
     widened: dimensions whose circles are to be larger than they need (`one_sided`).
     """
-    alone = tuple(domain.without_neighbours(axis) for axis in range(len(domain.sizes)))
+    alone = tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes)))
     for name, count in zip(domain.names, alone, strict=True):
         if count > MOST_ALONE:
             raise SurveyError(
@@ -125,7 +125,7 @@ def _predicates(workload: Workload) -> Iterator[tuple[int, float, bool]]:
 def _has_one_end(side: CodeSet, axis: int, domain: RecordDomain) -> bool:
     """Whether a side is one interval at either end of the codes with neighbours; one code is an
     equality."""
-    last = domain.sizes[axis] - domain.without_neighbours(axis)
+    last = domain.sizes[axis] - domain.unordered_codes(axis)
     (low, high), *others = side
     return not others and high - low > 1 and (low == 0 or high == last)
 
@@ -171,7 +171,7 @@ class Fourier:
             tuple(map(_whole, data["bins"])),
             domain.sizes,
             tuple(_block(block, len(data["orders"])) for block in data["blocks"]),
-            tuple(domain.without_neighbours(axis) for axis in range(len(domain.sizes))),
+            tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes))),
         )
         _check_axes(group, domain)
         workload = Workload.from_json(domain, data["workload"])

@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.store.duckdb.files import JSON
-from ldpsql.store.duckdb.layout import COLUMN_TYPES, Column, Layout, text
+from ldpsql.store.duckdb.layout import Column, Layout, text
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.rules import SURVEY_COLUMN, Incoming, refuse_rows
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import RESERVED_PREFIX
+from ldpsql_device.types import TYPES
 
 _LIMITS, _ROW, _FAULT = (RESERVED_PREFIX + name for name in ("limits", "row", "fault"))
 _ASKED_FOR = 6
@@ -77,7 +78,7 @@ class Checks:
 
 def _require_type(column: Column, incoming: Incoming) -> None:
     given = incoming.types[column.name]
-    if given != _NULL_TYPE and not re.fullmatch(COLUMN_TYPES[column.kind].fits, given):
+    if given != _NULL_TYPE and not re.fullmatch(TYPES[column.kind].duckdb_pattern, given):
         raise ReportError(
             f"{incoming.name}: column {column.name!r} is {given.split('(')[0]}, it must be "
             f"{column.kind}"
@@ -131,15 +132,15 @@ def _value_faults(column: Column, value: str, wanted: str) -> Iterator[tuple[str
 
 def _value(column: Column, incoming: Incoming) -> str:
     """SQL for a column's value as it is stored; NULL where there is none."""
-    raw, given, kind = f"r.{column.sql}", incoming.types[column.name], COLUMN_TYPES[column.kind]
+    raw, given, kind = f"r.{column.sql}", incoming.types[column.name], TYPES[column.kind]
     if given == column.type:
         return raw
     if not incoming.is_text:
         return f"TRY_CAST({raw} AS {column.type})"
     conditions = []
     if given == JSON:
-        conditions.append(f"json_type({raw}) IN ({', '.join(map(text, kind.json))})")
+        conditions.append(f"json_type({raw}) IN ({', '.join(map(text, kind.json_types))})")
         raw = f"({raw} ->> '$')"
-    if kind.text is not None:
-        conditions.append(f"regexp_full_match({raw}, {text(kind.text)})")
+    if kind.text_pattern is not None:
+        conditions.append(f"regexp_full_match({raw}, {text(kind.text_pattern)})")
     return f"CASE WHEN {' AND '.join(conditions)} THEN TRY_CAST({raw} AS {column.type}) END"

@@ -38,37 +38,6 @@ STORE_DDL = (
 )
 
 
-@dataclass(frozen=True)
-class ColumnType:
-    """How DuckDB keeps a type of column, and what it may be read from.
-
-    stored: the DuckDB type.  fits: a pattern of DuckDB types of which a column may be in files that
-    have types.  text: a pattern of its values in CSV files, None for any text; json: the types it
-    may have in JSON lines, where `text` must match as well.
-    """
-
-    stored: str
-    fits: str
-    text: str | None
-    json: tuple[str, ...]
-
-
-_WHOLE = r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
-_FLOAT = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
-COLUMN_TYPES = {
-    "int": ColumnType("BIGINT", _WHOLE, r"[+-]?[0-9]{1,20}", ("UBIGINT", "BIGINT")),
-    "float": ColumnType(
-        "DOUBLE", rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(.*\)", _FLOAT, ("UBIGINT", "BIGINT", "DOUBLE")
-    ),
-    "text": ColumnType("VARCHAR", r"VARCHAR|ENUM\(.*\)", None, ("VARCHAR",)),
-    "bool": ColumnType("BOOLEAN", "BOOLEAN", r"[Tt]rue|[Ff]alse|TRUE|FALSE", ("BOOLEAN",)),
-    "date": ColumnType("DATE", "DATE", _DAY, ("VARCHAR",)),
-    "timestamp": ColumnType(
-        "TIMESTAMP", r"TIMESTAMP(_S|_MS|_NS)?|DATE", rf"{_DAY}([T ]({_TIME})?)?", ("VARCHAR",)
-    ),
-}
 _REPORT_TYPES = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 
@@ -87,7 +56,7 @@ class Column:
     """A stored column.
 
     name: the same as in report files.  type: the DuckDB type.  kind: the type of column, a key of
-    `COLUMN_TYPES`.  nulls: whether a value may be missing.
+    `ldpsql_device.types`.  nulls: whether a value may be missing.
     """
 
     name: str
@@ -146,10 +115,7 @@ class Layout:
     @cached_property
     def public_columns(self) -> tuple[Column, ...]:
         """The columns in clear, as they are stored."""
-        return tuple(
-            Column(c.name, COLUMN_TYPES[c.type].stored, c.type, c.nulls == "value")
-            for c in self.public
-        )
+        return tuple(Column(c.name, c.kind.duckdb, c.type, c.nulls == "value") for c in self.public)
 
     @property
     def selector(self) -> Column:

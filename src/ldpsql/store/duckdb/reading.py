@@ -21,7 +21,7 @@ from ldpsql.store.base import Moment, Selection
 from ldpsql.store.duckdb.fold import counts
 from ldpsql.store.duckdb.layout import COUNT_COLUMN, Layout, quoted
 from ldpsql.store.duckdb.opening import Connection
-from ldpsql.types import ARROW_TYPES
+from ldpsql_device.columns import ARROW_TYPES
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
 

@@ -1,4 +1,4 @@
-"""One record to codes and signs."""
+"""One record to codes and levels."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from support.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
 
-from ldpsql.client.encode import encode, public_value, public_values, round_signs
+from ldpsql_device.encode import encode, public_values, round_to_levels
 from ldpsql_device.errors import RecordError
-from ldpsql_device.schema import PublicColumn
+from ldpsql_device.schema import Measure, PublicColumn
 
 ALPHA = 1e-6
+UNIT = Measure("x", (0.0, 1.0))
 
 
-def test_a_record_becomes_codes_then_signs():
+def test_a_record_becomes_codes_then_levels():
     codes = encode(app().schema, RECORD, Seeded())
     assert codes.shape == (1, 3)
     assert codes.dtype == np.int64
@@ -74,16 +75,34 @@ def test_the_bounds_themselves_are_never_rounded_away():
             return np.full(count, self.word, dtype=np.uint64)
 
     for word in (0, 1, 2**63, 2**64 - 1):
-        assert round_signs(np.array([0.0, 1.0]), Extreme(word)).tolist() == [0, 1]
+        ends = np.array([0.0, 1.0])
+        assert round_to_levels(UNIT, ends, Extreme(word).words(2)).tolist() == [0, 1]
+        assert encode(app().schema, {**RECORD, "spent": 0}, Extreme(word))[0, 2] == 0
+        assert encode(app().schema, {**RECORD, "spent": 500}, Extreme(word))[0, 2] == 1
 
 
 def test_the_words_drawn_do_not_depend_on_the_values():
     drawn = []
-    for fractions in (np.zeros((5, 2)), np.ones((5, 2)), np.full((5, 2), 0.3)):
+    for spent in (0, 500, 123.4):
         entropy = Seeded()
-        round_signs(fractions, entropy)
+        encode(app().schema, {**RECORD, "spent": spent}, entropy)
         drawn.append(entropy.given)
-    assert drawn == [10, 10, 10]
+    assert drawn == [1, 1, 1]
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-7.3, 91.7), (0.0, 3e-310), (-1e299, 9e299)])
+def test_many_people_are_rounded_like_one(bounds):
+    """Bit by bit, for words around the exact threshold and for odd values."""
+    measure, random = Measure("x", bounds), np.random.default_rng(5)
+    low, high = bounds
+    odd = [low, high, 0.0, -0.0, 5e-324, 2e-308, 1e300, -1e300, 2.0**53 + 1, 0.1, 1 / 3, 2.0**-70]
+    spread = (low + (high - low) * random.random(200)).tolist()
+    numbers = [measure.number(value) for value in (*odd, *spread)]
+    for offset in (-(2**15), -(2**13), -2, -1, 0, 1, 2**13, 2**15):
+        words = [min(max(measure.threshold(x) + offset, 0), 2**64 - 1) for x in numbers]
+        levels = round_to_levels(measure, np.array(numbers), np.array(words, dtype=np.uint64))
+        singles = [word < measure.threshold(x) for x, word in zip(numbers, words, strict=True)]
+        assert levels.tolist() == singles
 
 
 def binomial_tail(successes: int, n: int, p: float) -> float:
@@ -102,7 +121,7 @@ def binomial_tail(successes: int, n: int, p: float) -> float:
 @pytest.mark.parametrize("fraction", [0.001, 0.25, 0.5, 0.9, 1 - 1e-3])
 def test_rounding_is_unbiased(fraction):
     n = 20_000
-    ones = int(round_signs(np.full(n, fraction), Seeded(7)).sum())
+    ones = int(round_to_levels(UNIT, np.full(n, fraction), Seeded(7).words(n)).sum())
     assert binomial_tail(ones, n, fraction) > ALPHA
 
 
@@ -110,7 +129,7 @@ def test_the_test_of_unbiasedness_finds_a_bias():
     """Negative control: rounding to the nearest bound, and a threshold that is 10 % off."""
     n, fraction = 20_000, 0.25
     assert binomial_tail(0, n, fraction) < ALPHA
-    ones = int(round_signs(np.full(n, fraction * 1.1), Seeded(7)).sum())
+    ones = int(round_to_levels(UNIT, np.full(n, fraction * 1.1), Seeded(7).words(n)).sum())
     assert binomial_tail(ones, n, fraction) < ALPHA
 
 
@@ -137,10 +156,10 @@ def test_public_values_keep_their_names():
 )
 def test_public_values_of_another_type_are_refused(kind, value):
     with pytest.raises(RecordError, match=r"^x "):
-        public_value(PublicColumn("x", kind), value)
+        PublicColumn("x", kind).checked(value)
 
 
 def test_public_numbers_come_out_as_declared():
-    assert public_value(PublicColumn("x", "int"), np.int8(3)) == 3
-    assert isinstance(public_value(PublicColumn("x", "float"), 3), float)
-    assert public_value(PublicColumn("x", "text", "value"), None) is None
+    assert PublicColumn("x", "int").checked(np.int8(3)) == 3
+    assert isinstance(PublicColumn("x", "float").checked(3), float)
+    assert PublicColumn("x", "text", "value").checked(None) is None

@@ -1,13 +1,24 @@
-"""Runs on the device. Sees raw values. The operating system's random bits, read in bulk."""
+"""The operating system's random bits, read in bulk."""
 
 from __future__ import annotations
 
 import os
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ldpsql.mechanisms.base import Entropy, Words
 from ldpsql_device.errors import InterfaceError
+
+Words = NDArray[np.uint64]
+
+
+class Entropy(Protocol):
+    """A source of random bits: `words(n)` gives n independent uniform 64-bit integers."""
+
+    def words(self, count: int) -> Words:
+        """`count` independent uniform 64-bit integers, shape (count,)."""
+        ...
 
 
 class OsEntropy:

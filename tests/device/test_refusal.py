@@ -9,11 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from support.surveys import EVERY_TYPE, RECORD, app
 
-from ldpsql.client import randomize, randomize_file, respond
-from ldpsql.client.refusal import refusing
 from ldpsql.designer import design
 from ldpsql.survey import Survey
+from ldpsql_device.columns import refusing
 from ldpsql_device.errors import RecordError
+from ldpsql_device.files import randomize_file
+from ldpsql_device.respond import respond
+from ldpsql_device.table import randomize
 
 HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "grr"\n'
 FLAG = '[dimension.a]\ntype = "bool"\n'
@@ -81,8 +83,8 @@ def test_what_arrow_cannot_convert_names_the_column_alone(monkeypatch):
     def fail(*_):
         raise pa.ArrowInvalid(f"cannot convert {SECRET}")
 
-    monkeypatch.setattr("ldpsql.client.table.dimension_codes", fail)
-    monkeypatch.setattr("ldpsql.client.table.measure_fractions", fail)
+    monkeypatch.setattr("ldpsql_device.table.dimension_codes", fail)
+    monkeypatch.setattr("ldpsql_device.table.measure_numbers", fail)
     measured = survey(f"{FLAG}[measure.d]\nbounds = [0, 1]\n")
     for body in (survey(AGE), measured):
         with pytest.raises(RecordError, match="holds values that cannot be read") as refusal:

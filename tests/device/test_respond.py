@@ -22,14 +22,15 @@ from support.surveys import (
     unsound,
 )
 
-from ldpsql.client import Report, randomize, randomize_file, respond
-from ldpsql.client.table import randomize_batch
 from ldpsql_device.errors import InterfaceError, RecordError, ReportError, SurveyError
+from ldpsql_device.files import randomize_file
+from ldpsql_device.respond import Report, respond
+from ldpsql_device.table import randomize, randomize_batch
 
 
 def test_importing_the_device_package_loads_numpy_and_nothing_heavier():
     program = (
-        "import sys, ldpsql.client as client; client.respond; client.Ledger\n"
+        "import sys, ldpsql_device.respond, ldpsql_device.ledger\n"
         "heavy = {'duckdb', 'sqlglot', 'click', 'pyarrow', 'rich', 'pandas', 'scipy'}\n"
         "assert 'numpy' in sys.modules\n"
         "print(sorted(heavy & set(sys.modules)))\n"
@@ -132,7 +133,7 @@ def test_a_survey_without_a_guarantee_is_refused_unless_accepted(name, tmp_path)
         (lambda: spared("cprr"), r"does not protect all values of age, state: a report may give"),
         (lambda: spared("jurr"), r"does not protect all values of age, state: a report may give"),
         (lambda: spared("jurr", states=3), r"does not protect all values of age: a report may"),
-        (clear, r"survey small \(truthful\) sends state in clear with probability 0.9;"),
+        (clear, r"survey small sends state in clear with probability 0.9;"),
     ],
     ids=["uldp", "uldp-joint", "one attribute", "delta"],
 )

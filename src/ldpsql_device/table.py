@@ -1,4 +1,4 @@
-"""Runs on the device. Sees raw values. Reports of a table of many people: a simulated fleet.
+"""Reports of a table of many people: a simulated fleet.
 
 Reports come out in the order of the people. In a real fleet they arrive in no such order, so a
 collector that is given these must not know the order of the people.
@@ -14,22 +14,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ldpsql.client.columns import (
+from ldpsql_device.columns import (
     ARROW_TYPES,
-    Fault,
+    Misfit,
     arrow_types,
     dimension_codes,
-    measure_fractions,
+    measure_numbers,
     public_column,
+    refusing,
 )
-from ldpsql.client.consent import Consent
-from ldpsql.client.encode import round_signs
-from ldpsql.client.entropy import OsEntropy
-from ldpsql.client.refusal import refusing
-from ldpsql.mechanisms.base import Entropy
-from ldpsql.survey import Survey
+from ldpsql_device.encode import round_to_levels
+from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import RecordError
+from ldpsql_device.respond import Consent
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.survey import Survey
 
 METADATA_KEY = b"ldpsql.survey"
 
@@ -56,20 +55,20 @@ class Tally:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """A batch as arrays: codes (n, d), fractions and clamped (n, k), public columns, faults."""
+    """A batch as arrays: codes (n, d), numbers and clamped (n, k), public columns, misfits."""
 
     codes: NDArray[np.int64]
-    fractions: NDArray[np.float64]
+    numbers: NDArray[np.float64]
     clamped: NDArray[np.bool_]
     public: dict[str, pa.Array]
-    faults: list[Fault]
+    misfits: list[Misfit]
 
     def only(self, rows: NDArray[np.bool_]) -> _Encoded:
         """The same for some of the people."""
         mask = pa.array(rows)
         return _Encoded(
             self.codes[rows],
-            self.fractions[rows],
+            self.numbers[rows],
             self.clamped[rows],
             {name: column.filter(mask) for name, column in self.public.items()},
             [],
@@ -107,29 +106,37 @@ def randomize_batch(
     *,
     first_row: int = 1,
     skip_invalid: bool = False,
-    faults: Sequence[Fault] = (),
+    misfits: Sequence[Misfit] = (),
     accept_no_guarantee: bool = False,
     accept_disclosure: bool = False,
 ) -> tuple[pa.Table, Tally]:
     """`randomize` with an entropy of one's own, for evaluation, and for parts of a file.
 
     first_row: number of the batch's first row, for messages.  skip_invalid: leave people out
-    whose record does not fit, instead of raising RecordError.  faults: rows already known not
+    whose record does not fit, instead of raising RecordError.  misfits: rows already known not
     to fit.
     """
     Consent(accept_no_guarantee, accept_disclosure).require(survey)
     encoded = _encode(survey.schema, batch)
-    known = [*faults, *encoded.faults]
+    known = [*misfits, *encoded.misfits]
     if known and not skip_invalid:
         raise known[0].error(first_row)
     if known:
         encoded = encoded.only(~np.logical_or.reduce([fault.rows for fault in known]))
     people = len(encoded.codes)
-    signs = round_signs(encoded.fractions, entropy)
-    reports = survey.design.randomize(np.hstack([encoded.codes, signs]), entropy)
-    columns = {RESERVED_PREFIX + name: pa.array(v) for name, v in reports.columns.items()}
+    measures = survey.schema.measures
+    words = entropy.words(people * len(measures)).reshape(people, len(measures))
+    levels = [
+        round_to_levels(measure, encoded.numbers[:, i], words[:, i])
+        for i, measure in enumerate(measures)
+    ]
+    reports = survey.draw(np.column_stack([encoded.codes, *levels]), entropy)
+    columns = {
+        RESERVED_PREFIX + name: pa.array(column)
+        for name, column in zip(survey.report_columns, reports, strict=True)
+    }
     table = pa.table({**columns, **encoded.public}, schema=report_schema(survey))
-    names = [measure.name for measure in survey.schema.measures]
+    names = [measure.name for measure in measures]
     clamped = dict(zip(names, encoded.clamped.sum(axis=0).tolist(), strict=True))
     return table, Tally(people, clamped, batch.num_rows - people)
 
@@ -140,14 +147,14 @@ def fitting(
     *,
     first_row: int = 1,
     skip_invalid: bool = False,
-    faults: Sequence[Fault] = (),
+    misfits: Sequence[Misfit] = (),
 ) -> pa.Table:
     """The declared columns of the people whose record fits, which `randomize_batch` would take.
 
     Arguments and errors as there.
     """
     require_columns(schema, batch.column_names)
-    known = [*faults, *_encode(schema, batch).faults]
+    known = [*misfits, *_encode(schema, batch).misfits]
     if known and not skip_invalid:
         raise known[0].error(first_row)
     declared = batch.select(list(arrow_types(schema)))
@@ -158,11 +165,10 @@ def fitting(
 
 def report_schema(survey: Survey) -> pa.Schema:
     """Columns of a report table; the survey itself stands in its metadata."""
-    form = survey.design.report_format
     widths = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
     fields = [
         pa.field(RESERVED_PREFIX + name, widths[width])
-        for name, width in zip(form.columns, form.widths, strict=True)
+        for name, width in zip(survey.report_columns, survey.report_widths, strict=True)
     ]
     fields += [pa.field(column.name, ARROW_TYPES[column.type]) for column in survey.schema.public]
     return pa.schema(fields, metadata={METADATA_KEY: survey.to_json().encode()})
@@ -182,25 +188,25 @@ def _encode(schema: Schema, batch: pa.Table) -> _Encoded:
     for name in arrow_types(schema):
         with _about(name):
             columns[name] = _whole(batch.column(name))
-    n, faults = batch.num_rows, list[Fault]()
+    n, misfits = batch.num_rows, list[Misfit]()
     codes = np.empty((n, len(schema.dimensions)), dtype=np.int64, order="F")
     for i, dimension in enumerate(schema.dimensions):
         with _about(dimension.name):
-            codes[:, i], found = dimension_codes(dimension, columns[dimension.name])
-        faults += found
-    fractions = np.empty((n, len(schema.measures)), dtype=np.float64)
+            codes[:, i], misfit = dimension_codes(dimension, columns[dimension.name])
+        misfits += misfit
+    numbers = np.empty((n, len(schema.measures)), dtype=np.float64)
     clamped = np.empty((n, len(schema.measures)), dtype=np.bool_)
     for i, measure in enumerate(schema.measures):
         with _about(measure.name):
-            values = measure_fractions(measure, columns[measure.name])
-        fractions[:, i], clamped[:, i], found = values
-        faults += found
+            values = measure_numbers(measure, columns[measure.name])
+        numbers[:, i], clamped[:, i], misfit = values
+        misfits += misfit
     public: dict[str, pa.Array] = {}
     for column in schema.public:
         with _about(column.name):
-            public[column.name], found = public_column(column, columns[column.name])
-        faults += found
-    return _Encoded(codes, fractions, clamped, public, faults)
+            public[column.name], misfit = public_column(column, columns[column.name])
+        misfits += misfit
+    return _Encoded(codes, numbers, clamped, public, misfits)
 
 
 def _about(name: str) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""Runs on the device. Sees raw values. What this device has already answered.
+"""What this device has already answered.
 
 Two answers to one survey would tell twice as much as one. A ledger keeps the first report and gives
 it again, and refuses a survey whose epsilon, added to those already answered, would exceed the
@@ -17,11 +17,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ldpsql.client.respond import Report
-from ldpsql.files import replace_file
-from ldpsql.survey import Survey
+from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon, compose
 from ldpsql_device.errors import Error, OperationalError, StoreError
+from ldpsql_device.respond import Report
+from ldpsql_device.survey import Survey
 
 FORMAT = 1
 
@@ -95,7 +95,7 @@ class Ledger:
                 return self._restored(known, survey)
             _check_round(entries, survey)
             self._check_budget(entries, survey)
-            report, epsilon = draw(), survey.design.guarantee.epsilon
+            report, epsilon = draw(), survey.guarantee.epsilon
             entry = Entry(survey.table, epsilon, report.to_json(), survey.chain)
             self._write({**entries, survey.fingerprint: entry})
             return report
@@ -103,7 +103,7 @@ class Ledger:
     def _check_budget(self, entries: dict[str, Entry], survey: Survey) -> None:
         if self.budget is None:
             return
-        if survey.design.guarantee.epsilon is None:
+        if survey.guarantee.epsilon is None:
             raise OperationalError(
                 f"survey {survey.table} promises no privacy, which no budget can cover"
             )

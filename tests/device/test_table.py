@@ -1,4 +1,4 @@
-"""Reports of a table: the same codes as one by one, and faults by column and row."""
+"""Reports of a table: the same codes as one by one, and misfits by column and row."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import pyarrow as pa
 import pytest
 from support.surveys import EVERY_TYPE, MIXED_RECORD, TOML, Seeded, app, mix, people
 
-from ldpsql.client import randomize
-from ldpsql.client.columns import dimension_codes, measure_fractions, public_column
-from ldpsql.client.table import Tally, randomize_batch
 from ldpsql.designer import design
 from ldpsql.survey import Survey
-from ldpsql_device.domains import BOOL, Listed, float_edges, int_domain, time_range
+from ldpsql_device.columns import dimension_codes, measure_numbers, public_column
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import Dimension, Measure, PublicColumn
+from ldpsql_device.table import Tally, randomize, randomize_batch
+from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range
 
 DAY = Dimension("x", time_range("date", "2026-01-01", "2026-01-31", "day"))
 HOUR = Dimension("x", time_range("timestamp", "1969-12-31", "1970-01-02", "hour"))
@@ -30,11 +29,11 @@ FLAG = Dimension("x", BOOL)
 
 
 def column_codes(dimension, column):
-    """Codes as a list, None where a fault lies."""
-    codes, faults = dimension_codes(dimension, column)
+    """Codes as a list, None where a misfit lies."""
+    codes, misfits = dimension_codes(dimension, column)
     result = codes.tolist()
-    for fault in faults:
-        for row in np.flatnonzero(fault.rows):
+    for misfit in misfits:
+        for row in np.flatnonzero(misfit.rows):
             result[row] = None
     return result
 
@@ -87,8 +86,8 @@ def test_dictionary_columns_are_encoded():
     assert column_codes(STATE, entries) == [3, 0, 3]
     flags = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array([True, None]))
     assert column_codes(FLAG, flags) == [None, 1]
-    _, faults = public_column(PublicColumn("x", "text", "reject"), entries)
-    assert [fault.rows.tolist() for fault in faults] == [[True, False, True]]
+    _, misfits = public_column(PublicColumn("x", "text", "reject"), entries)
+    assert [misfit.rows.tolist() for misfit in misfits] == [[True, False, True]]
 
 
 def test_nanoseconds_before_1970_do_not_slip_into_the_next_hour():
@@ -131,44 +130,49 @@ def test_a_column_of_another_type_is_refused(dimension, column):
         pa.array([Decimal("0"), Decimal("250.00"), Decimal("500")]),
     ],
 )
-def test_measures_of_any_number_type_become_fractions(column):
-    fractions, clamped, faults = measure_fractions(Measure("x", (0, 500)), column)
-    assert fractions.tolist() == [0, 0.5, 1]
+def test_measures_of_any_number_type_become_doubles(column):
+    numbers, clamped, misfits = measure_numbers(Measure("x", (0, 500)), column)
+    assert numbers.tolist() == [0, 250, 500]
     assert not clamped.any()
-    assert faults == []
+    assert misfits == []
 
 
 def test_values_outside_the_bounds_are_clamped_and_counted_or_refused():
     column = pa.array([-1.0, 250.0, 501.0])
-    fractions, clamped, faults = measure_fractions(Measure("x", (0, 500)), column)
-    assert (fractions.tolist(), clamped.tolist(), faults) == ([0, 0.5, 1], [True, False, True], [])
-    _, _, faults = measure_fractions(Measure("x", (0, 500), "reject"), column)
-    assert [fault.rows.tolist() for fault in faults] == [[True, False, True]]
+    numbers, clamped, misfits = measure_numbers(Measure("x", (0, 500)), column)
+    assert (numbers.tolist(), misfits) == ([0, 250, 500], [])
+    assert clamped.tolist() == [True, False, True]
+    _, _, misfits = measure_numbers(Measure("x", (0, 500), "reject"), column)
+    assert [misfit.rows.tolist() for misfit in misfits] == [[True, False, True]]
 
 
-def test_fractions_of_a_column_are_those_of_single_values():
+def test_numbers_of_a_column_are_those_of_single_values():
     rng = np.random.default_rng(3)
     measure = Measure("x", (-7.3, 91.7))
     values = rng.uniform(-20, 120, 500)
-    fractions, _, _ = measure_fractions(measure, pa.array(values))
-    assert fractions.tolist() == [measure.fraction(value) for value in values.tolist()]
+    numbers, _, _ = measure_numbers(measure, pa.array(values))
+    assert numbers.tolist() == [measure.number(value) for value in values.tolist()]
+    wide = Measure("x", (-(2.0**60), 2.0**60))
+    whole = [2**53 + 1, 2**53 + 3, -(2**53) - 1, 2**62, None]
+    numbers, _, _ = measure_numbers(wide, pa.array(whole))
+    assert numbers.tolist()[:4] == [wide.number(value) for value in whole[:4]]
 
 
-def test_missing_and_infinite_measures_are_faults():
+def test_missing_and_infinite_measures_are_misfits():
     column = pa.array([None, float("nan"), float("inf"), 1.0])
-    _, clamped, faults = measure_fractions(Measure("x", (0, 500)), column)
-    assert [np.flatnonzero(fault.rows).tolist() for fault in faults] == [[0], [1, 2]]
+    _, clamped, misfits = measure_numbers(Measure("x", (0, 500)), column)
+    assert [np.flatnonzero(misfit.rows).tolist() for misfit in misfits] == [[0], [1, 2]]
     assert not clamped.any()
 
 
 def test_public_columns_get_their_declared_type():
-    narrow, faults = public_column(PublicColumn("x", "int"), pa.array([1, 2], pa.int8()))
-    assert (narrow.type, faults) == (pa.int64(), [])
+    narrow, misfits = public_column(PublicColumn("x", "int"), pa.array([1, 2], pa.int8()))
+    assert (narrow.type, misfits) == (pa.int64(), [])
     words = pa.array(["a", None]).dictionary_encode()
-    text, faults = public_column(PublicColumn("x", "text", "value"), words)
-    assert (text.to_pylist(), text.type, faults) == (["a", None], pa.string(), [])
-    _, faults = public_column(PublicColumn("x", "float"), pa.array([1.0, None, float("inf")]))
-    assert [np.flatnonzero(fault.rows).tolist() for fault in faults] == [[1], [2]]
+    text, misfits = public_column(PublicColumn("x", "text", "value"), words)
+    assert (text.to_pylist(), text.type, misfits) == (["a", None], pa.string(), [])
+    _, misfits = public_column(PublicColumn("x", "float"), pa.array([1.0, None, float("inf")]))
+    assert [np.flatnonzero(misfit.rows).tolist() for misfit in misfits] == [[1], [2]]
     with pytest.raises(RecordError, match="asks for int"):
         public_column(PublicColumn("x", "int"), pa.array([1.5]))
     with pytest.raises(RecordError, match="do not fit"):
@@ -201,7 +205,7 @@ def test_the_words_drawn_depend_on_the_number_of_people_alone():
     assert len(drawn) == 1
 
 
-def with_faults() -> pa.Table:
+def with_misfits() -> pa.Table:
     table = people(10)
     ages = [30, 17, 30, 99, 30, 30, 120, 30, 10, 11]
     spent = [1.0, 1.0, None, 1e9, 2.0, 3.0, -1.0, 4.0, 5.0, 6.0]
@@ -209,23 +213,23 @@ def with_faults() -> pa.Table:
     return table.set_column(table.column_names.index("spent"), "spent", pa.array(spent))
 
 
-def test_a_fault_names_the_column_and_the_first_five_rows():
+def test_a_misfit_names_the_column_and_the_first_five_rows():
     with pytest.raises(RecordError) as refusal:
-        randomize(app(), with_faults())
+        randomize(app(), with_misfits())
     assert str(refusal.value) == "age lies outside its domain [18, 90] in rows 2, 4, 7, 9, 10"
     with pytest.raises(RecordError, match="in rows 102, 104, 107, 109, 110"):
-        randomize_batch(app(), with_faults(), Seeded(), first_row=101)
-    many = pa.concat_tables([with_faults(), with_faults()])
+        randomize_batch(app(), with_misfits(), Seeded(), first_row=101)
+    many = pa.concat_tables([with_misfits(), with_misfits()])
     with pytest.raises(RecordError, match=r"10, \.\.\.$"):
         randomize(app(), many)
 
 
 def test_people_whose_record_does_not_fit_can_be_left_out():
-    reports, tally = randomize_batch(app(), with_faults(), Seeded(), skip_invalid=True)
+    reports, tally = randomize_batch(app(), with_misfits(), Seeded(), skip_invalid=True)
     assert tally == Tally(4, {"spent": 0}, 6)
     assert reports.num_rows == 4
     good = [0, 4, 5, 7]
-    assert reports.column("day").to_pylist() == with_faults().column("day").take(good).to_pylist()
+    assert reports.column("day").to_pylist() == with_misfits().column("day").take(good).to_pylist()
 
 
 def test_clamped_values_are_counted_among_those_kept():

@@ -1,7 +1,7 @@
-"""Runs on the device. Sees raw values. Reports of a file of many people, in bounded memory.
+"""Reports of a file of many people, in bounded memory.
 
 Parquet or CSV in, Parquet out, a batch at a time. Only declared columns are read, the reports
-come in the order of the people (see `ldpsql.client.table`), and the target appears whole or not
+come in the order of the people (see `ldpsql_device.table`), and the target appears whole or not
 at all. Rows are counted from 1; the header of a CSV file is not one.
 """
 
@@ -16,21 +16,20 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from ldpsql.client.columns import Fault, arrow_types
-from ldpsql.client.consent import Consent
-from ldpsql.client.entropy import OsEntropy
-from ldpsql.client.refusal import refusing
-from ldpsql.client.table import (
+from ldpsql_device.atomic import replace_file
+from ldpsql_device.columns import Misfit, arrow_types, refusing
+from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.errors import RecordError
+from ldpsql_device.respond import Consent
+from ldpsql_device.schema import Schema
+from ldpsql_device.survey import Survey
+from ldpsql_device.table import (
     Tally,
     fitting,
     randomize_batch,
     report_schema,
     require_columns,
 )
-from ldpsql.files import replace_file
-from ldpsql.survey import Survey
-from ldpsql_device.errors import RecordError
-from ldpsql_device.schema import Schema
 
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24
@@ -42,7 +41,7 @@ class Chunk:
     """A part of a file: typed declared columns, rows known not to fit, and lines left out."""
 
     table: pa.Table
-    faults: tuple[Fault, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
     dropped: int = 0
 
 
@@ -83,7 +82,7 @@ def randomize_file(
                 entropy,
                 first_row=row,
                 skip_invalid=skip_invalid,
-                faults=chunk.faults,
+                misfits=chunk.misfits,
                 accept_no_guarantee=accept_no_guarantee,
                 accept_disclosure=accept_disclosure,
             )
@@ -113,7 +112,7 @@ def read_people(
                 chunk.table,
                 first_row=row,
                 skip_invalid=skip_invalid,
-                faults=chunk.faults,
+                misfits=chunk.misfits,
             )
         )
         row += chunk.table.num_rows
@@ -219,14 +218,14 @@ def _dropped(ragged: list[int], *, skip_invalid: bool) -> int:
 
 def _typed(types: dict[str, pa.DataType], batch: pa.RecordBatch, dropped: int) -> Chunk:
     """A batch of text columns as the types the survey asks for."""
-    columns, faults = {}, []
+    columns, misfits = {}, []
     for name, kind in types.items():
         text = batch.column(name)
         columns[name] = pa.chunked_array(_parse(text, kind), type=kind)
         bad = columns[name].is_null().to_numpy() & text.is_valid().to_numpy(zero_copy_only=False)
         if bad.any():
-            faults.append(Fault(name, f"is not of type {kind}", bad))
-    return Chunk(pa.table(columns), tuple(faults), dropped)
+            misfits.append(Misfit(name, f"is not of type {kind}", bad))
+    return Chunk(pa.table(columns), tuple(misfits), dropped)
 
 
 def _parse(text: pa.Array, kind: pa.DataType) -> list[pa.Array]:

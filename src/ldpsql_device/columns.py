@@ -1,12 +1,13 @@
-"""Runs on the device. Sees raw values. Arrow columns of many people to codes and fractions.
+"""Arrow columns of many people to codes and numbers.
 
-The same rules as for one record (`Dimension.code`, `Measure.fraction`, `public_value`), column
-by column. What does not fit becomes a `Fault`, which knows the rows but not the values.
+The same rules as for one record (`Dimension.code`, `Measure.number`, `PublicColumn.checked`),
+column by column. What does not fit becomes a `Misfit`, which knows the rows but not the values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,30 +16,46 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpsql.client.refusal import refusing
-from ldpsql_device.domains import Domain, Listed, Ordered
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.types import TYPES
+from ldpsql_device.values import Listed, Ordered
 
 Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 ARROW_TYPES: Mapping[str, pa.DataType] = {
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "text": pa.string(),
-    "bool": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
+    name: pa.type_for_alias(kind.arrow) for name, kind in TYPES.items()
 }
+"""The Arrow type of every type of column."""
+
 _MILLISECONDS_A_DAY = 86_400_000
 _ROWS_SHOWN = 5
 _MISSING = 'is missing (the survey says nulls = "reject")'
 
 
+@contextmanager
+def refusing(
+    kinds: type[Exception] | tuple[type[Exception], ...], refuse: Callable[[Exception], RecordError]
+) -> Iterator[None]:
+    """Raise `refuse(error)` in place of an error of these kinds, without a trace of the latter.
+
+    `raise ... from None` only hides the first error: it stays in `__context__`, where a crash
+    reporter or a debugger finds it, and Arrow's texts quote the value that they are about.
+    """
+    try:
+        yield
+    except kinds as error:
+        refusal = refuse(error)
+        try:
+            raise refusal from None
+        finally:
+            refusal.__context__ = None
+
+
 @dataclass(frozen=True)
-class Fault:
+class Misfit:
     """Rows of a column that do not fit the survey: `rows` has shape (n,)."""
 
     column: str
@@ -46,7 +63,7 @@ class Fault:
     rows: Mask
 
     def error(self, first_row: int) -> RecordError:
-        """The fault as an error; `first_row` is the number of the first row, counted from 1."""
+        """An error for it; `first_row` is the number of the first row, counted from 1."""
         numbers = np.flatnonzero(self.rows) + first_row
         shown = ", ".join(map(str, numbers[:_ROWS_SHOWN]))
         more = ", ..." if len(numbers) > _ROWS_SHOWN else ""
@@ -54,11 +71,19 @@ class Fault:
         return RecordError(f"{self.column} {self.reason} in {rows} {shown}{more}")
 
 
+def arrow_type(dimension: Dimension) -> pa.DataType:
+    """The Arrow type of a dimension's values; a category's depends on what it lists."""
+    domain = dimension.domain
+    if isinstance(domain, Listed) and domain.type == "category":
+        return ARROW_TYPES["text" if isinstance(domain.values[0], str) else "int"]
+    return ARROW_TYPES[domain.type]
+
+
 def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
     """The declared columns of a data file, in the survey's order, with their Arrow types."""
     types: dict[str, pa.DataType] = {}
     for dimension in schema.dimensions:
-        types[dimension.name] = _domain_type(dimension.domain)
+        types[dimension.name] = arrow_type(dimension)
     for measure in schema.measures:
         types.setdefault(measure.name, pa.float64())
     for column in schema.public:
@@ -66,57 +91,59 @@ def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
     return types
 
 
-def dimension_codes(dimension: Dimension, column: pa.Array) -> tuple[Integers, list[Fault]]:
-    """Codes of a column, shape (n,); rows with a fault hold some other integer."""
+def dimension_codes(dimension: Dimension, column: pa.Array) -> tuple[Integers, list[Misfit]]:
+    """Codes of a column, shape (n,); rows that do not fit hold some other integer."""
     missing = _missing(column)
     codes = _codes(dimension, column, missing)
     strangers = (codes < 0) & ~missing
-    faults = []
+    misfits = []
     if dimension.nulls == "value":
         codes[missing] = dimension.domain.size
     elif missing.any():
-        faults.append(Fault(dimension.name, _MISSING, missing))
+        misfits.append(Misfit(dimension.name, _MISSING, missing))
     if strangers.any():
         reason = f"does not hold one of the {dimension.domain.describe()}"
         if isinstance(dimension.domain, Ordered):
             reason = f"lies outside its domain {dimension.domain.describe()}"
-        faults.append(Fault(dimension.name, reason, strangers))
-    return codes, faults
+        misfits.append(Misfit(dimension.name, reason, strangers))
+    return codes, misfits
 
 
-def measure_fractions(measure: Measure, column: pa.Array) -> tuple[Reals, Mask, list[Fault]]:
-    """Fractions of a column, which rows were clamped, and the faults; each of shape (n,)."""
+def measure_numbers(measure: Measure, column: pa.Array) -> tuple[Reals, Mask, list[Misfit]]:
+    """Numbers of a column between the bounds, which rows were clamped, and what does not fit;
+    each of shape (n,)."""
     values, missing = _reals(measure.name, column), _missing(column)
     infinite = ~np.isfinite(values) & ~missing
-    usable = np.where(np.isfinite(values), values, measure.bounds[0])
-    outside = measure.outside(usable)
+    low, high = measure.bounds
+    usable = np.where(np.isfinite(values), values, low)
+    outside: Mask = (usable < low) | (usable > high)
     rejects = measure.on_out_of_range == "reject"
     reasons = (
         ("is missing", missing),
         ("is not a finite number", infinite),
         (measure.complaint, outside if rejects else np.zeros_like(outside)),
     )
-    faults = [Fault(measure.name, reason, rows) for reason, rows in reasons if rows.any()]
-    return measure.fractions(usable), outside, faults
+    misfits = [Misfit(measure.name, reason, rows) for reason, rows in reasons if rows.any()]
+    return np.clip(usable, low, high), outside, misfits
 
 
-def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, list[Fault]]:
-    """A column in clear, as its declared type, and its faults."""
+def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, list[Misfit]]:
+    """A column in clear, as its declared type, and what does not fit."""
     kind, target = declared.type, ARROW_TYPES[declared.type]
     if not (_IS_OF_TYPE[kind](column.type) or pa.types.is_null(column.type)):
         raise _wrong_type(declared.name, column.type, kind)
     missing = _missing(column)
-    faults = []
+    misfits = []
     if declared.nulls == "reject" and missing.any():
-        faults.append(Fault(declared.name, _MISSING, missing))
+        misfits.append(Misfit(declared.name, _MISSING, missing))
     misfit = RecordError(f"{declared.name} holds values that do not fit {target}")
     with refusing(pa.ArrowException, lambda _: misfit):
         typed = column.cast(target)
     if kind == "float":
         infinite = ~np.isfinite(_reals(declared.name, typed)) & ~missing
         if infinite.any():
-            faults.append(Fault(declared.name, "is not a finite number", infinite))
-    return typed, faults
+            misfits.append(Misfit(declared.name, "is not a finite number", infinite))
+    return typed, misfits
 
 
 def _codes(dimension: Dimension, column: pa.Array, missing: Mask) -> Integers:
@@ -144,8 +171,8 @@ def _listed_codes(name: str, domain: Listed, column: pa.Array) -> Integers:
         raise _wrong_type(name, column.type, domain.type)
     if pa.types.is_integer(column.type):
         column = pa.array(_int_points(name, column)[0], mask=_missing(column))
-    found = pc.index_in(column.cast(values.type), value_set=values)
-    return _filled(found, absent=-1).astype(np.int64)
+    codes = pc.index_in(column.cast(values.type), value_set=values)
+    return _filled(codes, absent=-1).astype(np.int64)
 
 
 Points = tuple[NDArray[Any], Mask]
@@ -256,12 +283,5 @@ def _filled(column: pa.Array, absent: int = 0) -> NDArray[Any]:
     return filled
 
 
-def _domain_type(domain: Domain) -> pa.DataType:
-    if domain.type != "category":
-        return ARROW_TYPES[domain.type]
-    assert isinstance(domain, Listed)
-    return pa.array(domain.values[:1]).type
-
-
-def _wrong_type(name: str, found: pa.DataType, wanted: str) -> RecordError:
-    return RecordError(f"{name} is of type {found} in the data, but the survey asks for {wanted}")
+def _wrong_type(name: str, given: pa.DataType, wanted: str) -> RecordError:
+    return RecordError(f"{name} is of type {given} in the data, but the survey asks for {wanted}")

@@ -11,11 +11,12 @@ import pytest
 from support.later_rounds import next_survey
 from support.surveys import RECORD, SMALL, TOML, app, unsound
 
-from ldpsql.client import Ledger, respond
 from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import OperationalError, RecordError, StoreError
+from ldpsql_device.ledger import Ledger
+from ldpsql_device.respond import respond
 
 
 def survey(epsilon: str, table: str = "app") -> Survey:
@@ -94,7 +95,7 @@ def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ldpsql.files.os.fsync", full)
+    monkeypatch.setattr("ldpsql_device.atomic.os.fsync", full)
     with pytest.raises(StoreError, match="No space left"):
         respond(survey("1", "b"), RECORD, ledger=Ledger(path))
     assert path.read_bytes() == before

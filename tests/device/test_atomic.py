@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from ldpsql.files import replace_file
+from ldpsql_device.atomic import replace_file
 
 
 def test_a_target_appears_whole_or_stays_as_it_was(tmp_path):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from support.surveys import Seeded
 
-from ldpsql.client import OsEntropy
-from ldpsql.client.entropy import require_os_entropy
+from ldpsql_device.entropy import OsEntropy, require_os_entropy
 from ldpsql_device.errors import InterfaceError
 
 

@@ -8,9 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from support.surveys import Seeded, app, mix, people
 
-from ldpsql.client import files, randomize_file
-from ldpsql.client.table import Tally, randomize_batch
+from ldpsql_device import files
 from ldpsql_device.errors import RecordError
+from ldpsql_device.files import randomize_file
+from ldpsql_device.table import Tally, randomize_batch
 
 
 @pytest.fixture(autouse=True)

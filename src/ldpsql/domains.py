@@ -1,0 +1,199 @@
+"""What SQL needs of a dimension's domain: labels, bins, and the codes that a comparison selects.
+
+A device knows values and codes (`ldpsql_device.values`); what is here turns codes back into
+values that stand for them (GROUP BY) and literals into sets of codes (WHERE). Where a literal
+falls inside a bin there is no such set, and the comparison is refused with the nearest literals
+that work. Literals are compared in Python's exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from ldpsql.boxes import NOTHING, CodeSet, codes, complement
+from ldpsql_device.errors import QueryError
+from ldpsql_device.schema import Dimension
+from ldpsql_device.types import Value
+from ldpsql_device.values import Domain, Listed, Ordered, microseconds
+
+Point = int | float | Fraction
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_DAY = 86_400_000_000
+
+
+def labels(dimension: Dimension) -> list[Value | None]:
+    """One value per code, to stand for it in an answer; None for the code of NULL.
+
+    A bin is named by its lower edge, which is the value itself where it holds one value.
+    """
+    nulls: list[Value | None] = [None] if dimension.nulls == "value" else []
+    return [*domain_labels(dimension.domain), *nulls]
+
+
+def domain_labels(domain: Domain) -> list[Value]:
+    """One value per code of a domain, without that of NULL."""
+    return list(domain.values if isinstance(domain, Listed) else domain.edges[:-1])
+
+
+def null_codes(dimension: Dimension) -> CodeSet:
+    """The codes that stand for NULL: one or none."""
+    size = dimension.domain.size
+    return ((size, size + 1),) if dimension.nulls == "value" else NOTHING
+
+
+def present_codes(dimension: Dimension) -> CodeSet:
+    """The codes that stand for a value."""
+    return ((0, dimension.domain.size),)
+
+
+def matching(domain: Domain, comparison: str, literal: Value) -> CodeSet:
+    """Codes whose every value satisfies `value <comparison> literal`.
+
+    QueryError where some code holds values that do and values that do not, or where the literal
+    is of another type. Strings compare by code point.
+    """
+    if isinstance(domain, Listed):
+        if type(literal) is not type(domain.values[0]):
+            raise QueryError(f"a column of type {domain.type} cannot be compared with {literal!r}")
+        compare = COMPARISONS[comparison]
+        return codes(code for code, value in enumerate(domain.values) if compare(value, literal))
+    point = _point(domain, literal)
+    if comparison in ("=", "<>"):
+        equal = _equal(domain, point)
+        return equal if comparison == "=" else complement(equal, domain.size)
+    cut = _cut(domain, point, inclusive=comparison in ("<=", ">"))
+    return _span(0, cut) if comparison in ("<", "<=") else _span(cut, domain.size)
+
+
+def bins(domain: Domain, width: float) -> list[tuple[Value, CodeSet]]:
+    """(lower end, codes) of each bin [k * width, (k + 1) * width) that meets the domain.
+
+    The upper end of a float domain belongs to the last bin. QueryError for a domain without
+    numbers, a width that is not positive (or not whole for an int column), and a bin whose ends
+    fall inside a code.
+    """
+    if isinstance(domain, Listed) or domain.type not in ("int", "float"):
+        raise QueryError(f"bin() takes an int or float column, not {domain.type}")
+    if not 0 < width < math.inf:
+        raise QueryError("the width of bin() must be a positive number")
+    if domain.type == "int" and width != math.floor(width):
+        raise QueryError("the width of bin() must be whole for an int column")
+    kind = int if domain.type == "int" else float
+    step = _decimal(width)
+    start, number = 0, math.floor(_decimal(domain.points[0]) / step)
+    result: list[tuple[Value, CodeSet]] = []
+    while start < domain.size:
+        lower, upper = kind(number * step), kind((number + 1) * step)
+        end = domain.size if upper >= domain.points[-1] else _cut(domain, upper, inclusive=False)
+        if end > start:
+            result.append((lower, _span(start, end)))
+        start, number = end, number + 1
+    return result
+
+
+def extent(domain: Domain, low: int, high: int) -> str:
+    """Values of codes low..high-1 in words: 18..29 where there is a last one, else [0.5, 2.0)."""
+    if isinstance(domain, Listed):
+        return ", ".join(map(str, domain.values[low:high]))
+    first, end = domain.edges[low], domain.edges[high]
+    last: Value | None = None
+    if isinstance(end, date) and not isinstance(end, datetime):
+        last = end - timedelta(days=1)
+    elif isinstance(end, int):
+        last = end - 1
+    if last is None:
+        return f"[{first}, {end}{']' if domain.is_closed and high == domain.size else ')'}"
+    return f"{first}" if first == last else f"{first}..{last}"
+
+
+def _point(domain: Ordered, literal: Value) -> Point:
+    """The point of a query's literal; QueryError if it cannot be compared with this type."""
+    if domain.type in ("int", "float"):
+        number = isinstance(literal, int | float) and not isinstance(literal, bool)
+        if number and literal == literal:  # noqa: PLR0124  (not NaN)
+            return literal  # type: ignore[return-value]
+    else:
+        moment = _parsed(literal, domain.type) if isinstance(literal, str) else literal
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            raise QueryError(f"{literal!r} has a time zone", hint="write local time without")
+        if isinstance(moment, date):
+            exact = microseconds(moment)
+            return exact if domain.type == "timestamp" else Fraction(exact, _DAY)
+    raise QueryError(f"a column of type {domain.type} cannot be compared with {literal!r}")
+
+
+def _parsed(text: str, kind: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise QueryError(f"{text!r} is not a {kind} (write 2026-01-31)") from None
+
+
+def _cut(domain: Ordered, point: Point, *, inclusive: bool) -> int:
+    """Number of codes whose values are all < point (<= if inclusive).
+
+    QueryError where the point falls inside a bin. A discrete point is first moved to the
+    next value, so that only "<" remains; on a continuous line "<= edge" cuts the bin that
+    starts at the edge, and "< last edge" the bin that is closed there.
+    """
+    first, last = domain.points[0], domain.points[-1]
+    if point > last or (point == last and (inclusive or not domain.is_closed)):
+        return domain.size
+    if point < first or (point == first and not inclusive):
+        return 0
+    wanted = point
+    if domain.is_discrete:
+        wanted = math.floor(point) + 1 if inclusive else math.ceil(point)
+    position = bisect_left(domain.points, wanted)
+    cuts_edge = not domain.is_discrete and (inclusive or position == domain.size)
+    if cuts_edge or domain.points[position] != wanted:
+        raise _inside_a_bin(domain, point)
+    return position
+
+
+def _equal(domain: Ordered, point: Point) -> CodeSet:
+    if not domain.points[0] <= point <= domain.points[-1]:
+        return NOTHING
+    if not domain.is_discrete:
+        raise QueryError(
+            f"a {domain.type} column is collected in bins, so = has no exact answer",
+            hint="write a range between two edges",
+        )
+    if point != math.floor(point):
+        return NOTHING
+    return _span(_cut(domain, point, inclusive=False), _cut(domain, point, inclusive=True))
+
+
+def _inside_a_bin(domain: Ordered, point: Point) -> QueryError:
+    code = min(max(bisect_right(domain.points, point) - 1, 0), domain.size - 1)
+    low, high = domain.edges[code], domain.edges[code + 1]
+    if domain.is_closed and code == domain.size - 1:
+        held, hint = f"{low} up to and including {high}", f">= {low}, < {low} or <= {high}"
+    else:
+        held, hint = f"{low} up to {high}", f">= or < with {low} or {high}"
+    return QueryError(
+        f"this has no exact answer: all values from {held} share one code",
+        hint=f"write {hint}",
+    )
+
+
+def _span(low: int, high: int) -> CodeSet:
+    return ((low, high),) if low < high else NOTHING
+
+
+def _decimal(number: float) -> Fraction:
+    """The number as it is written, so that 0.1 is a tenth and 3 * 0.1 meets the edge 0.3."""
+    return Fraction(repr(number))
