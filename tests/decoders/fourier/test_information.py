@@ -33,7 +33,7 @@ from ldpsql.decoders.fourier.queries import Spectrum, demand, floor
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, listed_axes, table_of
+from ldpsql.recipes.fourier.optimise import Problem, equality_axes, table_of
 from ldpsql.recipes.fourier.recipe import Fourier, group_of, is_mostly_one_sided, one_sided
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -53,17 +53,17 @@ def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: 
     """Class by class, to the rounding of the weights to 2^-64; so is the objective."""
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
-    needed, odds = folding.folded(demand(workload, group)), float(np.exp(epsilon))
-    dictionary = Dictionary(folding, needed, odds, listed_axes(workload, group))
+    needed, odds = folding.fold_faces(demand(workload, group)), float(np.exp(epsilon))
+    dictionary = Dictionary(folding, needed, odds, equality_axes(workload, group))
     problem = Problem(folding, needed, floor(workload, group), dictionary.components())
     weights = problem.solve(problem.start(), 40)
-    found = Collected(group, table_of(weights, problem.components), odds).information
+    found = Collected(group, table_of(problem.split(weights), problem.components), odds).information
     expected = problem.information(weights)
     faces = {
         face: found.get(face, np.zeros([order - 1 for order in group.shape(face)]))
         for face in group.faces
     }
-    np.testing.assert_allclose(folding.folded(faces)[:-1], expected[:-1], rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(folding.fold_faces(faces)[:-1], expected[:-1], rtol=1e-4, atol=1e-9)
     objective = sum(
         float((own[own > 0.0] / faces[face][own > 0.0]).sum())
         for face, own in demand(workload, group).items()

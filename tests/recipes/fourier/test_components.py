@@ -15,7 +15,7 @@ from ldpsql.decoders.fourier.transforms import information
 from ldpsql.recipes.fourier.components import Component, reflections
 from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import listed_axes, table_of
+from ldpsql.recipes.fourier.optimise import equality_axes, table_of
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
 
@@ -34,8 +34,8 @@ WORKLOADS = {
 def dictionary(workload: Workload) -> Dictionary:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
-    needed = folding.folded(demand(workload, group))
-    return Dictionary(folding, needed, ODDS, listed_axes(workload, group))
+    needed = folding.fold_faces(demand(workload, group))
+    return Dictionary(folding, needed, ODDS, equality_axes(workload, group))
 
 
 def components() -> Iterator[tuple[str, Component]]:
@@ -83,7 +83,7 @@ def test_information_is_that_of_the_emitted_families(name: str) -> None:
         for axis in range(values.ndim):
             np.testing.assert_allclose(values, np.flip(values, axis), atol=1e-8)
         faces[face] = values
-    expected = folding.folded(faces)
+    expected = folding.fold_faces(faces)
     np.testing.assert_allclose(told(component, weights)[:-1], expected[:-1], atol=1e-8)
 
 

@@ -10,7 +10,7 @@ from ldpsql.decoders.fourier.queries import demand
 from ldpsql.recipes.fourier.components import ArcBundle, Listed, Products
 from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import listed_axes
+from ldpsql.recipes.fourier.optimise import equality_axes
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
 
@@ -18,8 +18,8 @@ from ldpsql.workload import Workload
 def dictionary(workload: Workload, epsilon: float) -> Dictionary:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
-    needed = folding.folded(demand(workload, group))
-    return Dictionary(folding, needed, float(np.exp(epsilon)), listed_axes(workload, group))
+    needed = folding.fold_faces(demand(workload, group))
+    return Dictionary(folding, needed, float(np.exp(epsilon)), equality_axes(workload, group))
 
 
 def kinds(workload: Workload, epsilon: float) -> set[str]:
@@ -87,5 +87,5 @@ def test_what_only_some_queries_ask_by_equality_is_not_listed() -> None:
     domain = domain_of((6, 5))
     workload = Workload.everyday(domain, {0: "equality", 1: "prefix"})
     group = group_of(domain, workload, 4096)
-    assert listed_axes(workload, group) == {0}
-    assert listed_axes(Workload.everyday(domain), group) == frozenset()
+    assert equality_axes(workload, group) == {0}
+    assert equality_axes(Workload.everyday(domain), group) == frozenset()

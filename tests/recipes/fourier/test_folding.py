@@ -15,7 +15,7 @@ from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.queries import demand, floor
 from ldpsql.recipes.fourier import folding
-from ldpsql.recipes.fourier.folding import Folding, Symmetry, reordered
+from ldpsql.recipes.fourier.folding import Folding, Symmetry, reorder
 from ldpsql.recipes.fourier.recipe import Fourier, group_of
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -73,10 +73,10 @@ def test_images_are_all_faces_of_a_kind_once() -> None:
     assert not alike.stands_for_itself((0, 3))
 
 
-def test_arrays_are_reordered_with_their_axes() -> None:
+def test_arrays_are_reorder_with_their_axes() -> None:
     """Kinds 0 and 2: face (1, 3, 4) is read from face (0, 1, 2), whose axes are 3, 1, 4."""
     array = np.arange(24).reshape(2, 3, 4)
-    found = reordered(array, (1, 3, 4), {1: 1, 3: 0, 4: 2})
+    found = reorder(array, (1, 3, 4), {1: 1, 3: 0, 4: 2})
     np.testing.assert_array_equal(found, array.transpose(1, 0, 2))
 
 
@@ -88,8 +88,8 @@ def test_classes_are_counted_with_the_faces_that_they_stand_for() -> None:
     assert (folding.multiplicity * folding.alike)[:-1].sum() == frequencies
     assert folding.classes == 2 + 3 + 2 * 2 + 2 * 3 + 3 * 3
     needed = demand(workload, group)
-    whole = Folding(group).folded(needed) * Folding(group).multiplicity
-    alike = folding.folded(needed) * folding.multiplicity * folding.alike
+    whole = Folding(group).fold_faces(needed) * Folding(group).multiplicity
+    alike = folding.fold_faces(needed) * folding.multiplicity * folding.alike
     assert alike.sum() == pytest.approx(whole.sum())
     np.testing.assert_array_equal(folding.numbers((1, 2)), folding.numbers((0, 1)).T)
 
@@ -160,7 +160,7 @@ def test_folding_keeps_one_value_per_class(face: tuple[int, ...]) -> None:
     piece = random.random([order - 1 for order in GROUP.shape(face)])
     for axis in range(piece.ndim):
         piece = (piece + np.flip(piece, axis)) / 2.0
-    flat = FOLDING.folded({**faces, face: piece})
+    flat = FOLDING.fold_faces({**faces, face: piece})
     assert (flat * FOLDING.multiplicity).sum() == pytest.approx(piece.sum())
     dense = flat[FOLDING.numbers(face)]
     corner = tuple(slice(1, None) for _ in face)

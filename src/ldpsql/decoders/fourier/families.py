@@ -60,7 +60,7 @@ class Cluster:
     def __len__(self) -> int:
         return len(self.characters)
 
-    def picked(self, numbers: Integers) -> Cluster:
+    def pick(self, numbers: Integers) -> Cluster:
         """Some of the families."""
         return Cluster(
             self.base,
@@ -71,7 +71,7 @@ class Cluster:
             self.group,
         )
 
-    def renamed(self, names: Mapping[int, int]) -> Cluster:
+    def rename(self, names: Mapping[int, int]) -> Cluster:
         """The same families on other axes, of the same orders."""
         factors = tuple(tuple(names[axis] for axis in factor) for factor in self.factors)
         return replace(self, factors=factors)

@@ -172,7 +172,7 @@ class RealCells:
         bordered[-1, -1] = 0.0
         return np.asarray(np.linalg.inv(bordered))
 
-    def needed(self, information: Reals, grams: Reals) -> Reals:
+    def demand(self, information: Reals, grams: Reals) -> Reals:
         """gamma_f, the mean over the queries of |q^(f)|^2 / N^2, if they are continued as suits
         the information; dense over the block, alike for all reflections, 0 at the zero.
 

@@ -8,15 +8,15 @@ takes the slope gamma / lambda^2 back to a gain per candidate. The powers behind
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Self
 
 import numpy as np
 
 from ldpsql.decoders.fourier.families import Cluster
-from ldpsql.decoders.fourier.group import Axes, Integers
-from ldpsql.decoders.fourier.transforms import Reals
+from ldpsql.decoders.fourier.group import Axes, Integers, Reals
 from ldpsql.recipes.fourier.folding import Folding
 
 
@@ -28,56 +28,56 @@ class Emitted:
     weights: Reals
 
 
-class Component(Protocol):
+class Component(ABC):
     """Candidates with one weight each, in an array of shape `shape`.
 
     Each stands for its images under the symmetry of the folding, which share its weight.
+    axes: that the families inform.
     """
 
-    @property
-    def axes(self) -> Axes:
-        """The axes that the families inform."""
-        ...
+    folding: Folding
+    axes: Axes
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """Shape of the weights."""
-        ...
 
     @property
+    @abstractmethod
     def copies(self) -> Integers:
         """Families of a candidate: its reflections; broadcasts to `shape`."""
-        ...
 
     @property
+    @abstractmethod
     def phases(self) -> Integers:
         """Phases of each family of a candidate; broadcasts to `shape`."""
-        ...
 
+    @abstractmethod
     def start(self, demand: Reals) -> Reals:
         """Unnormalised weights to begin with; demand is gamma by class."""
-        ...
 
+    @abstractmethod
     def inform(self, weights: Reals, into: Reals) -> None:
         """Add the information of the weights, by class."""
-        ...
 
+    @abstractmethod
     def gains(self, slope: Reals) -> Reals:
-        """sum_f power_f slope_f of every candidate, shape `shape`."""
-        ...
+        """sum_f power_f slope_f of every candidate, shape `shape`: the transpose of `inform`, up
+        to the number of frequencies in each class."""
 
-    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+    @abstractmethod
+    def drop(self, weights: Reals) -> tuple[Self, Reals]:
         """The component and its weights without candidates that weigh nothing, as far as its
         structure allows."""
-        ...
 
+    @abstractmethod
     def emit(self, weights: Reals) -> list[Emitted]:
         """The families behind the positive weights, reflections included."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class ArcBundle:
+class ArcBundle(Component):
     """Arcs of the characters of one face that have one order.
 
     characters: class coordinates, shape (n, axes).  lengths: of the arcs, shape (L,).
@@ -112,40 +112,39 @@ class ArcBundle:
         return np.array(self.order)
 
     def start(self, demand: Reals) -> Reals:
-        """Proportional to sqrt(gamma) of the character."""
+        """Proportional to sqrt(gamma) of the character: the best if harmonics did not overlap."""
         own = np.sqrt(demand[self.harmonics[:, 0]])
         return np.repeat(own[:, None], len(self.lengths), axis=1) / len(self.lengths)
 
     def inform(self, weights: Reals, into: Reals) -> None:
-        """Scatter h k."""
+        """lambda at h k += w |X(h)|^2 / s^2, shared evenly by the frequencies of the class."""
         values = (weights @ self.powers).ravel()
-        found = np.bincount(self.harmonics.ravel(), values, len(into))
-        into += found / (self.folding.multiplicity * self.folding.alike)
+        summed = np.bincount(self.harmonics.ravel(), values, len(into))
+        into += summed / (self.folding.multiplicity * self.folding.alike)
 
     def gains(self, slope: Reals) -> Reals:
-        """Gather h k."""
+        """sum_h |X(h)|^2 / s^2 slope at h k."""
         return np.asarray(slope[self.harmonics] @ self.powers.T)
 
-    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+    def drop(self, weights: Reals) -> tuple[Self, Reals]:
         """As it is: a lost character may be needed again."""
         return self, weights
 
     def emit(self, weights: Reals) -> list[Emitted]:
         """One family per reflection of the character."""
-        which, length = np.nonzero(weights)
-        parts = reflections(self.characters[which], self.axes, self.folding)
-        characters = np.concatenate([found for _, found in parts])
+        chosen, length = np.nonzero(weights)
+        parts = reflections(self.characters[chosen], self.axes, self.folding)
         rows = np.concatenate([row for row, _ in parts])
-        copies = np.bincount(rows, minlength=len(which))
         cluster = Cluster(
             "arcs",
             (self.axes,),
             (self.order,),
-            characters,
+            np.concatenate([characters for _, characters in parts]),
             self.lengths[length][rows][:, None],
             self.folding.group,
         )
-        return [Emitted(cluster, (weights[which, length] / copies)[rows])]
+        copies = np.bincount(rows, minlength=len(chosen))
+        return [Emitted(cluster, (weights[chosen, length] / copies)[rows])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,15 +162,10 @@ class Factor:
     lengths: Integers
     powers: Reals
 
-    def picked(self, rows: Integers) -> Factor:
+    def pick(self, rows: Integers) -> Factor:
         """Some of the candidates."""
-        return Factor(
-            self.axes,
-            self.characters[rows],
-            self.orders[rows],
-            self.lengths[rows],
-            self.powers[rows],
-        )
+        characters, orders, lengths = self.characters[rows], self.orders[rows], self.lengths[rows]
+        return Factor(self.axes, characters, orders, lengths, self.powers[rows])
 
     @property
     def fractions(self) -> Reals:
@@ -180,13 +174,17 @@ class Factor:
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class Products(Component):
     """Products of arcs on disjoint factors: boxes, and pair-arc x axis-arc.
 
+    The transform of a product is the product of the factors' transforms, so its power is of rank
+    one: one matrix product per factor does the work for all combinations of their candidates.
+    axes: of all factors, ascending.
     scale: ((E - 1) / (1 + (E - 1) fraction))^2 of every combination, 0 for those left out.
     """
 
     folding: Folding
+    axes: Axes
     factors: tuple[Factor, ...]
     scale: Reals
 
@@ -196,18 +194,12 @@ class Products:
         return self.scale.shape
 
     @cached_property
-    def axes(self) -> Axes:
-        """Of all factors."""
-        return tuple(sorted(axis for factor in self.factors for axis in factor.axes))
-
-    @cached_property
     def _classes(self) -> Integers:
         """Class numbers, one axis of the array per factor."""
         axes = tuple(axis for factor in self.factors for axis in factor.axes)
-        order = np.argsort(axes)
-        dense = self.folding.numbers(tuple(sorted(axes)))
-        back = np.transpose(dense, np.argsort(order))
-        return back.reshape([factor.powers.shape[1] for factor in self.factors])
+        dense = self.folding.numbers(self.axes)
+        by_factor = np.transpose(dense, [self.axes.index(axis) for axis in axes])
+        return by_factor.reshape([factor.powers.shape[1] for factor in self.factors])
 
     @property
     def copies(self) -> Integers:
@@ -223,35 +215,34 @@ class Products:
         return phases
 
     def start(self, demand: Reals) -> Reals:
-        """Alike."""
+        """Alike, a tenth of what the arcs of all classes have."""
         used = (self.scale > 0.0).astype(np.float64)
         return used / max(float(used.sum()), 1.0) * float(np.sqrt(demand).sum()) * 0.1
 
     def inform(self, weights: Reals, into: Reals) -> None:
-        """One matrix product per factor."""
-        found = weights * self.scale
+        """lambda at (f_1, ..., f_P) += sum over combinations of w scale prod_p power_p(f_p)."""
+        summed = weights * self.scale
         for factor in self.factors:
-            found = np.tensordot(found, factor.powers, axes=(0, 0))
-        _spread(found, self._classes, self.folding, into)
+            summed = np.tensordot(summed, factor.powers, axes=(0, 0))
+        _add_by_class(summed, self._classes, self.folding, into)
 
     def gains(self, slope: Reals) -> Reals:
-        """One matrix product per factor."""
-        classes = self._classes
-        found = slope[classes] * self.folding.multiplicity[classes]
+        """The same products from the side of the frequencies, all members of a class counted."""
+        gained = slope[self._classes] * self.folding.multiplicity[self._classes]
         for factor in self.factors:
-            found = np.tensordot(found, factor.powers, axes=(0, 1))
-        return np.asarray(found * self.scale)
+            gained = np.tensordot(gained, factor.powers, axes=(0, 1))
+        return np.asarray(gained * self.scale)
 
-    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+    def drop(self, weights: Reals) -> tuple[Self, Reals]:
         """Without the candidates of a factor that take part in nothing."""
         everything = range(weights.ndim)
         kept = tuple(
             np.flatnonzero(weights.any(axis=tuple(p for p in everything if p != place)))
             for place in everything
         )
-        factors = tuple(f.picked(rows) for f, rows in zip(self.factors, kept, strict=True))
+        factors = tuple(f.pick(rows) for f, rows in zip(self.factors, kept, strict=True))
         cut = np.ix_(*kept)
-        return Products(self.folding, factors, self.scale[cut]), weights[cut]
+        return type(self)(self.folding, self.axes, factors, self.scale[cut]), weights[cut]
 
     def emit(self, weights: Reals) -> list[Emitted]:
         """Clusters by the orders of the factors; reflections inside factors of several axes."""
@@ -265,18 +256,17 @@ class Products:
         return emitted
 
     def _cluster(self, orders: Integers, picked: list[Integers], weights: Reals) -> Emitted:
+        """Families of the same orders; picked: the candidate of each factor, shape (F,) each."""
         characters = [f.characters[c] for f, c in zip(self.factors, picked, strict=True)]
         lengths = np.stack([f.lengths[c] for f, c in zip(self.factors, picked, strict=True)], 1)
         rows = np.arange(len(weights))
         for place, factor in enumerate(self.factors):
             parts = reflections(characters[place], factor.axes, self.folding)
             again = np.concatenate([row for row, _ in parts])
-            characters[place] = np.concatenate([found for _, found in parts])
-            for other in range(len(self.factors)):
-                if other != place:
-                    characters[other] = characters[other][again]
+            reflected = np.concatenate([own for _, own in parts])
+            characters = [own[again] for own in characters]
+            characters[place] = reflected
             rows = rows[again]
-        copies = np.bincount(rows, minlength=len(weights))
         cluster = Cluster(
             "arcs",
             tuple(factor.axes for factor in self.factors),
@@ -285,11 +275,12 @@ class Products:
             lengths[rows],
             self.folding.group,
         )
+        copies = np.bincount(rows, minlength=len(weights))
         return Emitted(cluster, (weights / copies)[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class Listed(Component):
     """Families given one by one, with their powers.
 
     cluster: as it will be emitted, all reflections of a candidate in it.
@@ -319,7 +310,7 @@ class Listed:
         return np.array(self.cluster.phases)
 
     def start(self, demand: Reals) -> Reals:
-        """Alike."""
+        """Alike, a tenth of what the arcs of all classes have."""
         return np.full(self.shape, 0.1 * float(np.sqrt(demand).sum()) / max(len(self.powers), 1))
 
     @cached_property
@@ -329,36 +320,36 @@ class Listed:
 
     def inform(self, weights: Reals, into: Reals) -> None:
         """One matrix product."""
-        _spread(weights @ self.powers, self._classes, self.folding, into)
+        _add_by_class(weights @ self.powers, self._classes, self.folding, into)
 
     def gains(self, slope: Reals) -> Reals:
-        """One matrix product."""
-        scaled = slope[self._classes] * self.folding.multiplicity[self._classes]
-        return np.asarray(self.powers @ scaled)
+        """One matrix product, all members of a class counted."""
+        return np.asarray(
+            self.powers @ (slope[self._classes] * self.folding.multiplicity[self._classes])
+        )
 
-    def narrowed(self, weights: Reals) -> tuple[Component, Reals]:
+    def drop(self, weights: Reals) -> tuple[Self, Reals]:
         """Without the candidates that weigh nothing."""
         kept = np.flatnonzero(weights)
         own = np.flatnonzero(np.isin(self.candidate, kept))
         candidate = np.searchsorted(kept, self.candidate[own])
-        cluster = self.cluster.picked(own)
-        found = Listed(self.folding, self.axes, cluster, candidate, self.powers[kept])
-        return found, weights[kept]
+        cluster, powers = self.cluster.pick(own), self.powers[kept]
+        return type(self)(self.folding, self.axes, cluster, candidate, powers), weights[kept]
 
     def emit(self, weights: Reals) -> list[Emitted]:
         """The families of the candidates with positive weight."""
         shares = (weights / self.copies)[self.candidate]
         kept = np.flatnonzero(shares)
-        return [Emitted(self.cluster.picked(kept), shares[kept])]
+        return [Emitted(self.cluster.pick(kept), shares[kept])]
 
 
-def _spread(values: Reals, classes: Integers, folding: Folding, into: Reals) -> None:
+def _add_by_class(values: Reals, classes: Integers, folding: Folding, into: Reals) -> None:
     """Add information per frequency, of one image, to the mean of the faces of its kind."""
     if len(folding.faces) == len(folding.group.faces):
+        # Every face stands for itself: each class occurs once, and indices need no summing.
         into[classes.ravel()] += values.ravel()
     else:
-        found = np.bincount(classes.ravel(), values.ravel(), len(into))
-        into += found / folding.alike
+        into += np.bincount(classes.ravel(), values.ravel(), len(into)) / folding.alike
 
 
 def reflections(
@@ -366,16 +357,16 @@ def reflections(
 ) -> list[tuple[Integers, Integers]]:
     """(rows, characters) of every reflection that is neither the same nor the conjugate.
 
-    Coordinates beyond the first that is not its own conjugate may change sign.
+    Coordinates beyond the first that is not its own conjugate may change sign: the arcs of a
+    character and of its conjugate are the same families.
     """
     orders = np.array(folding.group.shape(axes))
-    free = characters * 2 % orders != 0
+    is_free = characters * 2 % orders != 0  # not its own conjugate
+    first = np.where(is_free.any(axis=1), is_free.argmax(axis=1), -1)
     parts = []
     for signs in range(1 << len(axes)):
         flip = np.array([signs >> place & 1 == 1 for place in range(len(axes))])
-        first = np.where(free.any(axis=1), free.argmax(axis=1), -1)
-        allowed = ~(flip & ~free).any(axis=1)
-        allowed &= ~np.isin(first, np.flatnonzero(flip))
+        allowed = ~(flip & ~is_free).any(axis=1) & ~np.isin(first, np.flatnonzero(flip))
         rows = np.flatnonzero(allowed)
         if rows.size:
             changed = np.where(flip, (orders - characters[rows]) % orders, characters[rows])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import combinations, product
 from math import gcd, prod
 
@@ -50,25 +49,26 @@ class Dictionary:
     odds: float
     listed: frozenset[int]
     _kept: dict[tuple[int, int, int], Factor] = field(default_factory=dict)
+    """Factors over one axis, by its order: axes of one order have the same ones."""
 
     def components(self) -> list[Component]:
         """All candidates, in bulk."""
-        found: list[Component] = []
+        components: list[Component] = []
         for face in self.folding.faces:
             if not self._needed(face).any():
                 continue
-            found += self._arcs(face)
+            components += self._arcs(face)
             if len(face) == 1:
-                found += self._combs(face)
+                components += self._combs(face)
             elif len(face) <= LARGEST_ACTIVE:
-                found += self._boxes(face)
+                components += self._boxes(face)
             if len(face) == LARGEST_ACTIVE and self.odds > np.exp(PAIR_EPSILON) - 1e-9:
-                found += self._pair_products(face)
+                components += self._pair_products(face)
         for block in self.folding.blocks:
-            found += self._scrambled(block)
-        return found
+            components += self._scrambled(block)
+        return components
 
-    @cached_property
+    @property
     def _least(self) -> float:
         return 1.0 / (self.odds + 1.0)
 
@@ -76,11 +76,6 @@ class Dictionary:
         """gamma of the classes of a face, in the shape of the face."""
         own = self.folding.numbers(face)[tuple(slice(1, None) for _ in face)]
         return np.asarray(self.demand[own])
-
-    def _power(self, order: int, lengths: Integers) -> Reals:
-        """|X(h)|^2 / s^2 of arcs for h = 0..r-1, shape (L, r)."""
-        inside = np.abs(arc_transform(order, lengths, np.arange(order))) * (self.odds - 1.0)
-        return np.asarray((inside / (order + (self.odds - 1.0) * lengths[:, None])) ** 2)
 
     # -- arcs ---------------------------------------------------------------------------------
 
@@ -90,6 +85,7 @@ class Dictionary:
         need = self._needed(face)[tuple(characters.T - 1)]
         orders = self._orders(face, characters)
         ranked = np.argsort(-need, kind="stable")
+        # A character costs the optimiser r / 2 harmonics in every step.
         kept = np.sort(ranked[np.cumsum(orders[ranked] // 2) <= _ARC_ENTRIES])
         for order in np.unique(orders[kept]):
             chosen = characters[kept[orders[kept] == order]]
@@ -123,11 +119,16 @@ class Dictionary:
         return np.asarray(numbers[coordinates])
 
     def _pair_powers(self, order: int, lengths: Integers) -> Reals:
-        """Power of h and -h together for h = 1..order//2."""
-        powers = self._power(order, lengths)[:, 1 : order // 2 + 1] * 2.0
+        """|X(h)|^2 / s^2 of h and -h together for h = 1..order//2, shape (L, order//2).
+
+        X(h) = (E - 1) B(h), the arc's transform, for h != 0, and s = r + (E - 1) L.
+        """
+        inside = np.abs(arc_transform(order, lengths, np.arange(1, order // 2 + 1)))
+        sums = order + (self.odds - 1.0) * lengths[:, None]
+        powers = 2.0 * ((self.odds - 1.0) * inside / sums) ** 2
         if order % 2 == 0:
-            powers[:, -1] /= 2.0
-        return powers
+            powers[:, -1] /= 2.0  # order / 2 is its own negative
+        return np.asarray(powers)
 
     def _arc_lengths(self, order: int) -> Integers:
         """Around t0 r, and from there geometrically to r / 2."""
@@ -150,32 +151,25 @@ class Dictionary:
             yield self._products((self._pair_factor(pair), self._axis_factor(lone, 96, 3)))
 
     def _products(self, factors: tuple[Factor, ...]) -> Products:
-        fraction = np.ones(())
+        """All combinations whose base sets hold a useful share of the phases, or one phase."""
+        fraction, single = np.ones(()), np.ones(())
         for factor in factors:
             fraction = np.multiply.outer(fraction, factor.fractions)
-        single = np.ones(())
-        for factor in factors:
             single = np.multiply.outer(single, 1.0 / factor.orders)
         used = (fraction >= self._least / 2.0) & (fraction <= 0.5)
         used |= np.isclose(fraction, single)
+        # |X|^2 / s^2 = ((E - 1) / (1 + (E - 1) fraction))^2 prod_p |B_p|^2 / r_p^2
         scale = ((self.odds - 1.0) / (1.0 + (self.odds - 1.0) * fraction)) ** 2
-        return Products(self.folding, factors, np.where(used, scale, 0.0))
+        axes = tuple(sorted(axis for factor in factors for axis in factor.axes))
+        return Products(self.folding, axes, factors, np.where(used, scale, 0.0))
 
     def _axis_factor(self, axis: int, rows: int, widths: int) -> Factor:
         """Characters of one axis with arcs; spaced geometrically where there are too many."""
         order = self.folding.group.orders[axis]
         if (order, rows, widths) not in self._kept:
-            self._kept[order, rows, widths] = self._axis_candidates(axis, rows, widths)
+            chosen = _spaced(1, order // 2, max(1, rows // widths))
+            self._kept[order, rows, widths] = self._factor((axis,), chosen[:, None], widths)
         return replace(self._kept[order, rows, widths], axes=(axis,))
-
-    def _axis_candidates(self, axis: int, rows: int, widths: int) -> Factor:
-        order = self.folding.group.orders[axis]
-        half = order // 2
-        most = max(1, rows // widths)
-        all_of_them = np.arange(1, half + 1)
-        spaced = np.unique(np.geomspace(1, half, most).round().astype(np.int64))
-        chosen = all_of_them if half <= most else spaced
-        return self._factor((axis,), chosen[:, None], widths)
 
     def _pair_factor(self, pair: Axes) -> Factor:
         """Characters with both coordinates non-zero; the neediest if there are many."""
@@ -186,21 +180,16 @@ class Dictionary:
         return self._factor(pair, characters[best], 3)
 
     def _factor(self, axes: Axes, characters: Integers, widths: int) -> Factor:
+        """Every character with arcs of its lengths."""
         orders = self._orders(axes, characters)
-        kept_characters, kept_orders, kept_lengths, powers = [], [], [], []
-        for character, order in zip(characters, map(int, orders), strict=True):
-            for length in self._box_lengths(order, widths):
-                kept_characters.append(character)
-                kept_orders.append(order)
-                kept_lengths.append(length)
-                powers.append(self._indicator_power(axes, character, order, int(length)))
-        return Factor(
-            axes,
-            np.array(kept_characters),
-            np.array(kept_orders),
-            np.array(kept_lengths),
-            np.array(powers),
-        )
+        rows = [
+            (character, order, int(length))
+            for character, order in zip(characters, map(int, orders), strict=True)
+            for length in self._box_lengths(order, widths)
+        ]
+        chosen, orders_of_rows, lengths = (np.array(column) for column in zip(*rows, strict=True))
+        powers = np.array([self._indicator_power(axes, *row) for row in rows])
+        return Factor(axes, chosen, orders_of_rows, lengths, powers)
 
     def _box_lengths(self, order: int, widths: int) -> Integers:
         """Geometric between max(t0, 1/r) and a half."""
@@ -215,6 +204,7 @@ class Dictionary:
         for coordinate, axis, classes in zip(character, axes, shape, strict=True):
             places = places * classes + self.folding.fold(coordinate * steps, axis)
         power = np.abs(arc_transform(order, np.array([length]), steps)[0] / order) ** 2
+        # Harmonics h k may meet in a class: their sum is shared by the frequencies of the class.
         members = self.folding.members_over(axes)
         return np.asarray(np.bincount(places, power, prod(shape)) / members)
 
@@ -227,10 +217,8 @@ class Dictionary:
         alone = face in self.folding.group.blocks
         if not alone or self.odds < np.exp(COMB_EPSILON) - 1e-9 or order < 4:
             return
-        most = max(1, _COMBS * 513 // (12 * (order // 2 + 1)))
-        teeth = np.arange(2, order // 2 + 1)
-        if len(teeth) > most:
-            teeth = np.unique(np.geomspace(2, order // 2, most).round().astype(np.int64))
+        # 12 combs for each tooth at most, of order // 2 + 1 powers each.
+        teeth = _spaced(2, order // 2, max(1, _COMBS * 513 // (12 * (order // 2 + 1))))
         rows = [
             row
             for tooth in map(int, teeth)
@@ -246,6 +234,7 @@ class Dictionary:
 
     @staticmethod
     def _comb_splits(order: int, tooth: int, share: float) -> Iterator[tuple[int, int, int]]:
+        """(tooth, window, width) whose shares of the circle multiply to the wanted one."""
         teeth = order // gcd(tooth, order)
         for split in (0.125, 0.375, 0.625, 0.875):
             window = round(order * share**split)
@@ -308,8 +297,8 @@ class Dictionary:
         )
         count = 0
         for number, length, seed in product(range(len(characters)), lengths, seeds):
-            for found, changed in parts:
-                for place in np.flatnonzero(found == number):
+            for owners, changed in parts:
+                for place in np.flatnonzero(owners == number):
                     for flips in range(1 << len(listed)):
                         rows.append(changed[place])
                         parameters.append((length, seed, flips))
@@ -342,11 +331,18 @@ class Dictionary:
         return Listed(self.folding, axes, cluster, candidate, powers)
 
     def _add_powers(self, batch: Batch, owners: Integers, axes: Axes, powers: Reals) -> None:
-        """Powers of a batch by class, per frequency."""
+        """Powers of a batch by class, per frequency; h and -h count, so half spectra double."""
         shape = self.folding.shape(axes)
         places = self.folding.places(axes)[batch.frequencies]
         members = self.folding.members_over(axes)
         value = 2.0 * batch.halves * np.abs(batch.transform) ** 2
         flat = places + (owners * prod(shape)).reshape((-1,) + (1,) * (places.ndim - 1))
-        found = np.bincount(flat.ravel(), value.ravel(), powers.size).reshape(powers.shape)
-        powers += found / members
+        summed = np.bincount(flat.ravel(), value.ravel(), powers.size).reshape(powers.shape)
+        powers += summed / members
+
+
+def _spaced(first: int, last: int, most: int) -> Integers:
+    """All whole numbers from first to last, or about so many, spaced geometrically."""
+    if last - first < most:
+        return np.arange(first, last + 1)
+    return np.unique(np.geomspace(first, last, most).round().astype(np.int64))

@@ -50,35 +50,36 @@ class Symmetry:
         """Of a demand by face; where there are FEW_FACES or less there is nothing to gain."""
         if len(group.faces) <= FEW_FACES:
             return cls.none(group)
+
+        def alone(axis: int) -> tuple[object, ...]:
+            """What axes must have in common before their demands are compared."""
+            return group.orders[axis], group.bins[axis : axis + 1], axis in listed
+
         kinds: list[int] = []
         for axis in range(len(group.orders)):
             alike = (
                 first
                 for first in sorted(set(kinds))
-                if _same(group, listed, first, axis) and _exchangeable(demand, first, axis)
+                if alone(first) == alone(axis) and _can_exchange(demand, first, axis)
             )
             kinds.append(next(alike, axis))
         return cls(tuple(kinds))
 
-    @cached_property
-    def _members(self) -> dict[int, list[int]]:
-        members: dict[int, list[int]] = {}
-        for axis, kind in enumerate(self.kinds):
-            members.setdefault(kind, []).append(axis)
-        return members
+    def _members(self, kind: int) -> list[int]:
+        return [axis for axis, own in enumerate(self.kinds) if own == kind]
 
     def _by_kind(self, axes: Iterable[int]) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
+        by_kind: dict[int, list[int]] = {}
         for axis in sorted(axes):
-            found.setdefault(self.kinds[axis], []).append(axis)
-        return found
+            by_kind.setdefault(self.kinds[axis], []).append(axis)
+        return by_kind
 
     def first(self, axes: Axes) -> dict[int, int]:
         """Axis of a face -> axis of the face that stands for it, made of the first of each kind."""
         return {
-            axis: self._members[kind][place]
+            axis: first
             for kind, own in self._by_kind(axes).items()
-            for place, axis in enumerate(own)
+            for axis, first in zip(own, self._members(kind), strict=False)
         }
 
     def stands_for_itself(self, face: Axes) -> bool:
@@ -87,45 +88,34 @@ class Symmetry:
 
     def count(self, axes: Axes) -> int:
         """How many faces are like one over these axes, itself among them."""
-        return prod(
-            comb(len(self._members[kind]), len(own)) for kind, own in self._by_kind(axes).items()
-        )
+        kinds = self._by_kind(axes).items()
+        return prod(comb(len(self._members(kind)), len(own)) for kind, own in kinds)
 
     def images(self, axes: Axes) -> list[dict[int, int]]:
         """Axis -> axis, one map for each of the faces that are like one over these axes."""
-        groups = self._by_kind(axes)
-        choices = [combinations(self._members[kind], len(own)) for kind, own in groups.items()]
-        sources = [axis for own in groups.values() for axis in own]
+        by_kind = self._by_kind(axes)
+        choices = [combinations(self._members(kind), len(own)) for kind, own in by_kind.items()]
+        sources = [axis for own in by_kind.values() for axis in own]
         return [
             dict(zip(sources, (axis for part in chosen for axis in part), strict=True))
             for chosen in product(*choices)
         ]
 
 
-def reordered(array: Numbers, axes: Axes, names: Mapping[int, int]) -> Numbers:
+def reorder(array: Numbers, axes: Axes, names: Mapping[int, int]) -> Numbers:
     """An array over the sorted images of some axes, as one over the axes themselves."""
     images = sorted(names[axis] for axis in axes)
     return np.transpose(array, [images.index(names[axis]) for axis in axes])
 
 
-def _same(group: Group, listed: frozenset[int], one: int, other: int) -> bool:
-    """Whether two axes are alike in themselves."""
-    kinds = [
-        (group.orders[axis], group.bins[axis : axis + 1], axis in listed) for axis in (one, other)
-    ]
-    return kinds[0] == kinds[1]
-
-
-def _exchangeable(demand: Mapping[Axes, Reals], one: int, other: int) -> bool:
+def _can_exchange(demand: Mapping[Axes, Reals], one: int, other: int) -> bool:
     """Whether exchanging two axes leaves the demand as it is."""
     for face, own in demand.items():
-        if (one in face) == (other in face) and one not in face:
+        if one not in face and other not in face:
             continue
         names = {axis: {one: other, other: one}.get(axis, axis) for axis in face}
         image = demand.get(tuple(sorted(names.values())))
-        if image is None:
-            return False
-        if not np.allclose(own, reordered(image, face, names), _ROUNDING, 0.0):
+        if image is None or not np.allclose(own, reorder(image, face, names), _ROUNDING, 0.0):
             return False
     return True
 
@@ -134,7 +124,8 @@ def _exchangeable(demand: Mapping[Axes, Reals], one: int, other: int) -> bool:
 class Folding:
     """The classes of the frequencies of a group.
 
-    symmetry: of its axes; only faces that stand for themselves have classes of their own.
+    symmetry: of its axes, none where it is empty; only faces that stand for themselves have
+    classes of their own.
     """
 
     group: Group
@@ -149,7 +140,7 @@ class Folding:
         """One of every kind, small ones first."""
         return tuple(filter(self.symmetry.stands_for_itself, self.group.faces))
 
-    @cached_property
+    @property
     def blocks(self) -> tuple[Axes, ...]:
         """One of every kind."""
         return tuple(filter(self.symmetry.stands_for_itself, self.group.blocks))
@@ -201,7 +192,10 @@ class Folding:
 
     @staticmethod
     def members(order: int) -> Reals:
-        """Frequencies behind each class of one axis, the zero included, shape (order//2 + 1,)."""
+        """Frequencies behind each class of one axis, the zero included, shape (order//2 + 1,).
+
+        f and -f, but for 0 and, on an even circle, order / 2, which are their own negatives.
+        """
         members = np.full(order // 2 + 1, 2.0)
         members[0] = 1.0
         if order % 2 == 0:
@@ -212,27 +206,27 @@ class Folding:
         """Class numbers of the dense folded array over some axes, of shape `shape(axes)`."""
         dense = np.full(self.shape(axes), self.classes, dtype=np.int64)
         for part in parts_of((axes,)):
-            slices = face_slices(part, axes)
             names = self.symmetry.first(part)
             first = tuple(sorted(names.values()))
             sizes = [size - 1 for size in self.shape(first)]
             own = self.offsets[first] + np.arange(prod(sizes)).reshape(sizes)
-            dense[slices] = reordered(own, part, names)
+            dense[face_slices(part, axes)] = reorder(own, part, names)
         return dense
 
     def places(self, axes: Axes) -> Integers:
         """Where each frequency of the dense array over some axes lies in the folded one, flat."""
-        found = np.zeros((), dtype=np.int64)
+        places = np.zeros((), dtype=np.int64)
         for axis, classes in zip(axes, self.shape(axes), strict=True):
             own = self.fold(np.arange(self.group.orders[axis]), axis)
-            found = np.add.outer(found * classes, own)
-        return np.asarray(found.ravel())
+            places = np.add.outer(places * classes, own)
+        return np.asarray(places.ravel())
 
-    def folded(self, faces: Mapping[Axes, Reals]) -> Reals:
+    def fold_faces(self, faces: Mapping[Axes, Reals]) -> Reals:
         """Arrays that are symmetric in every axis, and alike for faces of one kind, as one flat
         array; 0 for the last class."""
         flat = np.zeros(self.classes + 1)
         for face, start in self.offsets.items():
+            # Coordinates 1 .. order // 2: a face's array has no zeros.
             corner = faces[face][tuple(slice(0, order // 2) for order in self.group.shape(face))]
             flat[start : start + corner.size] = corner.ravel()
         return flat

@@ -19,7 +19,7 @@ from ldpsql.decoders.fourier.families import Cluster, FamilyTable
 from ldpsql.decoders.fourier.group import Axes, Group, Integers
 from ldpsql.decoders.fourier.information import RealCells
 from ldpsql.mechanisms.options import one_of, take
-from ldpsql.recipes.fourier.optimise import designed, listed_axes
+from ldpsql.recipes.fourier.optimise import design_families, equality_axes
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -159,7 +159,7 @@ class Fourier:
             raise SurveyError(f"bins must lie between 2 and {_LARGEST}")
         asked = workload or Workload.everyday(domain)
         group, restricted = _layout(domain, asked, chosen["bins"], chosen["one_sided"])
-        table = designed(group, asked, float(epsilon.odds), restricted)
+        table = design_families(group, asked, float(epsilon.odds), restricted)
         return FourierDesign(domain, epsilon, asked, group, table, restricted)
 
     def restore(
@@ -199,7 +199,7 @@ def _layout(
             return plain, False
         raise
     asked = {axis for block in plain.blocks for axis in block if axis < plain.dimensions}
-    widened = one_sided(workload) or asked - listed_axes(workload, plain)
+    widened = one_sided(workload) or asked - equality_axes(workload, plain)
     return group_of(domain, workload, most_bins, frozenset(widened)), True
 
 
