@@ -1,0 +1,431 @@
+"""The interpreter of plans: from an encoded record and random words to a report.
+
+Every device draws `plan.words` words of 64 bits, whatever its question and its record: the first
+says which face, then one per step, one per coin, and for each part those of its response and its
+fakes, in the order of the plan. Nothing is compared but whole numbers, and no number of steps
+depends on the record: a phone's one record takes the same way as a table of a million people.
+
+`rungs` and `answer` are the one definition of which words give which answer: `draw` applies it to
+words, `odds.law` counts the words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql_device.plan import (
+    BITS_PER_COLUMN,
+    LARGEST_RADIX,
+    WORDS,
+    Arcs,
+    Bits,
+    Choices,
+    Comb,
+    Cuts,
+    Digit,
+    Divide,
+    Face,
+    Integers,
+    Keep,
+    Ladder,
+    Parity,
+    Part,
+    Plan,
+    Rows,
+    Scrambled,
+    Subset,
+    Table,
+    ThenTable,
+    Whole,
+    base_points,
+    subset_words,
+    value_of,
+)
+
+Words = NDArray[np.uint64]
+_ONE = np.uint64(1)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_BLOCK_WORDS = 1 << 21
+
+
+class Entropy(Protocol):
+    """A source of random bits."""
+
+    def words(self, count: int) -> Words:
+        """`count` independent uniform 64-bit integers, shape (count,)."""
+        ...
+
+
+def draw(plan: Plan, codes: Integers, entropy: Entropy) -> list[Integers]:
+    """The reports of people with these codes, shape (n, attributes): its columns, each (n,)."""
+    count = len(codes)
+    columns = [np.zeros(count, dtype=np.int64) for _ in plan.columns]
+    block = max(1, _BLOCK_WORDS // plan.words)
+    for start in range(0, count, block):
+        part = slice(start, min(start + block, count))
+        people = part.stop - start
+        words = entropy.words(people * plan.words).reshape(people, plan.words)
+        for column, drawn in zip(columns, interpret(plan, codes[part], words), strict=True):
+            column[part] = drawn
+    return columns
+
+
+def interpret(plan: Plan, codes: Integers, words: Words) -> list[Integers]:
+    """The reports that these words mean, shape (n, plan.words): columns of shape (n,) each."""
+    columns = [np.zeros(len(codes), dtype=np.int64) for _ in plan.columns]
+    chosen = np.searchsorted(plan.face_cuts, words[:, 0], side="right")
+    for number in np.unique(chosen).tolist():
+        rows = np.flatnonzero(chosen == number)
+        face, first = plan.faces[number], plan.first_questions[number]
+        question, answers = _answer_face(plan, face, codes[rows], words[rows])
+        columns[0][rows] = first + question
+        for place, answer in answers:
+            columns[place][rows] = answer
+    return columns
+
+
+def _answer_face(
+    plan: Plan, face: Face, codes: Integers, words: Words
+) -> tuple[Integers, list[tuple[int, Integers]]]:
+    """Question number within the face, and the other columns by their place in the report."""
+    place, count = 1, len(codes)
+    choices = []
+    for step in face.steps:
+        choices.append(np.searchsorted(step.cuts, words[:, place], side="right"))
+        place += 1
+    coins = []
+    for coin in face.coins:
+        coins.append(scale(words[:, place], value_of(coin, choices)))
+        place += 1
+    answers = list(enumerate(coins, start=1))
+    column = 1 + plan.coin_columns
+    for part in face.parts:
+        symbol = symbols(plan, part, codes, choices, coins)
+        given = _respond(plan, part, symbol, choices, words[:, place : place + part.words])
+        answers += enumerate(given, start=column)
+        place, column = place + part.words, column + part.columns
+    return face.question_of(choices, count), answers
+
+
+def scale(words: Words, ranges: Whole) -> Integers:
+    """floor(word * range / 2^64) for ranges up to 2^32, from two halves of the word."""
+    bound = np.asarray(ranges).astype(np.uint64)
+    low = ((words & _LOW) * bound) >> _HALF
+    return (((words >> _HALF) * bound + low) >> _HALF).astype(np.int64)
+
+
+# -- symbols --------------------------------------------------------------------------------------
+
+
+def symbols(
+    plan: Plan, part: Part, codes: Integers, choices: Choices, coins: Sequence[Integers]
+) -> list[Integers]:
+    """The digits that a part answers about, one array of shape (n,) each."""
+    digits = [_digit(plan, digit, codes, choices) for digit in part.digits]
+    then = part.then
+    if then is None:
+        return digits
+    flat = flatten(digits, [value_of(digit.radix, choices) for digit in part.digits])
+    if isinstance(then, ThenTable):
+        return [plan.arrays[then.table].take(flat)]
+    if isinstance(then, Parity):
+        row = value_of(then.times, choices) * coins[then.coin] + value_of(then.plus, choices)
+        return [(np.bitwise_count(row & flat) & 1).astype(np.int64)]
+    prime, values = value_of(then.prime, choices), value_of(then.values, choices)
+    slope, shift = coins[then.slope] + 1, coins[then.shift]
+    return [(slope * invert(flat, prime) + shift) % prime % values]
+
+
+def _digit(plan: Plan, digit: Digit, codes: Integers, choices: Choices) -> Integers:
+    total: Integers = np.zeros(len(codes), dtype=np.int64)
+    total += value_of(digit.plus, choices)
+    for term in digit.terms:
+        values: Integers = codes[:, term.attribute]
+        if isinstance(term.look, Divide):
+            values = values // value_of(term.look.width, choices)
+        elif isinstance(term.look, Table):
+            values = plan.arrays[term.look.table].take(values)
+        elif isinstance(term.look, Cuts):
+            cuts = plan.arrays[term.look.table]
+            values = np.searchsorted(cuts, values, side="right").astype(np.int64)
+        total += values * value_of(term.coefficient, choices)
+    return total % value_of(digit.radix, choices) if digit.modulus else total
+
+
+def flatten(digits: Sequence[Integers], radices: Sequence[Whole]) -> Integers:
+    """Mixed radix, last digit fastest."""
+    flat = digits[0]
+    for digit, radix in zip(digits[1:], radices[1:], strict=True):
+        flat = flat * radix + digit
+    return flat
+
+
+def invert(numbers: Integers, prime: Whole) -> Integers:
+    """x^(prime - 2) modulo a prime, by squaring: the number of steps is that of the largest."""
+    exponent = np.broadcast_to(np.asarray(prime) - 2, numbers.shape)
+    power: Integers = numbers % prime
+    result: Integers = np.ones_like(numbers)
+    for _ in range(int(exponent.max(initial=0)).bit_length()):
+        result = np.where(exponent & 1, result * power % prime, result)
+        power = power * power % prime
+        exponent = exponent >> 1
+    # 0^0 is 1 for the prime 2; everywhere else 0 comes out by itself.
+    return np.where(numbers == 0, 0, result % prime)
+
+
+# -- responses ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """Which words mean what: rung after rung, each with points of one number of words.
+
+    lasts: last word of every rung but the last one; the first rung is never empty.  widths: words
+    per point.  points: how many there are, at least 1.  Each entry is one number or one per
+    person. The last point of a rung also has the words that are left up to the next rung.
+    """
+
+    lasts: Sequence[Words | np.uint64]
+    widths: Sequence[Words | np.uint64]
+    points: Sequence[Whole]
+
+    def locate(self, words: Words) -> tuple[Integers, Integers]:
+        """The rung of every word, and the point in it, shape (n,) each."""
+        rung = np.zeros(len(words), dtype=np.int64)
+        beyond, width, points = words, self.widths[0], self.points[0]
+        for number, last in enumerate(self.lasts, start=1):
+            above = words > last
+            rung += above
+            # last + 1 wraps to 0 only where no word is above it.
+            beyond = np.where(above, words - (last + _ONE), beyond)
+            width = np.where(above, self.widths[number], width)
+            points = np.where(above, self.points[number], points)
+        index = (beyond // width).astype(np.int64)
+        return rung, np.minimum(index, np.asarray(points) - 1)
+
+
+def _respond(
+    plan: Plan, part: Part, symbol: list[Integers], choices: Choices, words: Words
+) -> list[Integers]:
+    """The columns that answer a part."""
+    response = part.response
+    if isinstance(response, Bits):
+        return _respond_bits(
+            response, flatten(symbol, part_radices(part, choices)), part, choices, words
+        )
+    if isinstance(response, Keep):
+        radices = part_radices(part, choices)
+        kept, size = flatten(symbol, radices), math.prod(radices[1:], start=radices[0])
+        fakes = [scale(words[:, number], size) for number in range(part.fakes)]
+        return list(np.sort(np.stack([kept, *fakes]), axis=0))
+    if isinstance(response, Rows):
+        return [_respond_row(response, flatten(symbol, part_radices(part, choices)), words[:, 0])]
+    rung, index = rungs(plan, part, symbol, choices).locate(words[:, 0])
+    return [answer(part, symbol, choices, rung, index)]
+
+
+def part_radices(part: Part, choices: Choices) -> list[Whole]:
+    """Values of every digit that a part answers about."""
+    return [value_of(radix, choices) for radix in part.radices]
+
+
+def _respond_bits(
+    response: Bits, flat: Integers, part: Part, choices: Choices, words: Words
+) -> list[Integers]:
+    radices = part_radices(part, choices)
+    size = np.broadcast_to(math.prod(radices[1:], start=radices[0]), flat.shape)
+    place = np.arange(words.shape[1])
+    own, other = (np.array(t, dtype=np.uint64) for t in (response.own, response.other))
+    bits = words < np.where(place == flat[:, None], own, other)
+    bits &= place < size[:, None]
+    columns = []
+    for start in range(0, words.shape[1], BITS_PER_COLUMN):
+        chunk = bits[:, start : start + BITS_PER_COLUMN]
+        columns.append(chunk @ (1 << np.arange(chunk.shape[1], dtype=np.int64)))
+    return columns
+
+
+def _respond_row(response: Rows, flat: Integers, words: Words) -> Integers:
+    """The last answer of the person's row that starts at the word or before it.
+
+    A search of a fixed number of steps; `starts` are modulo 2^64, and an answer behind all words
+    (`is_beyond`) is never taken.
+    """
+    starts, is_beyond = response.starts
+    answers = starts.shape[1]
+    found = np.zeros(len(flat), dtype=np.int64)
+    for bit in reversed(range((answers - 1).bit_length())):
+        candidate = np.minimum(found + (1 << bit), answers - 1)
+        taken = (starts[flat, candidate] <= words) & ~is_beyond[flat, candidate]
+        found = np.where(taken, candidate, found)
+    return found
+
+
+def rungs(plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices) -> Rungs:
+    """The rungs by which these people answer a part with one word: a subset or a ladder."""
+    response = part.response
+    if isinstance(response, Ladder):
+        lasts, widths, points = response.columns
+        number = _classes(response, symbol)
+        return Rungs(
+            [column.take(number) for column in lasts[:-1]],
+            [column.take(number) for column in widths],
+            [column.take(number) for column in points],
+        )
+    assert isinstance(response, Subset)
+    base, size, inside, outside = _subset_columns(part, plan.odds[response.odds], choices)
+    # Where everything is inside, the last word of that rung is the last word of all.
+    last = np.where(base < size, base.astype(np.uint64) * inside - _ONE, np.uint64(WORDS - 1))
+    return Rungs([last], [inside, outside], [base, np.maximum(size - base, 1)])
+
+
+def _subset_columns(
+    part: Part, odds: int, choices: Choices
+) -> tuple[Integers, Integers, Words, Words]:
+    """Points inside, points, words per point inside and outside; one entry, or one per person."""
+    base, size = (np.atleast_1d(np.asarray(whole)) for whole in base_and_size(part, choices))
+    base, size = np.broadcast_arrays(base, size)
+    pairs, place = np.unique(base * (LARGEST_RADIX + 1) + size, return_inverse=True)
+    split = [divmod(pair, LARGEST_RADIX + 1) for pair in pairs.tolist()]
+    found = [subset_words(*pair, odds) for pair in split]
+    # A width of 2^64, that of the only point, does not fit; one less gives the same index.
+    inside = np.array([min(one, WORDS - 1) for one, _ in found], dtype=np.uint64)
+    outside = np.array([max(other, 1) for _, other in found], dtype=np.uint64)
+    return base, size, inside[place], outside[place]
+
+
+def base_and_size(part: Part, choices: Choices) -> tuple[Whole, Whole]:
+    """How many points the base set has, and how many there are."""
+    radices, response = part_radices(part, choices), part.response
+    size = math.prod(radices[1:], start=radices[0])
+    if isinstance(response, Arcs):
+        counts = [value_of(count, choices) for count in response.counts]
+        return math.prod(counts[1:], start=counts[0]), size
+    lists, place = _lists(part, choices)
+    return np.array([one.base for one in lists])[place], size
+
+
+def answer(
+    part: Part, symbol: Sequence[Integers], choices: Choices, rung: Integers, index: Integers
+) -> Integers:
+    """The flat answer that point `index` of a rung means, shape (n,)."""
+    radices, response = part_radices(part, choices), part.response
+    if isinstance(response, Ladder):
+        return flatten(_draw_anew(response, symbol, rung, index), radices)
+    if isinstance(response, Arcs):
+        counts = [value_of(count, choices) for count in response.counts]
+        offsets = _arc_offsets(radices, counts, rung == 0, index)
+    else:
+        offsets = _listed_offsets(part, choices, rung == 0, index, radices)
+    turned = [
+        (digit - offset) % radix
+        for digit, offset, radix in zip(symbol, offsets, radices, strict=True)
+    ]
+    return flatten(turned, radices)
+
+
+def _arc_offsets(
+    radices: Sequence[Whole],
+    counts: Sequence[Whole],
+    is_inside: NDArray[np.bool_],
+    index: Integers,
+) -> list[Integers]:
+    """The offsets of a point of a product of intervals, or of its complement.
+
+    Piece p of the complement holds the offsets of which digit p is the first one outside its
+    interval; the product itself counts as the piece behind the last digit.
+    """
+    digits = len(radices)
+    piece = np.where(is_inside, digits, 0)
+    for p in range(digits - 1):
+        points = (radices[p] - counts[p]) * math.prod(counts[:p]) * math.prod(radices[p + 1 :])
+        beyond = (piece == p) & (index >= points)
+        index, piece = index - points * beyond, piece + beyond
+    offsets = []
+    for p in reversed(range(digits)):
+        is_first = piece == p
+        span = np.where(is_first, np.asarray(radices[p]) - counts[p], radices[p])
+        span = np.where(piece > p, counts[p], span)
+        # The slowest digit takes what is left.
+        index, offset = (index // span, index % span) if p else (index, index)
+        offsets.append(offset + is_first * counts[p])
+    return offsets[::-1]
+
+
+@dataclass(frozen=True)
+class _List:
+    """All points of a listed base set: first the `base` ones in it, then the others."""
+
+    points: Integers
+    base: int
+
+
+@lru_cache(maxsize=1 << 12)
+def _list_points(kind: str, radices: tuple[int, ...], numbers: tuple[int, ...]) -> _List:
+    inside = base_points(kind, radices, numbers)
+    rest = np.ones(math.prod(radices), dtype=bool)
+    rest[inside] = False
+    return _List(np.concatenate([inside, np.flatnonzero(rest)]), len(inside))
+
+
+def _lists(part: Part, choices: Choices) -> tuple[list[_List], Integers]:
+    """The different listed base sets that people drew, and which one each did."""
+    response = part.response
+    assert isinstance(response, Comb | Scrambled)
+    columns = [*part_radices(part, choices), *(value_of(n, choices) for n in response.numbers)]
+    rows, place = np.unique(
+        np.stack(np.broadcast_arrays(*map(np.atleast_1d, columns)), axis=1),
+        axis=0,
+        return_inverse=True,
+    )
+    digits = len(part.radices)
+    keys = [(tuple(row[:digits]), tuple(row[digits:])) for row in rows.tolist()]
+    return [_list_points(response.kind, *key) for key in keys], place.ravel()
+
+
+def _listed_offsets(
+    part: Part,
+    choices: Choices,
+    is_inside: NDArray[np.bool_],
+    index: Integers,
+    radices: Sequence[Whole],
+) -> list[Integers]:
+    lists, place = _lists(part, choices)
+    starts = np.cumsum([0, *(len(one.points) for one in lists)])[:-1]
+    bases = np.array([one.base for one in lists])
+    point = starts[place] + np.where(is_inside, index, index + bases[place])
+    flat = np.concatenate([one.points for one in lists]).take(point)
+    offsets = []
+    for radix in reversed(radices[1:]):
+        flat, offset = flat // radix, flat % radix
+        offsets.append(offset)
+    return [flat, *offsets[::-1]]
+
+
+def _classes(response: Ladder, symbol: Sequence[Integers]) -> Integers:
+    """The class of every symbol: bit j says that digit j is below held[j]."""
+    number = np.zeros(len(symbol[0]), dtype=np.int64)
+    for place, (digit, held) in enumerate(zip(symbol, response.held, strict=True)):
+        number |= (digit < held).astype(np.int64) << place
+    return number
+
+
+def _draw_anew(
+    response: Ladder, symbol: Sequence[Integers], rung: Integers, index: Integers
+) -> list[Integers]:
+    """The digits of which the rung draws some from their sensitive values; last one fastest."""
+    is_drawn = response.is_drawn[_classes(response, symbol), rung]
+    digits = []
+    for place in reversed(range(len(symbol))):
+        drawn = is_drawn[:, place]
+        span = np.where(drawn, response.held[place], 1)
+        digits.append(np.where(drawn, index % span, symbol[place]))
+        index = index // span
+    return digits[::-1]

@@ -1,0 +1,546 @@
+"""What the reports of a plan can tell, from its own integers: the exact law, and the worst odds.
+
+Nobody's statement is trusted: a device computes `odds` (and `excess`, for promises with a delta)
+before it answers, and refuses a plan that exceeds its promise. `law` enumerates small plans.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from ldpsql_device.draw import Rungs, answer, base_and_size, flatten, part_radices, rungs, symbols
+from ldpsql_device.plan import (
+    BITS_PER_COLUMN,
+    WORDS,
+    Bits,
+    Choices,
+    Face,
+    Integers,
+    Keep,
+    Ladder,
+    Part,
+    Plan,
+    Rows,
+    Subset,
+    largest,
+    require,
+    subset_words,
+    value_of,
+)
+
+Report = tuple[int, ...]
+LARGEST_LAW = 1 << 22
+_MOST_CODES = 1 << 14
+
+
+# -- the law --------------------------------------------------------------------------------------
+
+
+def count_reports(plan: Plan) -> int:
+    """How many different reports there are."""
+    return sum(math.prod(row) for row in plan.limits.tolist())
+
+
+def law(plan: Plan, record: Sequence[int]) -> dict[Report, Fraction]:
+    """The exact probability of every report of a record, an encoded one: a code per attribute.
+
+    Raises ValueError where there are more than LARGEST_LAW reports.
+    """
+    if count_reports(plan) > LARGEST_LAW:
+        raise ValueError("the reports of this plan are too many to enumerate")
+    found: dict[Report, Fraction] = {}
+    for number, face in enumerate(plan.faces):
+        for row, chance in _face_law(plan, number, face, record):
+            found[row] = found.get(row, Fraction(0)) + chance
+    return found
+
+
+def _face_law(
+    plan: Plan, number: int, face: Face, record: Sequence[int]
+) -> Iterator[tuple[Report, Fraction]]:
+    """The reports of one face with their probabilities, one secret choice after the other."""
+    first, chosen = plan.first_questions[number], face.combinations()
+    for combination in range(face.choices):
+        choices = [choice[combination : combination + 1] for choice in chosen]
+        words = plan.face_words[number]
+        for step, choice in zip(face.steps, choices, strict=True):
+            words *= step.preimages[int(choice[0])]
+        question = first + int(face.question_of(choices, 1)[0])
+        ranges = [int(np.asarray(value_of(coin, choices)).item()) for coin in face.coins]
+        blank = (0,) * (plan.coin_columns - len(ranges))
+        for coins in product(*map(range, ranges)):
+            drawn = math.prod(map(_coin_words, coins, ranges))
+            chance = Fraction(words * drawn, WORDS ** (1 + len(face.steps) + len(coins)))
+            for answers, share in _answers(plan, face, record, choices, coins):
+                width = len(plan.columns) - 1 - plan.coin_columns - len(answers)
+                yield (question, *coins, *blank, *answers, *(0,) * width), chance * share
+
+
+def _coin_words(coin: int, limit: int) -> int:
+    """How many words mean a coin: those with floor(word limit / WORDS) equal to it."""
+    return -(-(coin + 1) * WORDS // limit) + -coin * WORDS // limit
+
+
+def _answers(
+    plan: Plan, face: Face, record: Sequence[int], choices: Choices, coins: Sequence[int]
+) -> Iterator[tuple[Report, Fraction]]:
+    """What a face's parts answer together, with probabilities."""
+    codes = np.array([record], dtype=np.int64)
+    drawn = [np.array([coin]) for coin in coins]
+    laws = [
+        list(part_law(plan, part, symbols(plan, part, codes, choices, drawn), choices).items())
+        for part in face.parts
+    ]
+    for combination in product(*laws):
+        row = tuple(column for columns, _ in combination for column in columns)
+        yield row, math.prod((share for _, share in combination), start=Fraction(1))
+
+
+def part_law(
+    plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices
+) -> dict[Report, Fraction]:
+    """The columns that answer one symbol (arrays of one entry), with exact probabilities."""
+    radices, response = part_radices(part, choices), part.response
+    flat = int(flatten(symbol, radices)[0])
+    size = int(math.prod(int(np.asarray(radix).item()) for radix in radices))
+    if isinstance(response, Rows):
+        row = response.rows[flat]
+        return {(place,): Fraction(words, WORDS) for place, words in enumerate(row) if words}
+    if isinstance(response, Bits):
+        return _bits_law(response, size, flat)
+    if isinstance(response, Keep):
+        return _kept_law(size, flat, part.fakes)
+    found: dict[Report, Fraction] = {}
+    for rung, index, words in _points(rungs(plan, part, symbol, choices)):
+        repeated = [np.repeat(digit, len(index)) for digit in symbol]
+        same = [np.repeat(choice, len(index)) for choice in choices]
+        answers = answer(part, repeated, same, np.full(len(index), rung), index)
+        for place, number in zip(answers.tolist(), words, strict=True):
+            found[(place,)] = found.get((place,), Fraction(0)) + Fraction(number, WORDS)
+    return found
+
+
+def _points(ladder: Rungs) -> Iterator[tuple[int, Integers, list[int]]]:
+    """Rung by rung: its points that have words, and how many each has, for one person."""
+    start = 0
+    for rung, (widths, points) in enumerate(zip(ladder.widths, ladder.points, strict=True)):
+        lasts = ladder.lasts
+        end = int(np.asarray(lasts[rung]).item()) + 1 if rung < len(lasts) else WORDS
+        width, count = int(np.asarray(widths).item()), int(np.asarray(points).item())
+        if end > start:
+            words = [width] * (count - 1)
+            yield rung, np.arange(count), [*words, end - start - width * (count - 1)]
+        start = end
+
+
+def _bits_law(response: Bits, size: int, flat: int) -> dict[Report, Fraction]:
+    """One bit after the other; 2^size rows."""
+    found: dict[int, Fraction] = {0: Fraction(1)}
+    for bit in range(size):
+        own, other = (t[bit % len(t)] for t in (response.own, response.other))
+        one = Fraction(own if bit == flat else other, WORDS)
+        found = {
+            row | (is_set << bit): chance * (one if is_set else 1 - one)
+            for row, chance in found.items()
+            for is_set in (0, 1)
+        }
+    columns, mask = -(-size // BITS_PER_COLUMN), (1 << BITS_PER_COLUMN) - 1
+    return {
+        tuple(row >> BITS_PER_COLUMN * place & mask for place in range(columns)): chance
+        for row, chance in found.items()
+        if chance
+    }
+
+
+def _kept_law(size: int, flat: int, fakes: int) -> dict[Report, Fraction]:
+    """The symbol among fakes, sorted."""
+    found: dict[Report, Fraction] = {}
+    for drawn in product(range(size), repeat=fakes):
+        row = tuple(sorted((flat, *drawn)))
+        chance = math.prod((_coin_words(fake, size) for fake in drawn), start=1)
+        found[row] = found.get(row, Fraction(0)) + Fraction(chance, WORDS**fakes)
+    return found
+
+
+# -- the worst odds -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a guarantee compares; the kinds are those of `guarantee.KINDS`.
+
+    * "local" and "none": every report limits all pairs of records.
+    * "uldp": all reports, but those that only one record can send, which has no sensitive value. A
+      record is sensitive if any of its values is (docs/spec/uldp.md#1.1, 1.3).
+    * "uldp-joint": a report compares the records that agree with its senders where these have one
+      common value that is not sensitive (docs/spec/uldp.md#1.2).
+
+    sensitive: per dimension its sensitive codes; empty where all are.
+    """
+
+    kind: str
+    sensitive: tuple[tuple[int, ...], ...] = ()
+
+    def sensitive_codes(self, attribute: int, size: int) -> frozenset[int]:
+        """The sensitive codes of an attribute: all of them unless some are declared."""
+        declared = self.sensitive[attribute] if attribute < len(self.sensitive) else ()
+        return frozenset(declared or range(size))
+
+
+def odds(plan: Plan, definition: Definition) -> Fraction | None:
+    """An upper bound of the largest odds that the definition limits; None where unbounded.
+
+    Questions are drawn blindly and reported, so it is the worst question's. Within one, parts
+    about different attributes multiply; for parts about the same attributes the product of their
+    worst odds is a bound too, which is refined by going through pairs of records where a part
+    tells some records apart for certain. The bound is attained where every symbol is some
+    record's.
+    """
+    worst = Fraction(1)
+    for face in plan.faces:
+        bound = _face_odds(plan, face, definition)
+        if bound is None:
+            return None
+        worst = max(worst, bound)
+    return worst
+
+
+def _face_odds(plan: Plan, face: Face, definition: Definition) -> Fraction | None:
+    if any(step.secret for step in face.steps):
+        return _secret_odds(plan, face)
+    total = Fraction(1)
+    for group in _by_attributes(face.parts):
+        mixed = len(group) > 1 and any(isinstance(p.response, Ladder | Rows) for p in group)
+        bounds = (
+            [_paired_odds(plan, group, definition)]
+            if mixed
+            else [_part_odds(plan, face, part, definition) for part in group]
+        )
+        for bound in bounds:
+            if bound is None:
+                return None
+            total *= bound
+    return total
+
+
+def _by_attributes(parts: Sequence[Part]) -> list[list[Part]]:
+    """Parts that read attributes in common, together."""
+    groups: list[tuple[frozenset[int], list[Part]]] = []
+    for part in parts:
+        apart = [group for group in groups if not group[0] & part.attributes]
+        joined = [group for group in groups if group[0] & part.attributes]
+        attributes = part.attributes.union(*(known for known, _ in joined))
+        groups = [*apart, (attributes, [p for _, members in joined for p in members] + [part])]
+    return [members for _, members in groups]
+
+
+def _part_odds(plan: Plan, face: Face, part: Part, definition: Definition) -> Fraction | None:
+    """The worst odds of one part's answers over all questions of a face."""
+    response = part.response
+    if isinstance(response, Subset):
+        return max(_subset_odds(plan, face, part), default=Fraction(1))
+    if isinstance(response, Ladder):
+        return _ladder_odds(plan, part, response, definition)
+    if isinstance(response, Rows):
+        return _largest(_row_odds(one, other) for one, other in product(response.rows, repeat=2))
+    if isinstance(response, Bits):
+        size = math.prod(map(largest, part.radices))
+        return _largest(_bit_odds(response, i, j) for i, j in _bit_pairs(response, size))
+    return Fraction(1) if math.prod(map(largest, part.radices)) == 1 else None
+
+
+def _largest(bounds: Iterable[Fraction | None]) -> Fraction | None:
+    """The largest of several odds; None if one of them is unbounded."""
+    worst = Fraction(1)
+    for bound in bounds:
+        if bound is None:
+            return None
+        worst = max(worst, bound)
+    return worst
+
+
+def _subset_odds(plan: Plan, face: Face, part: Part) -> Iterator[Fraction]:
+    """Of every different number of points inside and in all, among the questions of a face."""
+    response = part.response
+    assert isinstance(response, Subset)
+    for base, size in _sizes(face, part):
+        most, few = subset_extremes(base, size, plan.odds[response.odds])
+        yield Fraction(most, few)
+
+
+def subset_extremes(base: int, size: int, budget: int) -> tuple[int, int]:
+    """Words of the likeliest and of the least likely point of a subset response."""
+    inside, outside = subset_words(base, size, budget)
+    if base == size:
+        return WORDS - inside * (base - 1), inside
+    last = WORDS - base * inside - outside * (size - base - 1)
+    return max(inside, last), min(inside, outside)
+
+
+def _sizes(face: Face, part: Part) -> set[tuple[int, int]]:
+    """(points inside, points) of a subset response over the questions of a face.
+
+    Questions with one symbol are left out: they tell nothing.
+    """
+    base, size = base_and_size(part, face.combinations())
+    count = face.choices
+    pairs = zip(
+        np.broadcast_to(base, count).tolist(), np.broadcast_to(size, count).tolist(), strict=True
+    )
+    return {(int(inside), int(whole)) for inside, whole in pairs if whole > 1}
+
+
+def _secret_odds(plan: Plan, face: Face) -> Fraction | None:
+    """Of answers that hide which choice of a secret step they are about.
+
+    An answer y is the symbol of at most one choice, where the choices' ranges of symbols do not
+    overlap: P(y) <= p likeliest + (1 - p) (likeliest of those outside), P(y) >= least likely.
+    """
+    (part,) = face.parts if len(face.parts) == 1 else (None,)
+    if part is None or not isinstance(part.response, Subset) or len(part.digits) != 1:
+        return None
+    (size_of_base, size), *others = _sizes(face, part) or {(1, 1)}
+    if size == 1:
+        return Fraction(1)
+    if others or size_of_base != 1:
+        return None
+    budget = plan.odds[part.response.odds]
+    inside, outside = subset_words(1, size, budget)
+    last = WORDS - inside - outside * (size - 2)
+    chance = _largest_choice(plan, face, part)
+    most = chance * inside + (1 - chance) * max(last, outside)
+    return Fraction(max(most, Fraction(last)), outside)
+
+
+def _largest_choice(plan: Plan, face: Face, part: Part) -> Fraction:
+    """The largest probability of a secret choice; 1 where two can have the same symbol."""
+    choices = face.combinations()
+    low = np.broadcast_to(value_of(part.digits[0].plus, choices), face.choices)
+    high = low.astype(np.float64)
+    for term in part.digits[0].terms:
+        values = np.broadcast_to(value_of(term.coefficient, choices), face.choices)
+        high = high + values * np.array([plan.most(term, face)]).ravel()
+    order = np.argsort(low)
+    if part.digits[0].modulus or part.then or (high[order][:-1] >= low[order][1:]).any():
+        return Fraction(1)
+    words = [
+        math.prod(step.preimages[int(c)] for step, c in zip(face.steps, row, strict=True))
+        for row in zip(*choices, strict=True)
+    ]
+    return Fraction(max(words), WORDS ** len(face.steps))
+
+
+def _row_odds(one: Sequence[int], other: Sequence[int]) -> Fraction | None:
+    """The largest ratio of two rows of words, entry by entry."""
+    if any(a and not b for a, b in zip(one, other, strict=True)):
+        return None
+    return max((Fraction(a, b) for a, b in zip(one, other, strict=True) if b), default=Fraction(1))
+
+
+def _bit_pairs(response: Bits, size: int) -> Iterator[tuple[int, int]]:
+    """Two different symbols with every two thresholds that there are."""
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for bit in range(size):
+        key = (response.own[bit % len(response.own)], response.other[bit % len(response.other)])
+        kinds.setdefault(key, []).append(bit)
+    few = [bit for bits in kinds.values() for bit in bits[:2]]
+    return ((i, j) for i, j in product(few, repeat=2) if i != j)
+
+
+def _bit_odds(response: Bits, one: int, other: int) -> Fraction | None:
+    """The largest odds of all bits together between two symbols, which differ in two bits."""
+    ratio = Fraction(1)
+    for bit, sign in ((one, 1), (other, -1)):
+        own = response.own[bit % len(response.own)]
+        off = response.other[bit % len(response.other)]
+        here, there = (own, off) if sign > 0 else (off, own)
+        bounds = [_ratio(here, there), _ratio(WORDS - here, WORDS - there)]
+        best = _largest(bounds)
+        if best is None:
+            return None
+        ratio *= best
+    return ratio
+
+
+def _ratio(likely: int, unlikely: int) -> Fraction | None:
+    """likely / unlikely; None where only the first is possible, 1 where neither is."""
+    if not unlikely:
+        return None if likely else Fraction(1)
+    return Fraction(likely, unlikely)
+
+
+def _ladder_odds(
+    plan: Plan, part: Part, response: Ladder, definition: Definition
+) -> Fraction | None:
+    """By classes of digits: which are sensitive in the answer, the record, and equal in both.
+
+    An answer of class T compares the records that agree with it outside T. One of class S, a
+    subset of T, that has the same values as the answer in the digits Q of S, gives it the words of
+    every rung that draws all other digits of T.
+    """
+    _check_classes(plan, part, definition)
+    held, radices = response.held, [largest(radix) for radix in part.radices]
+    digits = range(len(held))
+    exists = [
+        all(held[j] if kind >> j & 1 else radices[j] > held[j] for j in digits)
+        for kind in range(1 << len(held))
+    ]
+    worst = Fraction(1)
+    for kind in filter(exists.__getitem__, range(1 << len(held))):
+        if definition.kind in ("local", "none") and kind != (1 << len(held)) - 1:
+            return None
+        words = [
+            _words_of(response, kind, own, same)
+            for own in filter(exists.__getitem__, _subsets(kind))
+            for same in _subsets(own)
+            if all(held[j] > 1 or same >> j & 1 for j in digits if own >> j & 1)
+        ]
+        if kind and words:
+            bound = _ratio(max(words), min(words))
+            if bound is None:
+                return None
+            worst = max(worst, bound)
+    return worst
+
+
+def _subsets(kind: int) -> Iterator[int]:
+    """Every set of bits within another."""
+    return (bits for bits in range(kind + 1) if bits & kind == bits)
+
+
+def _words_of(response: Ladder, kind: int, own: int, same: int) -> int:
+    """Words of an answer of class `kind` from a record of class `own`, equal in digits `same`."""
+    ladder, total = response.rungs[own], 0
+    last = WORDS - sum(rung.width * response.points(rung) for rung in ladder[:-1])
+    for number, rung in enumerate(ladder):
+        drawn = sum(1 << j for j in rung.drawn)
+        if drawn & kind == drawn and (kind & ~drawn) & ~same == 0:
+            total += last if number == len(ladder) - 1 else rung.width
+    return total
+
+
+def _check_classes(plan: Plan, part: Part, definition: Definition) -> None:
+    """SurveyError unless every sensitive value is one that the ladder protects."""
+    response = part.response
+    assert isinstance(response, Ladder)
+    attributes = sorted(part.attributes)
+    sizes = [plan.sizes[attribute] for attribute in attributes]
+    require(math.prod(sizes) <= LARGEST_LAW, "a ladder over too many combinations of codes")
+    records = np.zeros((math.prod(sizes), len(plan.sizes)), dtype=np.int64)
+    grid = np.unravel_index(np.arange(len(records)), sizes) if sizes else ()
+    sensitive = np.zeros((len(records), len(attributes)), dtype=bool)
+    for place, (attribute, codes) in enumerate(zip(attributes, grid, strict=True)):
+        records[:, attribute] = codes
+        declared = definition.sensitive_codes(attribute, plan.sizes[attribute])
+        sensitive[:, place] = np.isin(codes, list(declared))
+    digits = symbols(plan, part, records, [], [])
+    protected = np.stack([d < h for d, h in zip(digits, response.held, strict=True)], axis=1)
+    if definition.kind == "uldp-joint":
+        require(len(digits) == len(attributes), "a ladder has one digit per attribute")
+        own = [sorted({term.attribute for term in digit.terms}) for digit in part.digits]
+        require(own == [[a] for a in attributes], "a ladder has its digits in order")
+        holds = bool((protected | ~sensitive).all())
+    else:
+        holds = bool((protected.any(axis=1) | ~sensitive.any(axis=1)).all())
+    require(holds, "a ladder spares a value that the survey calls sensitive")
+
+
+def _paired_odds(plan: Plan, parts: Sequence[Part], definition: Definition) -> Fraction | None:
+    """Of parts about one attribute, of which a ladder or table may exclude some records.
+
+    Goes through pairs of codes, two of each kind: those that no part treats differently.
+    """
+    attributes = sorted(parts[0].attributes.union(*(part.attributes for part in parts)))
+    if len(attributes) != 1 or plan.sizes[attributes[0]] > _MOST_CODES:
+        return None
+    records = np.zeros((plan.sizes[attributes[0]], len(plan.sizes)), dtype=np.int64)
+    records[:, attributes[0]] = np.arange(len(records))
+    flats, kinds = [], []
+    for part in parts:
+        if any(not isinstance(radix, int) for radix in part.radices) or not isinstance(
+            part.response, Ladder | Bits | Rows
+        ):
+            return None
+        digits = symbols(plan, part, records, [], [])
+        flat = flatten(digits, part_radices(part, []))
+        flats.append(flat)
+        if isinstance(part.response, Ladder):
+            _check_classes(plan, part, definition)
+            kinds.append((digits[0] < part.response.held[0]).astype(np.int64))
+        elif isinstance(part.response, Bits):
+            own, other = part.response.own, part.response.other
+            names = sorted(set(zip(own, other, strict=False)))
+            keys = [(own[f % len(own)], other[f % len(other)]) for f in flat.tolist()]
+            kinds.append(np.array([names.index(k) if k in names else -1 for k in keys]))
+        else:
+            kinds.append(flat)
+    seen: dict[tuple[int, ...], list[int]] = {}
+    for code in range(len(records)):
+        seen.setdefault(tuple(int(kind[code]) for kind in kinds), []).append(code)
+    few = [code for codes in seen.values() for code in codes[:2]]
+    return _largest(
+        _pair_odds(parts, [(int(flat[i]), int(flat[j])) for flat in flats])
+        for i, j in product(few, repeat=2)
+        if i != j
+    )
+
+
+def _pair_odds(parts: Sequence[Part], pairs: Sequence[tuple[int, int]]) -> Fraction | None:
+    """Of one record against another, by their symbols: the parts' largest odds multiply.
+
+    Answers of a ladder that only their own sender gives are not limited (`Definition`).
+    """
+    total = Fraction(1)
+    for part, (one, other) in zip(parts, pairs, strict=True):
+        response, bound = part.response, None
+        if isinstance(response, Rows):
+            bound = _row_odds(response.rows[one], response.rows[other])
+        elif isinstance(response, Bits):
+            bound = Fraction(1) if one == other else _bit_odds(response, one, other)
+        elif isinstance(response, Ladder) and len(response.held) == 1:
+            (held,) = response.held
+            bound = _largest(
+                _ratio(
+                    _words_of(response, 1, int(one < held), int(one == y)),
+                    _words_of(response, 1, int(other < held), int(other == y)),
+                )
+                for y in {min(one, held - 1), min(other, held - 1), 0}
+            )
+        if bound is None:
+            return None
+        total *= bound
+    return total
+
+
+# -- promises with a delta ------------------------------------------------------------------------
+
+
+def excess(plan: Plan, allowed: Fraction) -> Fraction:
+    """The least delta for which the plan keeps (epsilon, delta), where e^epsilon is `allowed`.
+
+    An upper bound over pairs of records of the sum of (P - allowed P')+ over all reports; exact
+    for plans with one table of words. 1 for a face that is neither a table nor within `allowed`.
+    """
+    total = Fraction(0)
+    for face, words in zip(plan.faces, plan.face_words, strict=True):
+        bound = _face_odds(plan, face, Definition("local"))
+        if bound is not None and bound <= allowed:
+            continue
+        response = face.parts[0].response
+        if len(face.parts) > 1 or not isinstance(response, Rows):
+            return Fraction(1)
+        worst = max(
+            sum(
+                (max(a - allowed * b, Fraction(0)) for a, b in zip(one, other, strict=True)),
+                Fraction(0),
+            )
+            for one, other in product(response.rows, repeat=2)
+        )
+        total += Fraction(words, WORDS) * worst / WORDS
+    return total

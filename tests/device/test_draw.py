@@ -1,0 +1,140 @@
+"""The interpreter against the exact law, word by word."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from support.plans import EVERY_PLAN, Case
+
+from ldpsql.audit.bisection import law_by_bisection
+from ldpsql_device.draw import draw, interpret
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.odds import law, odds
+from ldpsql_device.plan import WORDS, Integers, Plan, subset_words
+from ldpsql_device.plan_json import plan_from_json, plan_to_json
+
+ALPHA = 1e-6
+
+
+class Seeded:
+    """Random words that are the same in every run."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.Philox(seed))
+
+    def words(self, count: int) -> np.ndarray:
+        """Uniform 64-bit words."""
+        return self._generator.integers(0, WORDS - 1, count, dtype=np.uint64, endpoint=True)
+
+
+@pytest.fixture(params=EVERY_PLAN, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Case:
+    """A plan of every response and every symbol map."""
+    return request.param  # type: ignore[no-any-return]
+
+
+def records(plan: Plan) -> list[tuple[int, ...]]:
+    """Every record."""
+    return list(product(*map(range, plan.sizes)))
+
+
+def test_laws_sum_to_one(case: Case) -> None:
+    for record in records(case.plan):
+        assert sum(law(case.plan, record).values()) == 1
+
+
+def test_odds_are_those_of_the_enumerated_law(case: Case) -> None:
+    everybody = records(case.plan)
+    laws = [law(case.plan, record) for record in everybody]
+    rows = set().union(*laws)
+    worst: Fraction | None = Fraction(1)
+    for row in rows:
+        column = [one.get(row, Fraction(0)) for one in laws]
+        column = [column[i] for i in case.compared(everybody, column)]
+        if min(column) == 0:
+            worst = None
+            break
+        assert worst is not None
+        worst = max(worst, max(column) / min(column))
+    stated = odds(case.plan, case.definition)
+    if worst is None:
+        assert stated is None
+    else:
+        assert stated is not None
+        assert worst <= stated <= worst * case.slack
+    if case.epsilon is not None:
+        assert stated is not None
+        assert stated <= Epsilon.parse(case.epsilon).odds
+
+
+def test_bisection_of_the_words_gives_the_law(case: Case) -> None:
+    for record in records(case.plan)[:3]:
+
+        def report(words: np.ndarray, record: tuple[int, ...] = record) -> Integers:
+            codes = np.tile(np.array(record), (len(words), 1))
+            return np.stack(interpret(case.plan, codes, words), axis=1)
+
+        assert law_by_bisection(report, case.plan.words) == law(case.plan, record)
+
+
+def test_reports_follow_the_law(case: Case) -> None:
+    people = 4000
+    record = records(case.plan)[-1]
+    columns = draw(case.plan, np.tile(np.array(record), (people, 1)), Seeded(7))
+    rows, counts = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+    chances = law(case.plan, record)
+    assert set(map(tuple, rows.tolist())) <= set(chances)
+    limits = case.plan.limits[columns[0]]
+    assert (np.stack(columns[1:], axis=1) < limits).all()
+    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+        expected = float(chances[tuple(row)]) * people
+        # Bernstein's inequality with a union bound over the rows.
+        level = math.log(2 * len(chances) / ALPHA)
+        assert abs(count - expected) <= math.sqrt(2 * expected * level) + level
+
+
+def test_plans_survive_json(case: Case) -> None:
+    read = plan_from_json(plan_to_json(case.plan))
+    assert read == case.plan
+    assert (read.limits == case.plan.limits).all()
+    assert np.allclose(read.shares, case.plan.shares, rtol=0, atol=0)
+    assert math.isclose(read.shares.sum(), 1.0)
+
+
+def test_a_table_and_one_record_take_the_same_way(case: Case) -> None:
+    everybody = np.array(records(case.plan) * 3)
+    words = Seeded(3).words(len(everybody) * case.plan.words).reshape(len(everybody), -1)
+    together = np.stack(interpret(case.plan, everybody, words), axis=1)
+    for i, row in enumerate(together):
+        alone = interpret(case.plan, everybody[i : i + 1], words[i : i + 1])
+        assert [int(column[0]) for column in alone] == row.tolist()
+
+
+def test_bisection_finds_a_sampler_that_is_two_percent_off(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All words are moved by 2 %: what the first ones mean comes up too often."""
+    record = records(case.plan)[-1]
+    share = np.uint64(WORDS // 50)
+
+    def report(words: np.ndarray) -> Integers:
+        codes = np.tile(np.array(record), (len(words), 1))
+        return np.stack(interpret(case.plan, codes, np.maximum(words, share) - share), axis=1)
+
+    assert law_by_bisection(report, case.plan.words) != law(case.plan, record)
+
+
+def test_bisection_finds_a_border_that_is_one_word_off() -> None:
+    plan = EVERY_PLAN[0].plan
+    inside, _ = subset_words(1, 5, plan.odds[0])
+
+    def report(words: np.ndarray) -> Integers:
+        words = words.copy()
+        words[words[:, 1] == np.uint64(inside), 1] = 0
+        return np.stack(interpret(plan, np.zeros((len(words), 1), dtype=np.int64), words), axis=1)
+
+    assert law_by_bisection(report, plan.words) != law(plan, (0,))
