@@ -99,7 +99,7 @@ def _rows() -> Iterator[tuple[object, ...]]:
         survey = _survey("fourier", sizes, {})
         made = survey.design
         assert isinstance(made, FourierDesign)
-        planned = [made.plan(LinearQuery.count(Box(_sides(box)))) for box in asked]
+        planned = [made.prepare(LinearQuery.count(Box(_sides(box)))) for box in asked]
         predicted = float(made.variance(planned, PEOPLE).mean())
         others = [_survey("hio", sizes, options) for options in OTHERS.values()]
         expected = [_predicted(other, asked) / predicted for other in others]
@@ -166,7 +166,7 @@ def _survey(name: str, sizes: Sequence[int], options: Mapping[str, Any]) -> Surv
 def _predicted(survey: Survey, asked: Codes) -> float:
     """Mean variance of the answers if people were spread evenly; one box at a time, for memory."""
     made = survey.design
-    planned = ([made.plan(LinearQuery.count(Box(_sides(box))))] for box in asked)
+    planned = ([made.prepare(LinearQuery.count(Box(_sides(box))))] for box in asked)
     return float(np.mean([made.variance(one, PEOPLE) for one in planned]))
 
 

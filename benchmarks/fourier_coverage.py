@@ -89,7 +89,7 @@ class Asked:
             sides = tuple(((corners[2 * i], corners[2 * i + 1]),) for i in range(len(sizes)))
             terms = ((1.0, Box(sides)),)
             planned.append(
-                [made.plan(LinearQuery(terms)), made.plan(LinearQuery(terms, measure=0))]
+                [made.prepare(LinearQuery(terms)), made.prepare(LinearQuery(terms, measure=0))]
             )
             inside = np.ones(sizes, dtype=bool)
             for axis, ((low, high),) in enumerate(sides):

@@ -126,12 +126,12 @@ def _compared(
 
 
 def _predicted(design: Design, queries: list[LinearQuery]) -> float:
-    return float(design.variance([design.plan(query) for query in queries], PEOPLE).mean())
+    return float(design.variance([design.prepare(query) for query in queries], PEOPLE).mean())
 
 
 def _measured(design: Design, queries: list[LinearQuery], runs: int) -> float:
     """Mean squared error over queries and runs, on skewed and correlated people."""
-    planned = [design.plan(query) for query in queries]
+    planned = [design.prepare(query) for query in queries]
     random = np.random.default_rng(3)
     size = design.domain.sizes[0]
     x = np.clip(random.normal(size / 2, size / 6, PEOPLE), 0, size - 1).astype(np.int64)

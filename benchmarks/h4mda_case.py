@@ -115,11 +115,11 @@ def measured_once(table: str, epsilon: str, case: str, seed: int) -> dict[str, f
             if asked.schema.measures:
                 queries += [LinearQuery.sum(0, window) for window in windows]
             started = time.process_time()
-            planned = [asked.design.plan(query) for query in queries]
+            planned = [asked.design.prepare(query) for query in queries]
             values = _answered(estimator, planned)
             first, asked_so_far = first + time.process_time() - started, asked_so_far + len(queries)
             started = time.process_time()
-            _answered(estimator, [asked.design.plan(query) for query in queries[:100]])
+            _answered(estimator, [asked.design.prepare(query) for query in queries[:100]])
             repeat += (time.process_time() - started) / 100 / len(asked.design.domain.sizes)
             result.update(_errors(values, inside, hours, predicates))
         # Reports are decoded once, by the first queries; the rest cost what a repetition costs.

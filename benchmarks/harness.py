@@ -86,7 +86,7 @@ def agreement(epsilon: str, repetitions: int, people: int = 10_000) -> dict[str,
     predicted: dict[str, list[float]] = {}
     for question in asked.questions:
         boxes = slices(question.query.predicate, asked.file.schema, question.sql)[0].boxes
-        planned = design.plan(LinearQuery.count(*boxes))
+        planned = design.prepare(LinearQuery.count(*boxes))
         variance = float(design.variance([planned], people)[0])
         predicted.setdefault(question.workload, []).append(variance)
     return {

@@ -108,7 +108,7 @@ def _row(kind: Kind, size: int, epsilon: str, expected: float) -> tuple[object, 
 
 def _mean(design: Design, kind: Kind, size: int) -> float:
     """Mean predicted variance over every query, people counting as a sample."""
-    planned = [design.plan(query) for query in queries(kind, size)]
+    planned = [design.prepare(query) for query in queries(kind, size)]
     batches = [planned[start : start + 64] for start in range(0, len(planned), 64)]
     return float(np.concatenate([design.variance(batch, 1) for batch in batches]).mean())
 
@@ -143,7 +143,7 @@ def _honesty() -> Iterator[tuple[object, ...]]:
 
 def _repeated(design: Design, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Errors and standard errors of every survey, shape (runs, ranges)."""
-    planned = [design.plan(LinearQuery.count(Box((((a, b),),)))) for a, b in SPANS]
+    planned = [design.prepare(LinearQuery.count(Box((((a, b),),)))) for a, b in SPANS]
     truth = [PEOPLE * float(((places >= a) & (places < b)).mean()) for a, b in SPANS]
     found = []
     for number in range(RUNS):

@@ -118,8 +118,8 @@ def ask(made: FourierDesign, histogram: Histogram, boxes: Integers) -> Answered:
     sums = range(len(made.domain.bounds))
     rows = [
         [
-            made.plan(LinearQuery.count(box)),
-            *(made.plan(LinearQuery.sum(i, box)) for i in sums),
+            made.prepare(LinearQuery.count(box)),
+            *(made.prepare(LinearQuery.sum(i, box)) for i in sums),
         ]
         for box in asked
     ]

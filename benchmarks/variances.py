@@ -12,7 +12,7 @@ from benchmarks.tables import print_table
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design, Estimator, StagedDesign
+from ldpsql.mechanisms.base import Design, Estimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
@@ -98,8 +98,8 @@ def _ratios(name: str, options: dict[str, Any], d: int) -> list[float]:
         queries += [LinearQuery.sum(0, box) for box in boxes]
     even, skewed = (_simulated(design, queries, evenly=evenly) for evenly in (True, False))
     predicted = even[1]
-    if not isinstance(design, StagedDesign):
-        predicted = design.variance([design.plan(query) for query in queries], PEOPLE)
+    if not design.asks_in_rounds:
+        predicted = design.variance([design.prepare(query) for query in queries], PEOPLE)
     both = (even[0] / predicted, skewed[0] / skewed[1])
     return [
         float(np.mean(ratio[start : start + len(boxes)]))
@@ -119,13 +119,13 @@ def _simulated(
     for seed in range(RUNS):
         codes = _people(design.domain, seed, evenly=evenly)
         last, estimator = _collected(design, codes, seed)
-        answer = estimator.answer([last.plan(query) for query in queries])
+        answer = estimator.answer([last.prepare(query) for query in queries])
         values.append(answer.values)
         variances.append(np.diagonal(answer.covariance))
         held = codes[:, : len(design.domain.sizes)]
         truths.append([inside(query, held).sum() for query in queries])
     spread = np.var(values, axis=0, ddof=1)
-    if isinstance(design, StagedDesign):
+    if design.asks_in_rounds:
         spread = np.mean((np.array(values) - np.mean(truths, axis=0)) ** 2, axis=0)
     return spread, np.mean(variances, axis=0)
 
@@ -147,13 +147,13 @@ def _people(domain: RecordDomain, seed: int, *, evenly: bool) -> np.ndarray:
 
 def _collected(design: Design, codes: np.ndarray, seed: int) -> tuple[Design, Estimator]:
     """The last round's design and its estimator; everybody answers one round."""
-    rounds = design.rounds if isinstance(design, StagedDesign) else 1
+    rounds = design.rounds
     drawn = np.random.default_rng([seed, 12]).integers(1, rounds + 1, len(codes))
     asked: Design = design
     for number in range(1, rounds + 1):
         mine = codes[drawn == number]
         histogram = histogram_of(asked.randomize(mine, SeededEntropy(seed * rounds + number)))
         if number < rounds:
-            assert isinstance(asked, StagedDesign)
+            assert asked.asks_in_rounds
             asked = asked.following(histogram)
     return asked, asked.estimator(histogram)

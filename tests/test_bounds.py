@@ -161,7 +161,7 @@ def test_no_mechanism_is_better(name, epsilon):
     design = mechanism(name).design(workload.domain, budget, {}, workload)
     ranges = [(a, b) for a in range(12) for b in range(a + 1, 13)]
     queries = [LinearQuery.count(Box((((a, b),),)).normal((12,))) for a, b in ranges]
-    variance = design.variance([design.plan(query) for query in queries], 1).mean()
+    variance = design.variance([design.prepare(query) for query in queries], 1).mean()
     assert variance >= spectral_bound(workload, budget).noise
 
 
@@ -170,5 +170,5 @@ def test_grr_attains_the_bound_on_single_codes():
     workload, budget = single("equality", 6), Epsilon.parse("2")
     design = mechanism("grr").design(workload.domain, budget, {}, workload)
     queries = [LinearQuery.count(Box((((a, a + 1),),))) for a in range(6)]
-    variance = design.variance([design.plan(query) for query in queries], 1).mean()
+    variance = design.variance([design.prepare(query) for query in queries], 1).mean()
     assert variance == pytest.approx(spectral_bound(workload, budget).noise, rel=1e-9)

@@ -11,7 +11,6 @@ import pytest
 from support.blanket_mechanism import StatingGrr
 
 from ldpsql.designer import design, designed
-from ldpsql.mechanisms.base import StatesBlankets
 from ldpsql.mechanisms.promise import check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle import expectation, largest_local_of_any
@@ -183,8 +182,8 @@ def tried():
 def test_auto_ranks_at_derived_local_epsilons(tried):
     chosen, local = tried
     designs = [candidate.forecast.design for candidate in chosen.choice.ranked]
-    assert {d.epsilon for d in designs if not isinstance(d, StatesBlankets)} == {local}
-    assert all(d.epsilon.value > local.value for d in designs if isinstance(d, StatesBlankets))
+    assert {d.epsilon for d in designs if not d.states_blankets} == {local}
+    assert all(d.epsilon.value > local.value for d in designs if d.states_blankets)
     for design_ in designs:
         check_promise(design_, TRUST)
     assert chosen.people == 20_000

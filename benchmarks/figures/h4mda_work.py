@@ -157,7 +157,7 @@ def _run(
         queries = [LinearQuery.count(box) for box, _ in windows]
         if survey.schema.measures:
             queries += [LinearQuery.sum(1, box) for box, _ in windows]
-        planned = [survey.design.plan(query) for query in queries]
+        planned = [survey.design.prepare(query) for query in queries]
         values = values_of(answered.estimator, planned)
         truths = [(inside.sum(), (codes[inside, 1] + 1).sum()) for _, inside in windows]
         for aggregate, error in _errors(values, np.array(truths, float), codes, survey).items():

@@ -63,7 +63,7 @@ def _rows(name: str, label: str, epsilon: str, runs: int) -> list[Row]:
         histogram = histogram_of(design.randomize(people.codes, SeededEntropy(seed)))
         for k, (queries, truths) in asked.items():
             estimator = design.estimators["unbiased" if k <= ways else "maxent"](histogram)
-            found = estimator.answer([design.plan(query) for query in queries]).values
+            found = estimator.answer([design.prepare(query) for query in queries]).values
             errors[k].append(float(((found / n - truths) ** 2).mean()))
     return [
         {

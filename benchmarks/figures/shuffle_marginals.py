@@ -152,7 +152,7 @@ def every_cell(design: CollectedMarginals) -> list[Any]:
     planned = []
     for (axis, code), free in sides:
         free[axis] = ((code, code + 1),)
-        planned.append(design.plan(LinearQuery.count(Box(tuple(free)))))
+        planned.append(design.prepare(LinearQuery.count(Box(tuple(free)))))
     return planned
 
 

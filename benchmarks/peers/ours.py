@@ -50,7 +50,7 @@ def answers(
     started = time.process_time()
     ((_, histogram),) = store.histograms("people", Selection())
     boxes = [Box(tuple(((int(lo), int(hi)),) for lo, hi in box)) for box in queries]
-    planned = [design.plan(LinearQuery.count(box)) for box in boxes]
+    planned = [design.prepare(LinearQuery.count(box)) for box in boxes]
     values = values_of(design.estimators[estimator](histogram), planned)
     return values / len(codes), spent + time.process_time() - started
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql.dbapi import Connection
-from ldpsql.mechanisms.base import StagedDesign
 from ldpsql.report import Histogram, Integers, Reports, Rows
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, Store, open_store
@@ -105,7 +104,7 @@ def collect(
 def _rounds(survey: Survey, table: pa.Table, seed: int) -> list[pa.Table]:
     """The people of each round; all of them where there is one."""
     design = survey.design
-    if not isinstance(design, StagedDesign):
+    if not design.asks_in_rounds:
         return [table]
     left = design.rounds - design.round + 1
     chosen = np.random.default_rng([seed, left]).integers(0, left, table.num_rows)

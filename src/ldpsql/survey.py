@@ -18,9 +18,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ldpsql.mechanisms.base import Codes, Design, Entropy, StagedDesign
-from ldpsql.mechanisms.promise import Promise, check_promise, design_for
+from ldpsql.mechanisms.base import Codes, Design, Entropy
+from ldpsql.mechanisms.promise import check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.base import Promise
 from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -99,7 +100,7 @@ class Survey:
         named = (self.previous, self.first)
         if not all(name is None or _is_fingerprint(name) for name in named):
             raise SurveyError("not a survey: an earlier round is named by its fingerprint")
-        if not isinstance(self.design, StagedDesign):
+        if not self.design.asks_in_rounds:
             if named != (None, None):
                 raise SurveyError(f"{self.design.name} does not ask in rounds")
             return
@@ -289,7 +290,7 @@ class Survey:
         SurveyError for a
         mechanism that does not ask in rounds, and after the last round.
         """
-        if not isinstance(self.design, StagedDesign):
+        if not self.design.asks_in_rounds:
             raise SurveyError(f"{self.table}: {self.design.name} does not ask in rounds")
         following = self.design.following(histogram)
         return replace(self, design=following, previous=self.fingerprint, first=self.chain)

@@ -10,7 +10,6 @@ from support.blanket_mechanism import LyingGrr, StatingGrr
 
 from ldpsql.audit.central import audit_central, covers, enumerated_blankets
 from ldpsql.audit.domains import made_up
-from ldpsql.mechanisms.base import StatesBlankets
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.shuffle import clones, delta_of, randomized_response
 from ldpsql.survey import Survey
@@ -92,7 +91,7 @@ def stating() -> list[str]:
     for name, maker in MECHANISMS.items():
         with suppress(SurveyError):
             made[name] = maker.design(made_up("2x2x2", 0), Epsilon.parse("2"), {})
-    return [name for name, design in made.items() if isinstance(design, StatesBlankets)]
+    return [name for name, design in made.items() if design.states_blankets]
 
 
 @pytest.mark.parametrize("name", stating())

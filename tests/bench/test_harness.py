@@ -148,7 +148,7 @@ def test_numbers_agree_with_the_prediction(tmp_path: Path) -> None:
     survey = asked.contestants[0].survey(asked.file, Epsilon.parse("2"), 400)
     (question,) = asked.questions
     boxes = slices(question.query.predicate, asked.file.schema, question.sql)[0].boxes
-    planned = [survey.design.plan(LinearQuery.count(*boxes))]
+    planned = [survey.design.prepare(LinearQuery.count(*boxes))]
     predicted = float(survey.design.variance(planned, 400)[0])
     tolerance = 5.0 * math.sqrt(2.0 / runs)
     assert line.errors.mse / predicted == pytest.approx(1.0, abs=tolerance)

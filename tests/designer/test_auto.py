@@ -8,6 +8,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from support.partial_designs import PartialRecipe
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import auto
@@ -105,7 +106,7 @@ def test_nothing_unsound_is_chosen(monkeypatch):
     """Unlimited epsilon would win every comparison."""
 
     @dataclass(frozen=True)
-    class Unsound:
+    class Unsound(PartialRecipe):
         name: str = "unsound"
 
         def design(self, domain, epsilon, options, workload=None):
@@ -148,11 +149,13 @@ def test_the_forecast_is_the_designs_mean_variance():
     design = mechanism("ehio").design(SIGNED, ONE, {})
     found = Forecast.of(design, probes, 5000)
     boxes = [Box((None, ((code, code + 1),))) for code in range(3)]
-    counts = design.variance([design.plan(LinearQuery.count(box)) for box in boxes], 5000).mean()
+    counts = design.variance([design.prepare(LinearQuery.count(box)) for box in boxes], 5000).mean()
     assert found.variances[0] == pytest.approx(counts)
     middle = replace(SIGNED, bounds=((-4.0, 4.0),))
     centred = mechanism("ehio").design(middle, ONE, {})
-    sums = centred.variance([centred.plan(LinearQuery.sum(0, box)) for box in boxes], 5000).mean()
+    sums = centred.variance(
+        [centred.prepare(LinearQuery.sum(0, box)) for box in boxes], 5000
+    ).mean()
     shown = found.expected(5)
     assert shown[1].error == pytest.approx(sqrt(sums))
     assert found.error == pytest.approx(sqrt((counts + sums / 16) / 2))
@@ -163,7 +166,7 @@ def test_declared_sums_are_predicted_as_they_are_asked():
     probes = probes_of(Wishes(Workload(SIGNED, (), (query,)), (1,)), 100)
     design = mechanism("ehio").design(SIGNED, ONE, {})
     asked = LinearQuery.sum(0, Box((None, ((0, 1),))))
-    variance = design.variance([design.plan(asked)], 700)[0]
+    variance = design.variance([design.prepare(asked)], 700)[0]
     found = Forecast.of(design, probes, 700)
     assert found.expected(5)[0].error == pytest.approx(sqrt(variance))
     assert found.error == pytest.approx(sqrt(variance) / 10)

@@ -76,7 +76,7 @@ def test_every_mechanism_has_errors_averaged_over_places(mechanism):
     curves = error_curves(design, 500)
     assert [curve.dimension for curve in curves] == [0, 1]
     boxes = [Box((((start, start + 2),), None)) for start in range(5)]
-    planned = [design.plan(LinearQuery.count(box)) for box in boxes]
+    planned = [design.prepare(LinearQuery.count(box)) for box in boxes]
     expected = np.sqrt(design.variance(planned, 500).mean()) / 500
     assert curves[0].y[1] == pytest.approx(expected, rel=1e-12)
     assert curves[1].x.tolist() == [1]

@@ -82,7 +82,7 @@ def standard_deviation(
     """For exactly these people, from the design and the true frequencies."""
     design = mechanism(name).design(domain, Epsilon.parse(epsilon), options)
     assert isinstance(design, LevelDesign)
-    planned = design.plan(query)
+    planned = design.prepare(query)
     if frame is not None:
         planned = replace(planned, alternatives=(planned.alternatives[frame],))
     estimator = LevelEstimator(design.oracles, TrueFrequencies(design))
@@ -201,6 +201,6 @@ def test_least_squares_on_unequal_groups(epsilon: str, ideal: float) -> None:
     estimator = ConsistentEstimator(
         design.table, LevelEstimator(design.oracles, TrueFrequencies(design))
     )
-    variance = float(estimator.answer([design.plan(count(WINDOW))]).covariance[0, 0])
+    variance = float(estimator.answer([design.prepare(count(WINDOW))]).covariance[0, 0])
     found = np.sqrt(variance - N * amounts(count(WINDOW)).var())
     assert 0.93 * ideal < found <= 1.002 * ideal

@@ -159,7 +159,7 @@ ELL_9 = DeclaredQuery(0.5, ((1.0, (((1, 4),), ((0, 3),))), (3.0, (((4, 9),), ((0
 
 def leading(design: LevelDesign, query: LinearQuery, shares: np.ndarray) -> float:
     """Sum over groups of squared weights x node variance / share, from the plan."""
-    planned = design.plan(LinearQuery(tuple((s, b.normal((9, 4))) for s, b in query.terms)))
+    planned = design.prepare(LinearQuery(tuple((s, b.normal((9, 4))) for s, b in query.terms)))
     return sum(
         float(np.sum(cells.weights**2))
         * design.oracles.support(cells.group).node_variance
@@ -178,7 +178,7 @@ def test_a_survey_of_direct_estimates_can_be_allocated() -> None:
     boxes = [Box((a, b)) for a in sides("range", 9)[::3] for b in sides("range", 4)[::2]]
     queries = [LinearQuery.count(box.normal((9, 4))) for box in boxes]
     variances = [
-        design.variance([design.plan(query) for query in queries], 1000).mean()
+        design.variance([design.prepare(query) for query in queries], 1000).mean()
         for design in (even, best)
     ]
     assert variances[1] < 0.9 * variances[0]
@@ -199,7 +199,7 @@ def test_haar_levels_are_allocated_by_what_the_workload_asks(domain: RecordDomai
     assert isinstance(best, HaarDesign)
 
     def mean_variance(design: Design) -> float:
-        return float(design.variance([design.plan(query) for query in queries], 1_000).mean())
+        return float(design.variance([design.prepare(query) for query in queries], 1_000).mean())
 
     least = mean_variance(best)
     assert least < 0.97 * mean_variance(even)
@@ -227,5 +227,5 @@ def test_the_repaired_lgrr_takes_the_allocation_of_hgrr() -> None:
     assert own.shares[finest] == pytest.approx((own.table.sizes[finest] + e - 1) / forest)
     assert best.shares[root] < 0.01
     box = Box((((2, 7),), None)).normal((9, 4))
-    found = [d.variance([d.plan(LinearQuery.count(box))], 1_000)[0] for d in (own, even, best)]
+    found = [d.variance([d.prepare(LinearQuery.count(box))], 1_000)[0] for d in (own, even, best)]
     assert found[2] < found[1] < found[0]

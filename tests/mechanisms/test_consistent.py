@@ -115,7 +115,7 @@ def test_cells_of_the_specification() -> None:
     assert isinstance(design, ConsistentDesign)
     design.__dict__["oracles"] = IdealOracles("olh", design.epsilon, design.table.sizes)
     given = GivenFrequencies([300, 500], [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])])
-    cells = [design.plan(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
+    cells = [design.prepare(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
     answer = ConsistentEstimator(design.table, LevelEstimator(design.oracles, given)).answer(cells)
     assert answer.values == pytest.approx(
         [0.48638366, 0.18638366, 0.16361634, 0.16361634], abs=1e-8
@@ -158,11 +158,11 @@ def test_equal_to_dense_least_squares(name: str) -> None:
     estimator = ConsistentEstimator(
         design.table, LevelEstimator(design.oracles, GivenFrequencies(sizes, values))
     )
-    found = estimator.answer([design.plan(query)])
+    found = estimator.answer([design.prepare(query)])
     assert found.values[0] == pytest.approx(expected, abs=1e-9)
     if bounds:
         upper = np.array([s == 1 for *_, s in records])
-        found = estimator.answer([design.plan(LinearQuery.sum(0, box))])
+        found = estimator.answer([design.prepare(LinearQuery.sum(0, box))])
         assert found.values[0] == pytest.approx(cells[inside & upper].sum(), abs=1e-9)
 
 
@@ -180,7 +180,7 @@ def simulated(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray, n
     design = mechanism(request.param).design(SIGNED, Epsilon.parse("1.5"), options)
     boxes = [Box((((1, 7),), ((1, 3),))), Box((((1, 4),), ((1, 3),))), Box((((4, 7),), ((1, 3),)))]
     asked = [LinearQuery.count(box) for box in boxes] + [LinearQuery.sum(0, boxes[0])]
-    planned = [design.plan(query) for query in asked]
+    planned = [design.prepare(query) for query in asked]
     random = np.random.default_rng(5)
     x = np.minimum(random.geometric(0.3, PEOPLE) - 1, 8)
     y = (x + random.integers(0, 3, PEOPLE)) % 4
@@ -233,7 +233,7 @@ def test_far_better_than_direct_answers() -> None:
     found = []
     for chosen in (best, {"fanout": 4}):
         design = mechanism("hio").design(domain, Epsilon.parse("1"), chosen)
-        found.append(design.variance([design.plan(q) for q in queries], 100_000).mean())
+        found.append(design.variance([design.prepare(q) for q in queries], 100_000).mean())
     assert found[0] < found[1] / 6
 
 

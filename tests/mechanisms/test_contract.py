@@ -19,9 +19,7 @@ from ldpsql.mechanisms.base import (
     Design,
     Law,
     Outcome,
-    StatesBias,
     StatesOdds,
-    StatesSelectors,
 )
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
@@ -270,9 +268,7 @@ def test_a_sampler_that_lies_too_little_is_caught(
     assert misfit(design) is not None
 
 
-@pytest.mark.parametrize(
-    "design", [d for d in DESIGNS if isinstance(d, StatesSelectors)], ids=label
-)
+@pytest.mark.parametrize("design", [d for d in DESIGNS if d.selector_shares is not None], ids=label)
 def test_selectors_are_drawn_as_stated(design: Design) -> None:
     """One share per selector of the report format; up to floats, they are those of the channel."""
     shares = design.selector_shares
@@ -303,7 +299,7 @@ def test_the_first_estimator_is_the_one_that_answers(design: Design) -> None:
 @pytest.mark.parametrize("design", DESIGNS, ids=label)
 def test_what_is_not_called_unbiased_says_why(design: Design) -> None:
     """Or brings replicates, from which a note of its own is made."""
-    biases = design.biases if isinstance(design, StatesBias) else {}
+    biases = design.biases
     assert set(biases) == set(design.estimators) - {"unbiased", "smooth", "em"}
 
 
@@ -352,8 +348,8 @@ def test_what_needs_no_question_is_exact(design: Design) -> None:
     codes = np.zeros((50, len(design.domain.sizes) + len(design.domain.bounds)), dtype=np.int64)
     estimator = design.estimator(histogram_of(design.randomize(codes, SeededEntropy(0))))
     dimensions = len(design.domain.sizes)
-    everybody = design.plan(LinearQuery.count(Box.whole(dimensions)))
-    nobody = design.plan(LinearQuery.count())
+    everybody = design.prepare(LinearQuery.count(Box.whole(dimensions)))
+    nobody = design.prepare(LinearQuery.count())
     answer = estimator.answer([everybody, nobody])
     assert answer.values.tolist() == [50.0, 0.0]
     assert not answer.covariance.any()

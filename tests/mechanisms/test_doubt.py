@@ -54,7 +54,7 @@ def test_no_error_is_nothing(
     ranges = [LinearQuery.count(Box((((a, b),),))) for a, b in ((0, 1), (0, 11), (3, 9), (8, 16))]
     if domain.bounds:
         ranges += [LinearQuery.sum(0, query.terms[0][1]) for query in ranges]
-    planned = [design.plan(query) for query in ranges]
+    planned = [design.prepare(query) for query in ranges]
     least = []
     for seed in range(12):
         people = (5, 60, 600)[seed % 3]
@@ -115,7 +115,7 @@ def test_few_people_who_weigh_nothing_are_no_proof_of_nothing(
     """Of 60 people three weigh 1, so that in some groups nobody does: the error is not 0, and not
     less than that of so many in other runs by far. Where all weigh 0, SUM is 0 for certain."""
     design = mechanism(name).design(LINE, Epsilon.parse("2"), options)
-    planned = [design.plan(SUM), design.plan(COUNT)]
+    planned = [design.prepare(SUM), design.prepare(COUNT)]
     codes = np.random.default_rng(1).integers(0, 16, (60, 1))
     pay = np.zeros(60)
     pay[[5, 25, 45]] = 1.0
@@ -137,7 +137,7 @@ def simulated(design: Design, offset: float) -> tuple[np.ndarray, np.ndarray, np
     People are a sample, as the covariance says: each run draws its own, and the truth is that of
     where they come from.
     """
-    planned = [design.plan(SUM), design.plan(COUNT)]
+    planned = [design.prepare(SUM), design.prepare(COUNT)]
     errors, covariances = [], []
     chance = np.array([0.04, 0.04, 0.04, 0.2, 0.1, 0.1, 0.08, 0.06, 0.06, 0.04, 0.04, *[0.04] * 5])
     chance /= chance.sum()

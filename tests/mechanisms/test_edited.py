@@ -83,7 +83,7 @@ def test_the_sum_of_a_measure_that_nobody_is_asked_about_is_unknown(
     codes = np.column_stack([random.integers(0, 10, 2_000), random.integers(0, 2, (2_000, 2))])
     histogram = histogram_of(design.randomize(codes, SeededEntropy(1)))
     box = Box((((1, 3),),))
-    planned = [design.plan(LinearQuery.sum(number, box)) for number in (measure, 1 - measure)]
+    planned = [design.prepare(LinearQuery.sum(number, box)) for number in (measure, 1 - measure)]
     answer = design.estimator(histogram).answer(planned)
     assert np.isnan(answer.values).tolist() == [True, False]
     assert np.isinf(np.diagonal(answer.covariance)).tolist() == [True, False]

@@ -90,7 +90,7 @@ def test_parts_add_up_to_epsilon_in_every_frame(inference: str) -> None:
 def simulated(case: int) -> tuple[np.ndarray, np.ndarray]:
     """Values (runs, k) and covariances (runs, k, k)."""
     design = made(PLANE, "4", CASES[case])
-    planned = [design.plan(query) for query in QUERIES]
+    planned = [design.prepare(query) for query in QUERIES]
     values, covariances = [], []
     codes, chances = people()
     for seed in range(RUNS):
@@ -145,7 +145,7 @@ def test_levels_taken_for_independent_are_caught(inference: str) -> None:
     """
     design = made(SQUARE, "16", {"fanout": 2, "inference": inference})
     sides = Box((((0, 1),), None)), Box((None, ((0, 1),)))
-    query = design.plan(LinearQuery(((1.0, sides[0]), (1.0, sides[1]))))
+    query = design.prepare(LinearQuery(((1.0, sides[0]), (1.0, sides[1]))))
     values, told, apart = [], [], []
     for seed in range(RUNS):
         random = np.random.default_rng([seed, 2])
@@ -183,7 +183,7 @@ def test_the_optimal_split_is_best_among_its_neighbours(inference: str) -> None:
     assert isinstance(best, HiDesign)
 
     def mean_variance(design: Design) -> float:
-        planned = [design.plan(LinearQuery.count(Box(box))) for box in boxes]
+        planned = [design.prepare(LinearQuery.count(Box(box))) for box in boxes]
         return float(design.variance(planned, 1_000).mean())
 
     least = mean_variance(best)

@@ -75,7 +75,7 @@ def test_expectations_of_the_specification(
     design = mechanism(name).design(MEASURED, Epsilon.parse(epsilon), {})
     assert isinstance(design, LgrrDesign)
     assert design.forests[0].length == (12 if name == "lgrr" else 20)
-    planned = design.plan(LinearQuery.count(Box((((12, 56),), None))))
+    planned = design.prepare(LinearQuery.count(Box((((12, 56),), None))))
     for reading, expected in ((as_published, published), (as_named, unbiased_count)):
         estimator = ForestEstimator(design.table, design.forests, TrueForest(design), reading)
         assert estimator.answer([planned]).values[0] == pytest.approx(expected, rel=2e-4)
@@ -163,7 +163,7 @@ def simulated(name: str) -> tuple[LgrrDesign, dict[str, np.ndarray], np.ndarray,
     x = np.minimum(random.geometric(0.35, PEOPLE) - 1, 7)
     y = random.integers(0, 4, PEOPLE)
     box = Box((((0, 4),), ((0, 2),)))
-    planned = [design.plan(q) for q in (LinearQuery.count(box), LinearQuery.sum(0, box))]
+    planned = [design.prepare(q) for q in (LinearQuery.count(box), LinearQuery.sum(0, box))]
     found: dict[str, list[Any]] = {name: [] for name in design.estimators}
     variances = []
     for seed in range(RUNS):
@@ -201,8 +201,8 @@ def test_leaves_by_share_are_explained() -> None:
     """Eight of 125 codes from one and a half parents: the bias is told, nodes are listed once."""
     line = RecordDomain(("x",), (125,), (), (), ())
     design = mechanism("lgrr").design(line, Epsilon.parse("1"), {})
-    lines = design.describe(design.plan(LinearQuery.count(Box((((3, 11),),)))))
+    lines = design.describe(design.prepare(LinearQuery.count(Box((((3, 11),),)))))
     assert lines[-1] == "leaves answered from parents, by their share of codes"
     assert lines[0].endswith("nodes 0..2")
     other = mechanism("lgrr-fd").design(line, Epsilon.parse("1"), {})
-    assert "leaves" not in other.describe(other.plan(LinearQuery.count(Box((((3, 11),),)))))[-1]
+    assert "leaves" not in other.describe(other.prepare(LinearQuery.count(Box((((3, 11),),)))))[-1]

@@ -60,7 +60,7 @@ def test_haar_coefficients_of_the_specification() -> None:
     """Section 4: [2, 7) of eight codes."""
     design = mechanism("haarhrr").design(RecordDomain(("x",), (8,), (), (), ()), ONE, {})
     assert isinstance(design, HaarDesign)
-    planned = design.plan(LinearQuery.count(Box((((2, 7),),))))
+    planned = design.prepare(LinearQuery.count(Box((((2, 7),),))))
     assert planned.mean == 5 / 8
     scaled = [(2**i * part).tolist() for i, part in enumerate(planned.coefficients, start=1)]
     assert scaled == [[0, 0, 0, 1], [-2, 1], [-1]]
@@ -90,7 +90,7 @@ def test_hierarchical_histograms(
     design = mechanism("hh").design(domain, ONE, options)
     assert isinstance(design, LevelDesign)
     estimator = LevelEstimator(design.oracles, TrueFrequencies(design))
-    variance = estimator.answer([design.plan(COUNT)]).covariance[0, 0]
+    variance = estimator.answer([design.prepare(COUNT)]).covariance[0, 0]
     assert np.sqrt(variance - USERS) == pytest.approx(exact, rel=2e-5)
 
 
@@ -102,7 +102,7 @@ def test_constrained_inference() -> None:
     estimator = ConsistentEstimator(
         design.table, LevelEstimator(design.oracles, TrueFrequencies(design))
     )
-    variance = estimator.answer([design.plan(COUNT)]).covariance[0, 0]
+    variance = estimator.answer([design.prepare(COUNT)]).covariance[0, 0]
     assert np.sqrt(variance - USERS) == pytest.approx(1_600.2, rel=1e-4)
 
 
@@ -118,7 +118,7 @@ def test_a_split_budget() -> None:
     design = mechanism("hi").design(LINE, ONE, {})
     assert isinstance(design, HiDesign)
     estimator = SplitEstimator(design.table, design.oracles, EveryLevel(design), LINE)
-    variance = estimator.answer([design.plan(COUNT)]).covariance[0, 0]
+    variance = estimator.answer([design.prepare(COUNT)]).covariance[0, 0]
     # OLH over the complete family collides a little less than the ideal hash.
     assert 0.95 * 5_354.5 < np.sqrt(variance - USERS) <= 1.002 * 5_354.5
 
@@ -126,7 +126,7 @@ def test_a_split_budget() -> None:
 def test_a_haar_range() -> None:
     """Section 13, an upper bound there: without the means."""
     design = mechanism("haarhrr").design(PADDED, ONE, {})
-    found = np.sqrt(design.variance([design.plan(COUNT)], N)[0])
+    found = np.sqrt(design.variance([design.prepare(COUNT)], N)[0])
     assert found == pytest.approx(1_705.8, rel=1e-4)
 
 
@@ -164,7 +164,7 @@ def people(*, evenly: bool, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
 
 def answers(design: Design, *, evenly: bool) -> tuple[np.ndarray, np.ndarray]:
     """Values (runs, k) and covariances (runs, k, k)."""
-    planned = [design.plan(query) for query in QUERIES]
+    planned = [design.prepare(query) for query in QUERIES]
     values, covariances = [], []
     x, chances = people(evenly=evenly)
     for seed in range(RUNS):
@@ -224,7 +224,7 @@ def test_predictions_hold_for_even_data(case: int) -> None:
     name, options = CASES[case]
     design = mechanism(name).design(SIGNED, Epsilon.parse("2"), options)
     values, _ = answers(design, evenly=True)
-    predicted = design.variance([design.plan(query) for query in QUERIES], PEOPLE)
+    predicted = design.variance([design.prepare(query) for query in QUERIES], PEOPLE)
     for column, variance in enumerate(predicted):
         assert variance_fits(values[:, column], variance)
 
@@ -238,7 +238,7 @@ def test_levels_taken_for_independent_are_caught() -> None:
         RecordDomain(("x",), (4,), (), (), ()), Epsilon.parse("16"), {"fanout": 2}
     )
     assert isinstance(design, HiDesign)
-    query = design.plan(LinearQuery.count(Box((((0, 3),),))))
+    query = design.prepare(LinearQuery.count(Box((((0, 3),),))))
     values, told, apart = [], [], []
     for seed in range(RUNS):
         x = np.random.default_rng([seed, 2]).choice(4, (PEOPLE, 1), p=[0.6, 0.05, 0.3, 0.05])

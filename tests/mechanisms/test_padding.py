@@ -131,7 +131,7 @@ def test_equal_to_dense_least_squares(
     asked = [(LinearQuery.count(box), box) for box in boxes[::4] if not box.is_whole]
     asked += [(LinearQuery.sum(0, box), box) for box in boxes[::4] if measured]
     direct = LevelEstimator(design.oracles, given)
-    found = ConsistentEstimator(design.table, direct).answer([design.plan(q) for q, _ in asked])
+    found = ConsistentEstimator(design.table, direct).answer([design.prepare(q) for q, _ in asked])
     expected = [dense.answer(box, total=query.measure is not None) for query, box in asked]
     assert found.values == pytest.approx(expected, abs=1e-8)
 
@@ -146,7 +146,7 @@ def test_padding_that_counts_for_nothing_is_caught() -> None:
     dense, box = Dense(design, given), Box((((1, 3),),))
     direct = LevelEstimator(design.oracles, given)
     estimator = ConsistentEstimator(design.table, direct)
-    (found,) = estimator.answer([design.plan(LinearQuery.count(box))]).values
+    (found,) = estimator.answer([design.prepare(LinearQuery.count(box))]).values
     assert found == pytest.approx(dense.answer(box, total=False), abs=1e-9)
     dense.__dict__["cells"] = dense.cells[:8]
     del dense.__dict__["shares"]
@@ -178,7 +178,7 @@ def test_an_answer_that_padding_makes_lopsided_is_predicted() -> None:
     options = {"tree": "padded"}
     for name in ("hgrr", "lgrr-repaired"):
         design = mechanism(name).design(domain, Epsilon.parse("4"), options)
-        planned = design.plan(LinearQuery.count(Box((((0, 125),),))))
+        planned = design.prepare(LinearQuery.count(Box((((0, 125),),))))
         values = []
         for seed in range(200):
             codes = np.random.default_rng([seed, 1]).integers(0, 130, (1_000, 1))

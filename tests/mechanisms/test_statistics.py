@@ -54,7 +54,7 @@ def design_of(name: str, dimensions: int, epsilon: str = "1.5") -> Design:
 def simulated(name: str, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
     """Values (runs, k) and covariances (runs, k, k) of the answers to `queries`."""
     design = design_of(name, dimensions)
-    planned = [design.plan(query) for query in queries(dimensions, has_measure=name != "hio")]
+    planned = [design.prepare(query) for query in queries(dimensions, has_measure=name != "hio")]
     codes, measure = records(dimensions)
     values, covariances = [], []
     for seed in range(RUNS):
@@ -184,7 +184,7 @@ def test_predictions_hold_for_even_data(case: tuple[str, int]) -> None:
     """`Design.variance` is the variance of an estimate if people are spread evenly."""
     name, dimensions = case
     design = design_of(name, dimensions)
-    planned = [design.plan(query) for query in queries(dimensions, has_measure=name != "hio")]
+    planned = [design.prepare(query) for query in queries(dimensions, has_measure=name != "hio")]
     sizes = [*design.domain.sizes, *([2] * len(design.domain.bounds))]
     estimates = []
     for seed in range(200):
@@ -200,7 +200,7 @@ def after_drop_outs(name: str, runs: int = 200) -> np.ndarray:
     """Estimated share of people in the second of `queries`, where every second user of one group
     stays away: shape (runs,)."""
     design = design_of(name, 1)
-    planned = design.plan(queries(1, has_measure=True)[1])
+    planned = design.prepare(queries(1, has_measure=True)[1])
     codes, _ = records(1)
     private = np.column_stack([codes, np.zeros(len(codes), dtype=np.int64)])
     group = planned.alternatives[0][0].group
@@ -252,7 +252,7 @@ def test_a_standard_error_without_the_assignment_noise_is_caught() -> None:
     for n people, m of them in the group, and a share f at the leaf.
     """
     design = design_of("hgrr", 1, epsilon="6")
-    planned = design.plan(LinearQuery.count(Box((((0, 1),),))))
+    planned = design.prepare(LinearQuery.count(Box((((0, 1),),))))
     codes, _ = records(1)
     private = np.column_stack([codes, np.zeros(len(codes), dtype=np.int64)])
     ((cells,),) = planned.alternatives

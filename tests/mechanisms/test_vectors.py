@@ -108,7 +108,7 @@ def test_variance_of_one_node(oracle: str, variance: float) -> None:
         people = 20_000.0
 
     given = Everybody([1000.0], [np.array([share, *[0.7 / 24] * 24])])
-    planned = design.plan(LinearQuery.count(Box((((0, 1),),))))
+    planned = design.prepare(LinearQuery.count(Box((((0, 1),),))))
     answer = LevelEstimator(design.oracles, given).answer([planned])
     found = float(answer.covariance[0, 0]) - 20_000 * share * (1 - share)
     # The specification has n f (1 - f) (n / n_v - 1) n / (n - 1) for the choice of who is asked.
@@ -125,7 +125,7 @@ def test_leading_deviation_of_hio(epsilon: str, deviation: float) -> None:
     design = mechanism("hio").design(domain, Epsilon.parse(epsilon), {"root": True})
     assert isinstance(design, LevelDesign)
     oracles = IdealOracles("olh", design.epsilon, design.table.sizes)
-    planned = design.plan(LinearQuery.count(Box((WINDOW,))))
+    planned = design.prepare(LinearQuery.count(Box((WINDOW,))))
     evenly_spread = UniformFrequencies(N, design.shares * N, design.table)
     estimator = LevelEstimator(oracles, evenly_spread)
     leading = sum(estimator._leading(cells) for cells in planned.alternatives[0])
@@ -172,7 +172,7 @@ def test_the_sum_of_a_public_column() -> None:
     assert amount.sum() == 835_061
     estimator = LevelEstimator(IdealOracles("olh", ONE, design.table.sizes), source)
     query = LinearQuery(((1.0, Box((WINDOW,))),), weight=Weight("pay"))
-    answer = estimator.answer([design.plan(query)])
+    answer = estimator.answer([design.prepare(query)])
     assert answer.values[0] == pytest.approx(835_061)
     variance = float(answer.covariance[0, 0]) - source.people * amount.var()
     assert math.sqrt(variance) == pytest.approx(135_868, rel=1e-4)
@@ -278,7 +278,7 @@ def test_two_levels_of_two(
     assert isinstance(design, ConsistentDesign)
     ideal = oracles("olh", ONE, design.table.sizes)
     given = GivenFrequencies([300, 500], [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])])
-    planned = [design.plan(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
+    planned = [design.prepare(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
     answer = ConsistentEstimator(design.table, LevelEstimator(ideal, given)).answer(planned)
     assert answer.values == pytest.approx(cells, abs=1e-8)
     told = InformationTable(design.table, ideal).total(np.array([300.0, 500.0]), range(2))
@@ -387,7 +387,7 @@ def test_least_squares_in_a_signed_frame(query: LinearQuery, epsilon: str, ideal
     asked = replace(query, measure=None if query.measure is None else 0)
     source = HalfOfThem(design)
     estimator = ConsistentEstimator(design.table, LevelEstimator(design.oracles, source))
-    variance = float(estimator.answer([design.plan(asked)]).covariance[0, 0])
+    variance = float(estimator.answer([design.prepare(asked)]).covariance[0, 0])
     found = math.sqrt(variance - N * amounts(query).var())
     assert 0.98 * ideal < found <= 1.002 * ideal
 

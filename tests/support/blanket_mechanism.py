@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from support.partial_designs import PartialRecipe
+
 from ldpsql.audit.central import enumerated_blankets
 from ldpsql.mechanisms.flat import Flat
 from ldpsql.shuffle import Blanket, largest_local
@@ -12,6 +14,8 @@ from ldpsql_device.epsilon import Epsilon
 
 class StatingDesign:
     """Another design, which states blankets besides."""
+
+    states_blankets = True
 
     def __init__(self, design, blankets) -> None:
         self._design = design
@@ -24,7 +28,7 @@ class StatingDesign:
         return self._blankets
 
 
-class StatingGrr:
+class StatingGrr(PartialRecipe):
     """The blankets of the enumerated channel."""
 
     name = "grr"
@@ -45,6 +49,8 @@ class LyingGrr(StatingGrr):
 
 class ShufflingGrr(StatingGrr):
     """Chooses its local epsilon itself, and a tenth of what it may."""
+
+    calibrates = True
 
     def shuffled(self, domain, central, options, workload=None):
         found = largest_local(lambda e: self.design(domain, e, options).blankets(), central)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from support.partial_designs import PartialDesign
 
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Words
 from ldpsql.mechanisms.draws import SPACE, below
@@ -33,7 +34,7 @@ class Bare:
 
 
 @dataclass(frozen=True)
-class TrueAncestor:
+class TrueAncestor(PartialDesign):
     """Reports the half, or the code itself, as it is, each half of the time."""
 
     kind: str = "none"

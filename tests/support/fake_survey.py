@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.report import ReportFormat
 from ldpsql.survey import Survey
@@ -32,7 +33,7 @@ PUBLIC = (
 
 
 @dataclass(frozen=True)
-class FakeDesign:
+class FakeDesign(PartialDesign):
     """As much of a design as a store looks at."""
 
     domain: RecordDomain
@@ -40,7 +41,6 @@ class FakeDesign:
     options: Mapping[str, Any]
 
     name = "fake"
-    answers = "nodes"
 
     @property
     def report_format(self) -> ReportFormat:
@@ -60,7 +60,7 @@ class FakeDesign:
 
 
 @dataclass(frozen=True)
-class FakeMechanism:
+class FakeMechanism(PartialRecipe):
     """The registry line of `FakeDesign`."""
 
     name: str = "fake"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpsql.mechanisms.base import Design, StagedDesign
+from ldpsql.mechanisms.base import Design
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.survey import Survey
 
@@ -13,7 +13,7 @@ def at_round(design: Design, number: int, people: int = 200_000) -> Design:
     """The design of a later round, after people that are spread evenly have answered each."""
     sizes = design.domain.sizes
     codes = np.random.default_rng(1).integers(0, sizes, (people, len(sizes)))
-    while isinstance(design, StagedDesign) and design.round < number:
+    while design.asks_in_rounds and design.round < number:
         reports = design.randomize(codes, SeededEntropy(design.round))
         design = design.following(histogram_of(reports))
     return design

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.estimate import Estimates, rows_of
@@ -52,7 +53,7 @@ class People:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactDesign:
+class ExactDesign(PartialDesign):
     """What the two doubles share: reports that name their person."""
 
     domain: RecordDomain
@@ -94,14 +95,12 @@ class ExactDesign:
 class ExactNodes(ExactDesign):
     """Answers cell queries of the AHIO design, exactly."""
 
-    answers: str = "nodes"
-
     @cached_property
     def _inner(self) -> LevelDesign:
         return mechanism("ahio").design(self.domain, self.epsilon, {"fanout": 3})  # type: ignore[return-value]
 
-    def plan(self, query: LinearQuery) -> CellQuery:
-        return self._inner.plan(query)
+    def prepare(self, query: LinearQuery) -> CellQuery:
+        return self._inner.prepare(query)
 
     def estimator(self, histogram: Histogram) -> Noiseless:
         inner = self._inner
@@ -186,9 +185,7 @@ class ExactFrequencies:
 class ExactBoxes(ExactDesign):
     """Answers linear queries by looking at every person."""
 
-    answers: str = "boxes"
-
-    def plan(self, query: LinearQuery) -> LinearQuery:
+    def prepare(self, query: LinearQuery) -> LinearQuery:
         return query
 
     def estimator(self, histogram: Histogram) -> BoxCounter:
@@ -232,7 +229,7 @@ class BoxCounter:
         return total
 
 
-class ExactMechanism:
+class ExactMechanism(PartialRecipe):
     """A registry entry that hands out one prepared design."""
 
     name = "exact"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from support.partial_designs import PartialDesign
 
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
@@ -22,7 +23,7 @@ _NOTHING = Guarantee("local", _ONE, "nobody: it collects nothing")
 
 
 @dataclass(frozen=True)
-class NoDesign:
+class NoDesign(PartialDesign):
     """As much of a design as a survey needs to be asked."""
 
     domain: RecordDomain

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from ldpsql.audit.channel import enumerate_channel
-from ldpsql.mechanisms.base import Design, Law, StatesBlankets
+from ldpsql.mechanisms.base import Design, Law
 from ldpsql.mechanisms.promise import achieved, keeps_promise
 from ldpsql.shuffle import Blanket, delta_of
 from ldpsql.survey import Survey
@@ -68,7 +68,7 @@ def audit_central(survey: Survey, reports: int | None = None) -> CentralAudit | 
     if trust is None:
         return None
     count = trust.users if reports is None else reports
-    stated = isinstance(survey.design, StatesBlankets)
+    stated = survey.design.states_blankets
     return CentralAudit(
         trust,
         count,
@@ -84,7 +84,7 @@ def _problems(survey: Survey, trust: Shuffled, reports: int) -> Iterator[str]:
             f"a batch of {reports:,} reports does not keep epsilon {trust.epsilon} at delta "
             f"{trust.delta}"
         )
-    if not isinstance(survey.design, StatesBlankets):
+    if not survey.design.states_blankets:
         return
     channel = enumerate_channel(survey.design, survey.options)
     if channel is not None and not covers(channel.design, channel.law):
@@ -94,7 +94,7 @@ def _problems(survey: Survey, trust: Shuffled, reports: int) -> Iterator[str]:
 def covers(design: Design, law: Law) -> bool:
     """Whether the blankets that a design states cover every pair of records of its channel; also
     where it states none."""
-    if not isinstance(design, StatesBlankets):
+    if not design.states_blankets:
         return True
     stated = design.blankets()
     found = enumerated_blankets(law)

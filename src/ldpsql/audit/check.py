@@ -10,7 +10,7 @@ from ldpsql.audit.channel import Channel, enumerate_channel
 from ldpsql.audit.exposure import Exposure, exposures
 from ldpsql.audit.result import Audit, Empirical, Enumerated, Method
 from ldpsql.audit.sampling import sample
-from ldpsql.mechanisms.base import Design, Entropy, StagedDesign, StatesOdds
+from ldpsql.mechanisms.base import Design, Entropy, StatesOdds
 from ldpsql_device.entropy import OsEntropy
 
 
@@ -67,7 +67,7 @@ def _method(design: Design, channel: Channel | None) -> Method:
         return "enumeration"
     if isinstance(design, StatesOdds):
         return "selectors" if design.guarantee.kind in ("local", "none") else "tables"
-    if isinstance(design, StagedDesign) and design.round > 1:
+    if design.round > 1:
         return "none"  # a smaller design of its kind asks the first round's question, not this one
     return "reduced" if channel else "none"
 

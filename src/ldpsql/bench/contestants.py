@@ -9,7 +9,7 @@ from typing import Any
 
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
-from ldpsql.mechanisms.base import ByName, Design
+from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.survey import AUTO, Survey
@@ -87,7 +87,7 @@ class Contestant:
     def waits_for_its_name(self) -> bool:
         """Whether nobody asked for it by name, and that may matter."""
         known = MECHANISMS.get(self.mechanism)
-        return isinstance(known, ByName) and not self.is_named
+        return known is not None and known.can_be_reserved and not self.is_named
 
     def _chosen(self, file: SurveyFile, users: int) -> tuple[Design, Mapping[str, Any]]:
         best = choose(file.wishes, file.promise, users).best
@@ -98,7 +98,7 @@ class Contestant:
         if not options and file.mechanism == self.mechanism:
             options = dict(file.options)
         domain, maker = file.schema.record_domain, mechanism(self.mechanism)
-        reason = maker.by_name(domain) if isinstance(maker, ByName) else None
+        reason = maker.reserved(domain)
         if reason is not None and not self.is_named:
             raise SurveyError(reason)
         return design_for(maker, domain, file.promise, options, file.wishes.workload), options

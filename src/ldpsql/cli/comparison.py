@@ -8,7 +8,6 @@ from typing import Any
 
 from ldpsql.cli.figures import significant
 from ldpsql.designer.auto import Candidate, Choice
-from ldpsql.mechanisms.base import Coarsens
 
 _MOST_KINDS, _HEADING = 6, 14
 _ROUNDS = "1"  # every mechanism of the registry asks a person once
@@ -62,8 +61,7 @@ def _row(candidate: Candidate, choice: Choice, kinds: int) -> Row:
 
 def _is_coarse(candidate: Candidate) -> bool:
     """Whether several codes share a bin, so that ranges are interpolated."""
-    design = candidate.forecast.design
-    return isinstance(design, Coarsens) and design.is_coarse
+    return candidate.forecast.design.is_coarse
 
 
 def options_text(options: Mapping[str, Any]) -> str:

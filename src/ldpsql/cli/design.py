@@ -165,13 +165,12 @@ def _unanswered(error: Error) -> str:
 
 def _next_round(finished: Path) -> Survey:
     """The next round of the one survey in a database that asks in rounds."""
-    from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.store.base import Selection  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     with open_store(finished, read_only=True) as store:
-        staged = [s for s in store.surveys() if isinstance(s.design, StagedDesign)]
+        staged = [s for s in store.surveys() if s.design.asks_in_rounds]
         if len(staged) != 1:
             raise SurveyError(
                 f"{finished} holds {len(staged)} surveys that ask in rounds, not one; keep every "
@@ -248,13 +247,12 @@ def _trust(survey: Survey) -> list[str]:
 
 
 def _alphabet(survey: Survey) -> list[str]:
-    from ldpsql.mechanisms.base import Remarks  # noqa: PLC0415
 
     form = survey.design.report_format
     different = sum(math.prod(row) for row in form.limits.tolist())
     sizes = [form.selectors, *(int(limit) for limit in form.limits.max(axis=0))]
     columns = ", ".join(f"{n} ({s})" for n, s in zip(form.columns, sizes, strict=True))
-    remarks = survey.design.remarks if isinstance(survey.design, Remarks) else ()
+    remarks = survey.design.remarks
     return [
         f"report       columns (values): {columns}",
         f"             {different:.6g} different reports, {form.bits_per_report:.1f} bits each",
@@ -263,9 +261,8 @@ def _alphabet(survey: Survey) -> list[str]:
 
 
 def _round(survey: Survey) -> str:
-    from ldpsql.mechanisms.base import StagedDesign  # noqa: PLC0415
 
     design = survey.design
-    if not isinstance(design, StagedDesign):
+    if not design.asks_in_rounds:
         return ""
     return f", round {design.round} of {design.rounds}"

@@ -17,9 +17,10 @@ from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
 from ldpsql.designer.forecast import Forecast
 from ldpsql.designer.probes import Probe, probes_of
 from ldpsql.designer.wishes import Wishes
-from ldpsql.mechanisms.base import ByName, Design, Mechanism, StagedDesign
-from ldpsql.mechanisms.promise import Promise, design_for
+from ldpsql.mechanisms.base import Design, Mechanism
+from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes.base import Promise
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
@@ -112,7 +113,7 @@ def _best_options(
 ) -> Candidate:
     """The best options of a mechanism; SurveyError of the default ones where none does."""
     domain = wishes.workload.domain
-    reason = maker.by_name(domain) if isinstance(maker, ByName) else None
+    reason = maker.reserved(domain)
     if reason is not None:
         raise SurveyError(reason)
     found: list[Candidate] = []
@@ -139,7 +140,7 @@ def _candidate(
 def _sound(design: Design) -> Design:
     if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
-    if isinstance(design, StagedDesign):
+    if design.asks_in_rounds:
         raise SurveyError("it asks in rounds, and its error is not known before the first")
     return design
 

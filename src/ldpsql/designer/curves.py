@@ -118,7 +118,7 @@ def _error(design: Design, axis: int, length: int, people: int) -> float:
         sides[axis] = ((start, start + length),)
         queries.append(LinearQuery.count(Box(tuple(sides))))
     try:
-        planned = [design.plan(query) for query in queries]
+        planned = [design.prepare(query) for query in queries]
     except UnsupportedSQL:
         return math.inf
     return math.sqrt(float(np.mean(design.variance(planned, people)))) / people

@@ -16,9 +16,9 @@ from ldpsql.designer.forecast import DEFAULT_USERS, Forecast
 from ldpsql.designer.planning import least_epsilon
 from ldpsql.designer.probes import probes_of
 from ldpsql.designer.wishes import Wishes, read_wishes
-from ldpsql.mechanisms.base import StagedDesign
-from ldpsql.mechanisms.promise import Promise, design_for
+from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.recipes.base import Promise
 from ldpsql.survey import AUTO, Survey, check_users, text_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -108,7 +108,7 @@ class Designed:
         """
         design = self.survey.design
         promise = design.guarantee
-        if promise.kind != "local" or promise.delta or isinstance(design, StagedDesign):
+        if promise.kind != "local" or promise.delta or design.asks_in_rounds:
             return None
         if self.choice is not None:
             return self.choice.bound

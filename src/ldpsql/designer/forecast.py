@@ -113,7 +113,7 @@ def _mean_variances(design: Design, probes: Sequence[Probe], people: int) -> Ite
     Designs share work between queries, but also compute the covariance of all with all, hence
     the batches.
     """
-    planned = [design.plan(query) for probe in probes for query in probe.queries]
+    planned = [design.prepare(query) for probe in probes for query in probe.queries]
     batches = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
     found = np.concatenate([design.variance(batch, people) for batch in batches])
     ends = np.cumsum([len(probe.queries) for probe in probes])

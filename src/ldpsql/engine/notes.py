@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ldpsql.engine.answers import Answers
 from ldpsql.engine.relation import Relation
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import StatesBias, StatesSelectors
 from ldpsql.parser.query import Statement
 from ldpsql.report import Integers
 from ldpsql.survey import Survey
@@ -51,7 +50,7 @@ def notes_on(
                 f"{table}: values are post-processed; ± is the interval of the unbiased estimate "
                 "around them, (typ. x) the error that simulations say is typical"
             )
-        bias = design.biases.get(names[table]) if isinstance(design, StatesBias) else None
+        bias = design.biases.get(names[table])
         if bias is not None:
             notes.append(f"{table}: estimator {names[table]} is biased: {bias}")
         if design.guarantee.kind == "none":
@@ -66,7 +65,7 @@ def impossible_sums(answers: Answers, people: int, estimator: str) -> tuple[str,
     """
     survey = answers.plan.survey
     design = survey.design
-    if isinstance(design, StatesBias) and estimator in design.biases:
+    if estimator in design.biases:
         return ()
     values = answers.sums.values
     variances = np.diagonal(answers.sums.covariance, axis1=1, axis2=2)
@@ -120,9 +119,10 @@ def misfits(survey: Survey, sizes: Integers) -> tuple[str, ...]:
     sizes: reports per selector, shape (selectors,).
     """
     design, people = survey.design, int(sizes.sum())
-    if not isinstance(design, StatesSelectors) or not people:
+    shares = design.selector_shares
+    if shares is None or not people:
         return ()
-    expected = design.selector_shares * people
+    expected = shares * people
     if not _is_beyond_chance(sizes, expected):
         return ()
     return (

@@ -28,7 +28,7 @@ from ldpsql.engine.result import Result, ResultColumn, no_estimates
 from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.estimate import Array, Estimates
-from ldpsql.mechanisms.base import Estimator, StagedDesign
+from ldpsql.mechanisms.base import Estimator
 from ldpsql.parser import parse
 from ldpsql.parser.query import ROW, Query, Statement
 from ldpsql.report import Histogram, Integers
@@ -58,7 +58,7 @@ class _Source:
         design = survey.design
         make = design.estimators[estimator]
         # The last round answers for the people of all of them.
-        earlier = design.earlier if isinstance(design, StagedDesign) else 0
+        earlier = design.earlier
         return cls(
             {key: make(histogram) for key, histogram in histograms},
             earlier + sum(histogram.people for _, histogram in histograms),

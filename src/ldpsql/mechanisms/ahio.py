@@ -14,12 +14,13 @@ from typing import Any
 from ldpsql.mechanisms.groups import Combination, all_levels, unsigned_levels, weighted
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import OPTIONS, hierarchical, restore, take, trees_for
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
 
-class Ahio:
+class Ahio(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures."""
 
     name = "ahio"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes
 
@@ -22,8 +23,8 @@ Alternative = tuple[GroupCells, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class CellQuery:
-    """What `LevelDesign.plan` makes of a linear query.
+class CellQuery(PlannedQuery):
+    """What `LevelDesign.prepare` makes of a linear query.
 
     known: coefficient of what is known without asking: the number of people, or the total of
     the weight.  alternatives: independent ways to answer the rest, one per frame.  is_asked:

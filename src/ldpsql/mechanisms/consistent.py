@@ -25,6 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.cell_query import CellQuery, GroupCells, known_lines, split_known
 from ldpsql.mechanisms.groups import Group, GroupTable
@@ -50,7 +51,7 @@ Term = tuple[float, tuple[AxisDetails, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class DetailQuery:
+class DetailQuery(PlannedQuery):
     """A linear query by the details of its sides.
 
     known: coefficient of the number of people (or total weight) known without asking.
@@ -73,7 +74,7 @@ class ConsistentDesign(LevelDesign):
     def __post_init__(self) -> None:
         refuse_unfit(self.table, self.oracles)
 
-    def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
+    def prepare(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
         """The details of every box that is not the whole."""
         return detailed(query, self.domain, self.table)
 

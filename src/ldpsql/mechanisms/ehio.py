@@ -15,13 +15,14 @@ from typing import Any
 from ldpsql.mechanisms.groups import Combination, all_levels, evenly_by_frame, unsigned_levels
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import OPTIONS, hierarchical, restore, take, trees_for
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
 
-class Ehio:
+class Ehio(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures."""
 
     name = "ehio"

@@ -12,13 +12,14 @@ from typing import Any
 from ldpsql.mechanisms.groups import GroupTable, evenly
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import checked, restore, take
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.trees.hierarchy import Leaves
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
 
-class Flat:
+class Flat(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures; `name` is that of the oracle."""
 
     def __init__(self, name: str) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Side
+from ldpsql.decoders.base import Design
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
 from ldpsql.mechanisms.cell_query import known_lines, split_known
@@ -40,6 +41,7 @@ from ldpsql.mechanisms.haar_estimator import EvenCoefficients, HaarEstimator, Ha
 from ldpsql.mechanisms.haar_estimator import ReportedCoefficients as Reported
 from ldpsql.mechanisms.hrr import LARGEST_SLOT, flip, parity, power_from
 from ldpsql.mechanisms.options import ALLOCATIONS, INFERENCES, one_dimension, one_of, take
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -49,7 +51,7 @@ from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)
-class HaarDesign:
+class HaarDesign(Design[HaarQuery]):
     """One level of Haar coefficients per group; one frame of groups per measure."""
 
     name: str
@@ -150,7 +152,7 @@ class HaarDesign:
 
     @property
     def selector_shares(self) -> Array:
-        """Of the groups. See `StatesSelectors`."""
+        """Of the groups. See `Design`."""
         return np.array(self.weights, dtype=np.float64) / SPACE
 
     def selector_odds(self) -> Fraction | None:
@@ -173,7 +175,7 @@ class HaarDesign:
                     law[group, row, answer] = Fraction(weight, SPACE) * chance / len(rows)
         return law
 
-    def plan(self, query: LinearQuery) -> HaarQuery:
+    def prepare(self, query: LinearQuery) -> HaarQuery:
         """The Haar coefficients of the query, in every frame that can answer it."""
         known, boxes = split_known(query)
         if not boxes:
@@ -243,7 +245,7 @@ class HaarDesign:
         return {"weights": [str(weight) for weight in self.weights]}
 
 
-class HaarHrr:
+class HaarHrr(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures, over one dimension."""
 
     name = "haarhrr"

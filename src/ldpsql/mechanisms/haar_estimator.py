@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from ldpsql.boxes import Weight
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.doubt import scatter_of
 from ldpsql.mechanisms.hrr import hadamard
@@ -25,7 +26,7 @@ from ldpsql.report import Pair
 
 
 @dataclass(frozen=True, eq=False)
-class HaarQuery:
+class HaarQuery(PlannedQuery):
     """A linear query by its Haar coefficients.
 
     known: coefficient of what is known without asking.  mean: of the query over all codes.

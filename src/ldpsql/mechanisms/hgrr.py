@@ -14,12 +14,13 @@ from ldpsql.mechanisms.ehio import signed_combinations
 from ldpsql.mechanisms.groups import evenly_by_frame
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.options import GRR_OPTIONS, hierarchical, restore, take, trees_for
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
 
-class Hgrr:
+class Hgrr(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures."""
 
     name = "hgrr"

@@ -23,6 +23,7 @@ from ldpsql.mechanisms.options import (
     take,
     trees_for,
 )
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
@@ -30,7 +31,7 @@ from ldpsql_device.schema import RecordDomain
 ORACLES = ("oue", "hrr")
 
 
-class Hh:
+class Hh(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures, over one dimension."""
 
     name = "hh"

@@ -58,6 +58,7 @@ from ldpsql.mechanisms.split_budgets import (
     refuse_overspending,
 )
 from ldpsql.mechanisms.split_estimator import SplitEstimator, SplitFrequencies
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -148,7 +149,7 @@ class HiDesign(NodeDesign):
 
     @property
     def selector_shares(self) -> Array:
-        """Of the frames, which are drawn evenly. See `StatesSelectors`."""
+        """Of the frames, which are drawn evenly. See `Design`."""
         return np.full(len(self.members), 1.0 / len(self.members))
 
     def selector_odds(self) -> Fraction | None:
@@ -227,7 +228,7 @@ class ConsistentHiDesign(HiDesign):
         super().__post_init__()
         refuse_unfit(self.table, self.oracles)
 
-    def plan(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
+    def prepare(self, query: LinearQuery) -> DetailQuery:  # type: ignore[override]
         """The details of every box that is not the whole."""
         return detailed(query, self.domain, self.table)
 
@@ -235,7 +236,7 @@ class ConsistentHiDesign(HiDesign):
         """For EXPLAIN: all levels take part."""
         return described(planned, self.table)
 
-    def estimator(self, histogram: Histogram) -> ConsistentEstimator:
+    def estimator(self, histogram: Histogram) -> ConsistentEstimator:  # type: ignore[override]
         """Collector. Weights by the parts of the budget and actual frame sizes."""
         frequencies = SplitFrequencies.of(self.oracles, self.members, histogram)
         return ConsistentEstimator(self.table, self._split(frequencies))
@@ -253,7 +254,7 @@ class ConsistentHiDesign(HiDesign):
 MAKERS: Mapping[str, type[HiDesign]] = {"direct": HiDesign, "consistent": ConsistentHiDesign}
 
 
-class Hi:
+class Hi(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures."""
 
     name = "hi"

@@ -21,12 +21,13 @@ from ldpsql.mechanisms.options import (
     take,
     trees_for,
 )
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
 
-class Hio:
+class Hio(Recipe[NoOptions]):
     """COUNT over private dimensions; SUM and AVG of public columns under private predicates."""
 
     name = "hio"

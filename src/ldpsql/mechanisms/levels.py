@@ -73,12 +73,12 @@ class LevelDesign(NodeDesign):
 
     @property
     def selector_shares(self) -> Array:
-        """Of the groups. See `StatesSelectors`."""
+        """Of the groups. See `Design`."""
         return self.shares
 
     def selector_odds(self) -> Fraction | None:
         """The worst group's odds: every node of a group is some record's, and groups are drawn
-        without looking at the record. See `StatesOdds`."""
+        without looking at the record. See `Design`."""
         return self.oracles.worst_odds()
 
     @cached_property

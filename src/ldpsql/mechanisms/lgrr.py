@@ -37,6 +37,7 @@ from ldpsql.mechanisms.options import (
     whole,
 )
 from ldpsql.mechanisms.paths import LgrrDesign
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -44,7 +45,7 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain
 
 
-class LgrrFd:
+class LgrrFd(Recipe[NoOptions]):
     """LGRR with fake nodes: COUNT, and SUM and AVG of private measures. Not private."""
 
     name = "lgrr-fd"
@@ -70,7 +71,7 @@ class LgrrFd:
         return _restored(self.name, domain, epsilon, data)
 
 
-class Lgrr:
+class Lgrr(Recipe[NoOptions]):
     """LGRR with virtual leaves: COUNT, and SUM and AVG of private measures. Not private."""
 
     name = "lgrr"
@@ -112,7 +113,7 @@ class Lgrr:
         return _restored(self.name, domain, epsilon, data)
 
 
-class LgrrRepaired:
+class LgrrRepaired(Recipe[NoOptions]):
     """Randomized response over the whole forest: COUNT, and SUM and AVG of private measures."""
 
     name = "lgrr-repaired"

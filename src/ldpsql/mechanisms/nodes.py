@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import Design
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import (
@@ -35,7 +36,7 @@ Pieces = list[tuple[Array, Cells]]
 
 
 @dataclass(frozen=True)
-class NodeDesign:
+class NodeDesign(Design[CellQuery]):
     """Groups of level combinations over the trees of the dimensions."""
 
     name: str
@@ -48,7 +49,7 @@ class NodeDesign:
         """Boxes are broken into nodes."""
         return "nodes"
 
-    def plan(self, query: LinearQuery) -> CellQuery:
+    def prepare(self, query: LinearQuery) -> CellQuery:
         """The nodes that answer a query, in every frame that can answer it."""
         known, boxes = split_known(query)
         if not boxes:

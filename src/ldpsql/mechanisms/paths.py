@@ -182,7 +182,7 @@ class LgrrDesign(NodeDesign):
 
     def selector_odds(self) -> Fraction | None:
         """Unbounded as soon as there is a witness; without one all records have the same path.
-        See `StatesOdds`."""
+        See `Design`."""
         return Fraction(1) if self.witness is None else None
 
     def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
@@ -236,7 +236,7 @@ class LgrrDesign(NodeDesign):
 
     @property
     def biases(self) -> Mapping[str, str]:
-        """See `StatesBias`."""
+        """See `Design`."""
         found = {"published": "it corrects for a randomization that the reports do not have"}
         if self.virtual_leaves:
             found["by_share"] = "leaves are answered as even shares of their parents"

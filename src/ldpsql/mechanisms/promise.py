@@ -12,30 +12,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from ldpsql.mechanisms.base import (
-    Design,
-    Mechanism,
-    ShuffleMechanism,
-    StagedDesign,
-    StatesBlankets,
-)
-from ldpsql.shuffle import (
-    Blanket,
-    clones,
-    epsilon_of_batch,
-    keeps,
-    largest_local,
-    largest_local_of_any,
-)
+from ldpsql.mechanisms.base import Design, Mechanism
+from ldpsql.recipes.base import Promise, require_local
+from ldpsql.shuffle import Blanket, epsilon_of_batch, keeps
 from ldpsql.workload import Workload
-from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
 from ldpsql_device.schema import RecordDomain
 from ldpsql_device.trust import Shuffled
-
-Promise = Epsilon | Central
-"""What is promised to each person: by the report alone, or once it is shuffled."""
 
 
 def design_for(
@@ -45,20 +28,8 @@ def design_for(
     options: Mapping[str, Any],
     workload: Workload | None = None,
 ) -> Design:
-    """The design of a mechanism that keeps a promise; SurveyError where there is none."""
-    if isinstance(promise, Epsilon):
-        return maker.design(domain, promise, options, workload)
-    if isinstance(maker, ShuffleMechanism):
-        return maker.shuffled(domain, promise, options, workload)
-
-    def at(local: Epsilon) -> Design:
-        return maker.design(domain, local, options, workload)
-
-    design = at(largest_local_of_any(promise))
-    _require_local(design)
-    if not isinstance(design, StatesBlankets):
-        return design
-    return at(largest_local(lambda local: blankets_of(at(local)), promise))
+    """See `Recipe.design_for`."""
+    return maker.design_for(domain, promise, options, workload)
 
 
 def blankets_of(design: Design) -> Sequence[Blanket]:
@@ -66,10 +37,8 @@ def blankets_of(design: Design) -> Sequence[Blanket]:
 
     SurveyError for a design that makes no promise for one report, and for one that asks in rounds.
     """
-    _require_local(design)
-    if isinstance(design, StatesBlankets):
-        return design.blankets()
-    return (clones(design.epsilon.odds),)
+    require_local(design)
+    return design.blankets()
 
 
 def check_promise(design: Design, trust: Shuffled) -> None:
@@ -102,13 +71,3 @@ def achieved(design: Design, trust: Shuffled, reports: int) -> Decimal | None:
     if people < 2:
         return design.epsilon.value
     return epsilon_of_batch(blankets_of(design), people, trust.central.delta, design.epsilon)
-
-
-def _require_local(design: Design) -> None:
-    if design.guarantee.kind != "local" or design.guarantee.delta:
-        raise SurveyError(
-            f'trust = "shuffle" needs a mechanism that is locally private for every record; '
-            f"{design.name} is {design.guarantee}"
-        )
-    if isinstance(design, StagedDesign):
-        raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not know')

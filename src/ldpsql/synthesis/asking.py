@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Box, CodeSet, LinearQuery
-from ldpsql.mechanisms.base import Estimator, StagedDesign
+from ldpsql.mechanisms.base import Estimator
 from ldpsql.numerics import Array
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
@@ -47,7 +47,7 @@ class Reported:
         ((_, histogram),) = store.histograms(survey.table, Selection())
         if histogram.people == 0:
             raise DataError(f"{survey.table} has no reports to draw a table from; ingest some")
-        earlier = design.earlier if isinstance(design, StagedDesign) else 0
+        earlier = design.earlier
         split = store.histograms(survey.table, Selection(keys=tuple(keys))) if keys else []
         return cls(
             survey,
@@ -88,7 +88,7 @@ class Reported:
             sides[index] = side
         box = Box(tuple(sides)).normal(design.domain.sizes)
         queries = [LinearQuery.count(box), *(LinearQuery.sum(m, box) for m in measures)]
-        return [design.plan(query) for query in queries]
+        return [design.prepare(query) for query in queries]
 
     def _estimate(
         self, estimator: Estimator, rows: Sequence[Sequence[Any]], measures: Sequence[int]

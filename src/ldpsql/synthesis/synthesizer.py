@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.result import GUARANTEE_KEY
-from ldpsql.mechanisms.base import StatesBias
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis.asking import Reported
@@ -137,7 +136,7 @@ class Synthesizer:
             f"({design.name}, epsilon {survey.epsilon} per report)"
         ]
         estimator = next(iter(design.estimators))
-        bias = design.biases.get(estimator) if isinstance(design, StatesBias) else None
+        bias = design.biases.get(estimator)
         if bias is not None:
             notes.append(f"estimator {estimator} is biased: {bias}")
         notes += _tables_kept(self.learned)

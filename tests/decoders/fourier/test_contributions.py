@@ -38,7 +38,7 @@ def asked(design: FourierDesign) -> list[BoxQuery]:
     thin = Box((((1, design.domain.sizes[0]),), *(None for _ in design.domain.sizes[1:])))
     found = [LinearQuery.count(wide), LinearQuery.count(thin)]
     found += [LinearQuery.sum(k, wide) for k in range(len(design.domain.bounds))]
-    return [design.plan(query) for query in found]
+    return [design.prepare(query) for query in found]
 
 
 def everybody(sizes: np.ndarray) -> Sample:
@@ -117,8 +117,8 @@ def test_moments_of_weights() -> None:
     box = Box((((0, 2),), ((1, 4),)))
     paid = Weight("paid")
     planned = [
-        design.plan(LinearQuery(((1.0, box),), weight=paid)),
-        design.plan(LinearQuery.count(box)),
+        design.prepare(LinearQuery(((1.0, box),), weight=paid)),
+        design.prepare(LinearQuery.count(box)),
     ]
     alone = told(design, [planned[1]])[:, 0]
     rows, counts = outputs(design), 1e9 * channel(design).mean(axis=1)
@@ -140,7 +140,7 @@ def test_moments_of_many_are_those_of_every_pair_alone(monkeypatch: pytest.Monke
     kinds = (None, paid, owed, paid, None, owed)
     boxes = [Box((((0, 2),), ((low, 4),))) for low in (0, 1)]
     queries = [LinearQuery(((1.0, boxes[n % 2]),), weight=weight) for n, weight in enumerate(kinds)]
-    planned = [design.plan(query) for query in queries]
+    planned = [design.prepare(query) for query in queries]
     rows = outputs(design)
     counts = np.floor(1e3 * random.random(len(rows))) + 1.0
     pairs = [(paid, None), (owed, None), (paid, paid), (paid, owed), (owed, owed)]
@@ -167,7 +167,7 @@ def test_an_average_of_a_column_far_from_0_has_the_error_of_one_near_0() -> None
     design, random = DESIGNS["boxes"], np.random.default_rng(5)
     paid, box = Weight("paid"), Box((((0, 2),), ((1, 4),)))
     planned = [
-        design.plan(LinearQuery(((1.0, box),), weight=weight)) for weight in (paid, None, paid)
+        design.prepare(LinearQuery(((1.0, box),), weight=weight)) for weight in (paid, None, paid)
     ]
     rows = outputs(design)
     counts = np.floor(50.0 * random.random(len(rows))) + 1.0
@@ -237,8 +237,8 @@ def test_a_sampled_variance_is_near_that_of_all_families(epsilon: str, kind: str
     """The relative error is that of a sample: about a tenth, its mean nil, its tail not heavy."""
     design = SAMPLED[epsilon]
     boxes = [Box((((6, 12),), ((4, 20),))), Box((((0, 9),), None)), Box((((2, 20),), ((10, 14),)))]
-    planned = [design.plan(LinearQuery.count(box)) for box in boxes]
-    planned.append(design.plan(LinearQuery.sum(0, boxes[0])))
+    planned = [design.prepare(LinearQuery.count(box)) for box in boxes]
+    planned.append(design.prepare(LinearQuery.sum(0, boxes[0])))
     errors = []
     for seed in range(6):
         codes = data(kind, 20_000, np.random.default_rng([seed, 1]))
@@ -278,7 +278,7 @@ def test_a_measure_far_from_zero_keeps_the_error_of_its_average(far: float) -> N
         domain = domain_of((16,), ((offset, offset + 10.0),))
         design = mechanism("fourier").design(domain, Epsilon.parse("2"), {})
         reports = design.randomize(codes, SeededEntropy(3))
-        planned = [design.plan(LinearQuery.sum(0, box)), design.plan(LinearQuery.count(box))]
+        planned = [design.prepare(LinearQuery.sum(0, box)), design.prepare(LinearQuery.count(box))]
         answer = design.estimator(counted(design, reports)).answer(planned)
         direction = np.array([1.0, -offset])
         found.append((answer.values @ direction, direction @ answer.covariance @ direction))

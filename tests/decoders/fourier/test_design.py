@@ -32,7 +32,7 @@ def test_the_predicted_variance_is_the_mean_over_the_group(name: str) -> None:
     design = DESIGNS[name]
     asked = [LinearQuery.count(box_of(name))]
     asked += [LinearQuery.sum(k, box_of(name)) for k in range(len(design.domain.bounds))]
-    planned = [design.plan(query) for query in asked]
+    planned = [design.prepare(query) for query in asked]
     share = channel(design).mean(axis=1)
     amounts = told(design, planned)
     expected = share @ amounts**2 - (share @ amounts) ** 2
@@ -68,13 +68,13 @@ def test_a_channel_that_is_too_large_is_not_enumerated() -> None:
 
 def test_what_explain_says() -> None:
     design = DESIGNS["with signs"]
-    count = design.plan(LinearQuery.count(Box((((1, 4),),))))
+    count = design.prepare(LinearQuery.count(Box((((1, 4),),))))
     assert design.describe(count) == ["table x of 5 cells, box of 3"]
-    total = design.plan(LinearQuery.sum(1, Box.whole(1)))
+    total = design.prepare(LinearQuery.sum(1, Box.whole(1)))
     assert design.describe(total) == ["table everybody", "with the sign of p1"]
-    known = design.plan(LinearQuery.count(Box.whole(1)))
+    known = design.prepare(LinearQuery.count(Box.whole(1)))
     assert design.describe(known) == ["known exactly: 1 x all reports"]
-    assert design.describe(design.plan(LinearQuery.count())) == []
+    assert design.describe(design.prepare(LinearQuery.count())) == []
 
 
 def test_coarse_codes_are_told_by_their_bin() -> None:
@@ -95,8 +95,8 @@ def test_padding_belongs_to_nobody() -> None:
     table = estimator.population((0, 1), None, None)
     assert np.unravel_index(table.argmax(), table.shape) == (4, 3)
     planned = [
-        design.plan(LinearQuery.count(Box((((0, 4),), None)))),
-        design.plan(LinearQuery.count(Box((((4, 5),), None)))),
+        design.prepare(LinearQuery.count(Box((((0, 4),), None)))),
+        design.prepare(LinearQuery.count(Box((((4, 5),), None)))),
     ]
     answer = estimator.answer(planned)
     assert np.abs(answer.values - [0.0, 40_000.0]).max() < 5.0 * answer.stderr.max()

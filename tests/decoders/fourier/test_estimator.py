@@ -94,7 +94,7 @@ def alone(name: str) -> np.ndarray:
 
 
 def decoded(design: FourierDesign) -> np.ndarray:
-    return told(design, [design.plan(query) for query in queries(design)])
+    return told(design, [design.prepare(query) for query in queries(design)])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -122,7 +122,7 @@ def test_what_a_report_adds_is_its_contribution(name: str) -> None:
     dual = np.linalg.pinv(known, rcond=1e-9, hermitian=True)
     share = matrix.sum(axis=1)
     for query, own in zip(queries(design), alone(name).T, strict=True):
-        planned = design.plan(query)
+        planned = design.prepare(query)
         asked = np.array([_on(planned, design, element) for element in elements(design.group)])
         contributions = matrix @ (dual @ asked) / share
         np.testing.assert_allclose(own - planned.known, contributions, atol=1e-9)
@@ -163,7 +163,7 @@ def test_a_decode_by_a_wrong_information_is_biased(
 def test_answers_add_up_over_reports(name: str) -> None:
     """A histogram is answered as the sum of what its reports are answered alone."""
     design = DESIGNS[name]
-    planned = [design.plan(query) for query in queries(design)]
+    planned = [design.prepare(query) for query in queries(design)]
     counts = np.random.default_rng(5).integers(0, 4, len(outputs(design)))
     answer = design.estimator(histogram(design, outputs(design), counts)).answer(planned)
     np.testing.assert_allclose(answer.values, counts @ alone(name), atol=1e-9)
@@ -177,11 +177,11 @@ def test_public_weights_multiply_what_a_report_adds() -> None:
     counts = np.ones(len(rows), dtype=int)
     moments = {(PUBLIC, None): values, (PUBLIC, PUBLIC): values**2}
     found = design.estimator(histogram(design, rows, counts, moments))
-    answer = found.answer([design.plan(weighted), design.plan(LinearQuery.count(box))])
-    each = told(design, [design.plan(LinearQuery.count(box))])[:, 0]
+    answer = found.answer([design.prepare(weighted), design.prepare(LinearQuery.count(box))])
+    each = told(design, [design.prepare(LinearQuery.count(box))])[:, 0]
     assert answer.values == pytest.approx([values @ each, each.sum()], abs=1e-8)
     everybody = LinearQuery(((1.0, Box.whole(2)),), weight=PUBLIC)
-    exact = found.answer([design.plan(everybody)])
+    exact = found.answer([design.prepare(everybody)])
     assert exact.values[0] == pytest.approx(values.sum())
     assert exact.covariance[0, 0] == 0.0
 
@@ -189,7 +189,7 @@ def test_public_weights_multiply_what_a_report_adds() -> None:
 def test_a_coarse_axis_shares_a_bin_evenly() -> None:
     """7 codes in bins of two: half a bin counts half of the people in it."""
     design = DESIGNS["coarse"]
-    half, whole = (design.plan(LinearQuery.count(Box((((0, n),), None)))) for n in (1, 2))
+    half, whole = (design.prepare(LinearQuery.count(Box((((0, n),), None)))) for n in (1, 2))
     answers = told(design, [half, whole])
     np.testing.assert_allclose(answers[:, 0], answers[:, 1] / 2.0, atol=1e-12)
 
@@ -204,16 +204,16 @@ def test_a_table_holds_the_people_of_every_cell() -> None:
     assert table.sum() == pytest.approx(counts.sum())
     for cell in np.ndindex(5, 4):
         box = Box(tuple(((code, code + 1),) for code in cell))
-        answer = estimator.answer([design.plan(LinearQuery.count(box))])
+        answer = estimator.answer([design.prepare(LinearQuery.count(box))])
         assert answer.values[0] == pytest.approx(table[cell], abs=1e-9)
 
 
 def test_nobody_reported() -> None:
     design = DESIGNS["with signs"]
     planned = [
-        design.plan(LinearQuery.count(Box(sides_of(design, 0)))),
-        design.plan(LinearQuery.count(Box.whole(1))),
-        design.plan(LinearQuery.sum(0, Box.whole(1))),
+        design.prepare(LinearQuery.count(Box(sides_of(design, 0)))),
+        design.prepare(LinearQuery.count(Box.whole(1))),
+        design.prepare(LinearQuery.sum(0, Box.whole(1))),
     ]
     answer = design.estimator(histogram(design, [], [])).answer(planned)
     assert np.isnan(answer.values[[0, 2]]).all()
@@ -225,7 +225,7 @@ def test_nobody_reported() -> None:
 def test_rows_are_answered_as_each_alone() -> None:
     design = DESIGNS["with signs"]
     counts = np.random.default_rng(8).integers(0, 9, len(outputs(design)))
-    planned = [design.plan(query) for query in queries(design)]
+    planned = [design.prepare(query) for query in queries(design)]
     estimator = design.estimator(histogram(design, outputs(design), counts))
     rows = [planned[:2], planned[2:3], [], planned[3:]]
     for row, found in zip(rows, estimator.answer_rows(rows), strict=True):
@@ -253,7 +253,7 @@ def made(epsilon: str) -> FourierDesign:
 
 def answers(design: FourierDesign, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Values and variances of every tuple of so many reports, shapes (tuples, queries)."""
-    planned = [design.plan(LinearQuery.count(Box(((span,),)))) for span in SPANS]
+    planned = [design.prepare(LinearQuery.count(Box(((span,),)))) for span in SPANS]
     found = [
         design.estimator(histogram(design, list(rows), [1] * number)).answer(planned)
         for rows in product(outputs(design), repeat=number)
@@ -296,7 +296,7 @@ def test_two_reports_have_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_added_is_what_people_from_an_even_spread_contribute() -> None:
     """Their covariance over the law, for counts that overlap."""
     design = made("1")
-    planned = [design.plan(LinearQuery.count(Box(((span,),)))) for span in SPANS]
+    planned = [design.prepare(LinearQuery.count(Box(((span,),)))) for span in SPANS]
     law = channel(design).mean(axis=1)
     single = [histogram(design, [row], [1]) for row in outputs(design)]
     amounts = np.array([design.estimator(own).answer(planned).values for own in single])

@@ -165,7 +165,7 @@ def law_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
 def amounts_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
     """What every report alone is answered to `questions`, shape (reports, queries)."""
     design = made(*case[:2], "prefix", case[2])
-    return told(design, [design.plan(query) for query in questions(design)])
+    return told(design, [design.prepare(query) for query in questions(design)])
 
 
 @pytest.mark.parametrize("case", SMALL, ids=str)
@@ -182,7 +182,7 @@ def test_answers_are_exactly_unbiased(case: tuple[tuple[int, ...], str, int]) ->
 def test_a_wrong_continuation_is_biased(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: the people outside the real cells taken for granted."""
     design = made((6,), "1")
-    planned = [design.plan(LinearQuery.count(Box((((0, 2),),))))]
+    planned = [design.prepare(LinearQuery.count(Box((((0, 2),),))))]
     right = Collected.dual.func  # type: ignore[attr-defined]
     monkeypatch.setattr(Collected, "dual", property(lambda self: right(self) * 1.001))
     means = law_of(SMALL[0]) @ told(design, planned)
@@ -215,7 +215,7 @@ def test_the_predicted_variance_is_that_of_the_law(
     """For records spread evenly over the real cells; from all families, or from a sample."""
     monkeypatch.setattr(contributions, "_MOST_CELLS", most)
     design = made(*case[:2], "prefix", case[2])
-    planned = [design.plan(query) for query in questions(design)]
+    planned = [design.prepare(query) for query in questions(design)]
     shares = law_of(case).mean(axis=0)
     amounts = amounts_of(case)
     exact = shares @ amounts**2 - (shares @ amounts) ** 2
@@ -236,7 +236,7 @@ def mean_variance(design: FourierDesign, kind: Kind) -> float:
         [np.prod([high - low for ((low, high),) in own]) for own in product(*spans)]  # type: ignore[misc]
     )
     shares = shares / cells
-    found = design.variance([design.plan(query) for query in queries], 1)
+    found = design.variance([design.prepare(query) for query in queries], 1)
     return float(np.mean(found - shares + shares**2))
 
 
@@ -271,7 +271,7 @@ def simulated(epsilon: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     design = made((24,), epsilon, "prefix", 1)
     boxes = [Box((((0, 3),),)), Box((((0, 12),),)), Box((((5, 9),),))]
     queries = [*map(LinearQuery.count, boxes), LinearQuery.sum(0, boxes[1])]
-    planned = [design.plan(query) for query in queries]
+    planned = [design.prepare(query) for query in queries]
     chances = 0.7 ** np.arange(24.0)
     chances /= chances.sum()
     values, variances = [], []
@@ -302,7 +302,7 @@ def test_error_bars_without_the_continuation_are_wrong(monkeypatch: pytest.Monke
     """The negative control: contributions of the question as it stands, 0 on the padding."""
     case = SMALL[0]
     design = made(*case[:2])
-    planned = [design.plan(query) for query in questions(design)]
+    planned = [design.prepare(query) for query in questions(design)]
     shares, amounts = law_of(case).mean(axis=0), amounts_of(case)
     exact = shares @ amounts**2 - (shares @ amounts) ** 2
     monkeypatch.setattr(Collected, "spectrum", _plain)
@@ -370,7 +370,7 @@ def test_smoothing_keeps_the_people_on_the_real_cells() -> None:
     design = made((24,), "2", "prefix", 1)
     codes = np.stack([np.arange(2_000) % 24, np.arange(2_000) % 2], axis=1)
     held = counted(design, design.randomize(codes, SeededEntropy(1)))
-    planned = [design.plan(LinearQuery.count(Box((((a, b),),)))) for a, b in [(0, 12), (12, 24)]]
+    planned = [design.prepare(LinearQuery.count(Box((((a, b),),)))) for a, b in [(0, 12), (12, 24)]]
     answer = design.smooth(held).answer(planned)
     assert answer.values.min() >= 0.0
     assert answer.values.sum() == pytest.approx(2_000)

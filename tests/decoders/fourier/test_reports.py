@@ -44,7 +44,7 @@ def test_one_of_many_histograms_is_answered_like_one_alone() -> None:
     codes = np.stack([np.arange(3000) % 8, np.arange(3000) % 5, np.arange(3000) % 2], axis=1)
     histogram = histogram_of(made.randomize(codes, SeededEntropy(1)))
     box = Box((((2, 6),), ((1, 2), (3, 5))))
-    queries = [made.plan(LinearQuery.count(box)), made.plan(LinearQuery.sum(0, box))]
+    queries = [made.prepare(LinearQuery.count(box)), made.prepare(LinearQuery.sum(0, box))]
     first = made.estimator(histogram).answer(queries)
     again = made.estimator(histogram).answer(queries)
     np.testing.assert_array_equal(again.covariance, first.covariance)
@@ -60,7 +60,7 @@ def test_what_is_asked_of_one_histogram_is_decoded() -> None:
         histogram_of(made.randomize(np.zeros((99, 1), int), SeededEntropy(1)))
     )
     for _ in range(4):
-        estimator.answer([made.plan(LinearQuery.count(Box((((2, 6),),))))])
+        estimator.answer([made.prepare(LinearQuery.count(Box((((2, 6),),))))])
     assert estimator._spectra
 
 

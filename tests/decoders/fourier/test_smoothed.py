@@ -53,7 +53,7 @@ def summed(box: Box) -> LinearQuery:
 
 
 def ask(*queries: LinearQuery) -> np.ndarray:
-    return smoothed().answer([design().plan(query) for query in queries]).values
+    return smoothed().answer([design().prepare(query) for query in queries]).values
 
 
 def test_parts_add_up_to_the_whole():
@@ -76,7 +76,7 @@ def test_tables_of_different_dimensions_agree_on_what_they_share():
 def test_no_count_is_negative_and_every_average_is_inside_its_bounds():
     unbiased = smoothed().unbiased
     planned = [
-        [design().plan(LinearQuery.count(box)), design().plan(LinearQuery.sum(0, box))]
+        [design().prepare(LinearQuery.count(box)), design().prepare(LinearQuery.sum(0, box))]
         for box in boxes()
     ]
     found = np.array([row.values for row in smoothed().answer_rows(planned)])
@@ -92,7 +92,7 @@ def test_no_count_is_negative_and_every_average_is_inside_its_bounds():
 
 
 def test_it_is_nearer_to_the_truth_and_keeps_the_unbiased_covariance():
-    planned = [[design().plan(LinearQuery.count(box))] for box in boxes()]
+    planned = [[design().prepare(LinearQuery.count(box))] for box in boxes()]
     codes = truth()
     true = []
     for box in boxes():
@@ -116,7 +116,7 @@ def test_it_is_nearer_to_the_truth_and_keeps_the_unbiased_covariance():
 
 def test_values_alone_are_those_of_the_answers():
     asked = [kind(box) for box in boxes() for kind in (LinearQuery.count, summed)]
-    planned = [design().plan(query) for query in asked[::7]]
+    planned = [design().prepare(query) for query in asked[::7]]
     for estimator in (smoothed(), smoothed().unbiased):
         np.testing.assert_array_equal(
             estimator.values(planned), estimator.answer(planned).values, strict=True
@@ -125,7 +125,7 @@ def test_values_alone_are_those_of_the_answers():
 
 def test_without_reports_nothing_is_known():
     empty = design().smooth(histogram(design(), [], []))
-    planned = [design().plan(LinearQuery.count(Box((((0, 2),), None, None))))]
+    planned = [design().prepare(LinearQuery.count(Box((((0, 2),), None, None))))]
     for estimator in (empty, empty.unbiased):
         assert np.isnan(estimator.answer(planned).values).all()
         assert np.isnan(estimator.values(planned)).all()

@@ -65,7 +65,7 @@ def truths(data: str, count: int) -> np.ndarray:
 def simulated(epsilon: str, data: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Values (runs, k) and covariances (runs, k, k)."""
     design = design_of(epsilon)
-    planned = [design.plan(query) for query in queries()]
+    planned = [design.prepare(query) for query in queries()]
     values, covariances = [], []
     for seed in range(RUNS):
         reports = design.randomize(people(data, count, seed), SeededEntropy(seed))
@@ -144,7 +144,7 @@ def test_the_variance_for_even_data_is_not_that_of_one_cell() -> None:
     case = ("4", "one cell", PEOPLE)
     design = design_of("4")
     values, _ = simulated(*case)
-    even = design.variance([design.plan(query) for query in queries()], PEOPLE)
+    even = design.variance([design.prepare(query) for query in queries()], PEOPLE)
     fits = [variance_fits(values[:, column], even[column]) for column in range(len(even))]
     assert not all(fits)
     errors = np.abs(values - truths(*case[1:]))

@@ -170,7 +170,7 @@ def test_bands_of_the_specification(
     runs = 24 * dimensions
     for seed in range(runs):
         design, estimator = after_all_rounds(domain, epsilon, codes, seed)
-        found.append(estimator.answer([design.plan(LinearQuery.count(box))]).values[0])
+        found.append(estimator.answer([design.prepare(LinearQuery.count(box))]).values[0])
     error = np.sqrt(np.mean((np.array(found) - truth) ** 2))
     expected = np.hypot(mean - truth, spread)
     few, many = chi_square_bound(runs, 1.0 - ALPHA / 2.0), chi_square_bound(runs, ALPHA / 2.0)
@@ -192,7 +192,7 @@ def test_errors_hold_the_bias(monkeypatch: pytest.MonkeyPatch) -> None:
         truths = np.array([((codes >= low) & (codes < high)).sum() for low, high in tails])
         for seed in range(100, 100 + runs):
             design, estimator = after_all_rounds(domain, "1", codes[:, None], seed)
-            planned = [design.plan(query) for query in queries]
+            planned = [design.prepare(query) for query in queries]
             for told, found in ratios.items():
                 with monkeypatch.context() as patch:
                     if not told:
@@ -221,7 +221,7 @@ def test_more_than_two_dimensions_are_answered_from_pairs() -> None:
     design, estimator = after_all_rounds(domain, "3", codes, 1)
     half = ((0, 4),)
     boxes = [Box((half, None, None)), Box((half, half, None)), Box((half, half, half))]
-    answer = estimator.answer([design.plan(LinearQuery.count(box)) for box in boxes])
+    answer = estimator.answer([design.prepare(LinearQuery.count(box)) for box in boxes])
     assert answer.values == pytest.approx([30_000, 15_000, 7_500], rel=0.1)
     assert (answer.stderr > 0).all()
 
@@ -318,7 +318,7 @@ def unequal(runs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             histogram = histogram_of(design.randomize(codes[first:last], entropy))
             if last < 6_000:
                 design = design.following(histogram)
-        planned = design.plan(LinearQuery.count(Box((((0, 4),),))))
+        planned = design.prepare(LinearQuery.count(Box((((0, 4),),))))
         answer = design.estimator(histogram).answer([planned])
         predicted = np.sqrt(design.variance([planned], 6_000)[0])
         found.append((answer.values[0], answer.stderr[0], predicted))
@@ -348,7 +348,7 @@ def test_a_last_round_without_reports_answers_from_the_others() -> None:
         warnings.simplefilter("error")
         empty = histogram_of(design.randomize(np.zeros((0, 1), dtype=np.int64), SeededEntropy(2)))
         boxes = (Box((((0, 2),),)), Box((((0, 1),),)))
-        planned = [design.plan(LinearQuery.count(box)) for box in boxes]
+        planned = [design.prepare(LinearQuery.count(box)) for box in boxes]
         answer = design.estimator(empty).answer(planned)
     assert answer.values[0] == pytest.approx(600, abs=150)
     assert answer.stderr[0] < 100

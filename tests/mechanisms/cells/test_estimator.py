@@ -54,7 +54,7 @@ def answers(epsilon: str, data: str, drop_out: float = 0.0) -> tuple[np.ndarray,
     drop_out: share of the reports with a low number that get lost, which no design allows for.
     """
     design = design_of(epsilon)
-    plans = [design.plan(query) for query in queries()]
+    plans = [design.prepare(query) for query in queries()]
     found = []
     for seed in range(RUNS):
         reports = design.randomize(people(data, seed), SeededEntropy(seed))
@@ -84,7 +84,7 @@ def test_repeated_surveys_are_unbiased_and_their_errors_honest(epsilon, data):
         inside = np.abs(values[:, number] - truth[number]) <= half[:, number]
         assert coverage_fits(int(inside.sum()), RUNS)
         if data == "flat" and number < len(SPANS):
-            plan = design_of(epsilon).plan(queries()[number])
+            plan = design_of(epsilon).prepare(queries()[number])
             predicted = design_of(epsilon).variance([plan], PEOPLE)[0]
             assert variance_fits(values[:, number], predicted)
             # What two more people add to the error may not matter.
@@ -114,7 +114,7 @@ def test_covariance_adds_up():
     parts = [LinearQuery.count(Box((((a, b),),))) for a, b in ((0, 5), (5, 9), (9, 12))]
     whole = LinearQuery.count(Box((((0, 9),),)))
     estimator = design.estimator(histogram)
-    found = estimator.answer([design.plan(query) for query in (*parts, whole)])
+    found = estimator.answer([design.prepare(query) for query in (*parts, whole)])
     assert found.values[0] + found.values[1] == pytest.approx(found.values[3])
     assert sum(found.values[:3]) == pytest.approx(PEOPLE)
     both = found.covariance[:2, :2].sum()
@@ -124,7 +124,7 @@ def test_covariance_adds_up():
 def test_nobody_tells_nothing():
     design = design_of("1")
     histogram = histogram_of(design.randomize(np.zeros((0, 2), dtype=np.int64), SeededEntropy(1)))
-    found = design.estimator(histogram).answer([design.plan(query) for query in queries()[:2]])
+    found = design.estimator(histogram).answer([design.prepare(query) for query in queries()[:2]])
     assert np.isnan(found.values).all()
     assert np.isinf(np.diagonal(found.covariance)).all()
 
@@ -146,6 +146,6 @@ def test_public_weights_are_summed():
     totals = {pair: float(m.sum()) for pair, m in moments.items()}
     histogram = Histogram(np.array([len(codes)]), lambda _: rows, lambda: rows, totals)
     query = LinearQuery(((1.0, Box((((1, 3),),))),), None, weight)
-    found = design.estimator(histogram).answer([design.plan(query)])
+    found = design.estimator(histogram).answer([design.prepare(query)])
     truth = amount[(codes >= 1) & (codes < 3)].sum()
     assert abs(found.values[0] - truth) < 5 * found.stderr[0] < 0.1 * truth

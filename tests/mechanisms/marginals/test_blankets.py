@@ -12,7 +12,7 @@ import pytest
 from support.exact_shuffle import batch_law, blanket_delta, true_delta
 from support.marginals import NAMES, domain_of
 
-from ldpsql.mechanisms.base import Design, StatesBlankets
+from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.draws import extremes_below
 from ldpsql.mechanisms.groups import GroupTable
 from ldpsql.mechanisms.marginals.calibrated import MOST_OTHERS, answered
@@ -79,7 +79,7 @@ def truth_of(name: str, epsilon: str) -> float:
 def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -> None:
     """Nor much less: the bound is of use."""
     design = design_of(name, epsilon)
-    assert isinstance(design, StatesBlankets)
+    assert design.states_blankets
     stated = delta_of(design.blankets(), PEOPLE.get(name, 3), CENTRAL)
     true = truth_of(name, epsilon)
     assert true <= stated <= true * 1.7 + 1e-6
@@ -115,7 +115,7 @@ def test_marginals_that_are_asked_unevenly(name: str) -> None:
     assert isinstance(design, CollectedMarginals)
     shares = np.array([0.9, *[0.1 / (len(design.marginals) - 1)] * (len(design.marginals) - 1)])
     uneven = replace(design, table=reweighted(design.table, shares))
-    assert isinstance(uneven, StatesBlankets)
+    assert uneven.states_blankets
     stated = delta_of(uneven.blankets(), 4, CENTRAL)
     true = float(true_delta(channel_of(uneven), 4, float(CENTRAL.odds)))
     assert true <= stated <= true * 1.7 + 1e-6
@@ -141,10 +141,10 @@ def test_more_answers_than_draws_are_even_enough_for_are_refused() -> None:
     with pytest.raises(SurveyError, match=r"at most 1,048,577 answers"):
         answered(Fraction(2, 3), MOST_OTHERS + 2)
     design = mechanism("arr-ss").design(domain_of(1024, 1024), Epsilon.parse("1"), {"ways": 2})
-    assert isinstance(design, StatesBlankets)
+    assert design.states_blankets
     assert delta_of(design.blankets(), 1000, CENTRAL) > 0
     wider = mechanism("arr-ss").design(domain_of(1024, 1026), Epsilon.parse("1"), {"ways": 2})
-    assert isinstance(wider, StatesBlankets)
+    assert wider.states_blankets
     with pytest.raises(SurveyError, match="answers"):
         wider.blankets()
 

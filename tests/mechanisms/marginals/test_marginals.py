@@ -85,7 +85,7 @@ class TestBudgets:
         codes = np.stack([np.arange(20_000) % 2, np.arange(20_000) % 7 * 6], axis=1)
         reports = design.randomize(codes.astype(np.int64), SeededEntropy(1))
         asked = [count(2, a0=((1, 2),)), *(count(2, a1=((c, c + 1),)) for c in (0, 5, 36))]
-        planned = [design.plan(query) for query in asked]
+        planned = [design.prepare(query) for query in asked]
         answer = design.estimator(histogram_of(reports)).answer(planned)
         truth = np.array([10_000, 20_000 / 7, 0, 20_000 / 7])
         assert (np.abs(answer.values - truth) < 5.0 * answer.stderr).all()
@@ -107,7 +107,7 @@ class TestBudgets:
         """Half or twice as many are no better."""
         domain = domain_of(6, 5)
         best = mechanism("solh").shuffled(domain, CENTRAL, {})
-        query = [best.plan(count(2, a0=((3, 4),)))]
+        query = [best.prepare(count(2, a0=((3, 4),)))]
         for values in (best.values // 2, best.values * 2):
             other = mechanism("solh").shuffled(domain, CENTRAL, {"values": values})
             assert other.variance(query, 1000) >= best.variance(query, 1000) * (1 - 1e-9)
@@ -140,7 +140,7 @@ def test_predicted_variances_are_those_of_the_channel(name: str) -> None:
     asked = people if name == "arr-ss" else people / 3
     for axis, size in enumerate(SIZES):
         for code in range(size):
-            query = design.plan(count(3, **{f"a{axis}": ((code, code + 1),)}))
+            query = design.prepare(count(3, **{f"a{axis}": ((code, code + 1),)}))
             expected = people**2 * exact_variance(design, (axis, code)) / asked
             assert design.variance([query], people)[0] == pytest.approx(expected, rel=1e-9)
 
@@ -155,14 +155,14 @@ def test_variance_formulas_of_the_specification() -> None:
     query = count(3, a2=((0, 1),))
     for name in ("srr-ss", "srr-ms", "psrr-ss"):
         design = made(name)
-        found = design.variance([design.plan(query)], people)[0] / people**2
+        found = design.variance([design.prepare(query)], people)[0] / people**2
         assert found == pytest.approx(srr + f * (1 - f) / people, rel=1e-9)
     odds, cells = 1 + d * (e - 1), sum(SIZES)
     p, q = odds / (odds + cells - 1), 1 / (odds + cells - 1)
     h = q + (p - q) / d
     arr = d**2 / (people * (p - q) ** 2) * (f * h * (1 - h) + (1 - f) * q * (1 - q))
     design = made("arr-ss")
-    found = design.variance([design.plan(query)], people)[0] / people**2
+    found = design.variance([design.prepare(query)], people)[0] / people**2
     assert found == pytest.approx(arr + f * (1 - f) / people, rel=1e-9)
 
 
@@ -188,7 +188,7 @@ def simulated(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         (count(3, a2=((1, sizes[2]),)), lambda c: c[:, 2] >= 1),
         (count(3, a0=((0, 1),), a1=((1, 2),)), lambda c: (c[:, 0] == 0) & (c[:, 1] == 1)),
     ]
-    planned = [design.plan(query) for query, _ in asked]
+    planned = [design.prepare(query) for query, _ in asked]
     values, variances, truths = [], [], []
     for seed in range(RUNS):
         codes = population(seed, sizes)
@@ -223,7 +223,7 @@ def test_noise_alone_is_not_the_error() -> None:
     """The negative control: the randomization without the sampling of attributes and people, the
     variance that the mechanisms' authors give."""
     design = made("srr-ss", "4")
-    query = design.plan(count(3, a0=((0, 1),)))
+    query = design.prepare(count(3, a0=((0, 1),)))
     spread = []
     for seed in range(RUNS):
         reports = design.randomize(population(seed, SIZES), SeededEntropy(seed))
@@ -247,15 +247,15 @@ class TestMarginals:
         """By name, with the option that collects it."""
         design = made(name, ways=1)
         with pytest.raises(UnsupportedSQL, match=r"a0 and a2 together.*ways = 2") as caught:
-            design.plan(count(3, a0=((0, 1),), a2=((0, 1),)))
+            design.prepare(count(3, a0=((0, 1),), a2=((0, 1),)))
         assert name in caught.value.hint
 
     def test_a_full_side_constrains_nothing(self) -> None:
         """So a question on one attribute and all values of another needs no conjunction."""
         design = made("srr-ss")
         one, other = (
-            design.plan(count(3, a0=((0, 1),))),
-            design.plan(count(3, a0=((0, 1),), a2=((0, 4),))),
+            design.prepare(count(3, a0=((0, 1),))),
+            design.prepare(count(3, a0=((0, 1),), a2=((0, 4),))),
         )
         assert [c.group for a in one.alternatives for c in a] == [0]
         assert [c.group for a in other.alternatives for c in a] == [0]

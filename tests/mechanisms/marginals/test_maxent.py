@@ -63,7 +63,7 @@ def test_attributes_without_pairs_are_independent() -> None:
 
 def simulated(design: Design, table: np.ndarray, runs: int = RUNS) -> tuple[np.ndarray, np.ndarray]:
     """Fitted counts of all three and their variances, people drawn anew in every run."""
-    planned, values, variances = design.plan(ALL_THREE), [], []
+    planned, values, variances = design.prepare(ALL_THREE), [], []
     for seed in range(runs):
         cells = np.random.default_rng([seed, 3]).choice(8, PEOPLE, p=table.ravel())
         codes = np.stack([cells >> 2, cells >> 1 & 1, cells & 1], axis=1).astype(np.int64)
@@ -100,9 +100,12 @@ def test_collected_questions_are_answered_as_ever() -> None:
     design = design_of("srr-ss")
     codes = np.random.default_rng(2).integers(0, 2, (PEOPLE, 3))
     histogram = histogram_of(design.randomize(codes, SeededEntropy(0)))
-    asked = [design.plan(count(3, a0=((0, 1),))), design.plan(count(3, a1=((0, 1),), a2=((0, 2),)))]
+    asked = [
+        design.prepare(count(3, a0=((0, 1),))),
+        design.prepare(count(3, a1=((0, 1),), a2=((0, 2),))),
+    ]
     plain = design.estimator(histogram).answer(asked)
-    both = design.estimators["maxent"](histogram).answer([*asked, design.plan(ALL_THREE)])
+    both = design.estimators["maxent"](histogram).answer([*asked, design.prepare(ALL_THREE)])
     assert both.values[:2] == pytest.approx(plain.values)
     assert both.covariance[:2, :2] == pytest.approx(plain.covariance)
     assert 0.0 < both.covariance[2, 2] < np.inf
@@ -112,7 +115,7 @@ def test_collected_questions_are_answered_as_ever() -> None:
 def test_the_unbiased_estimator_refuses_what_can_only_be_fitted(name: str) -> None:
     """And `auto` and forecasts see an infinite variance."""
     design = design_of(name)
-    planned = design.plan(ALL_THREE)
+    planned = design.prepare(ALL_THREE)
     reports = design.randomize(np.zeros((9, 3), dtype=np.int64), SeededEntropy(0))
     with pytest.raises(UnsupportedSQL, match=r"a0 and a1 and a2 together.*ways = 3"):
         design.estimator(histogram_of(reports)).answer([planned])
@@ -124,6 +127,6 @@ def test_single_attributes_and_public_sums_are_not_fitted() -> None:
     """Independence is no guess to make unasked; a public column may be negative."""
     assert set(design_of("srr-ss", ways=1).estimators) == {"unbiased"}
     with pytest.raises(UnsupportedSQL):
-        design_of("srr-ss", ways=1).plan(ALL_THREE)
+        design_of("srr-ss", ways=1).prepare(ALL_THREE)
     with pytest.raises(UnsupportedSQL):
-        design_of("srr-ss").plan(type(ALL_THREE)(ALL_THREE.terms, None, Weight("amount")))
+        design_of("srr-ss").prepare(type(ALL_THREE)(ALL_THREE.terms, None, Weight("amount")))

@@ -123,7 +123,7 @@ def test_the_design_is_near_the_bound_and_never_below(kind, epsilon):
     design = mechanism("staircase").design(workload.domain, budget, {}, workload)
     spans = [(a, b) for a in range(16) for b in range(a + 1, 17) if kind == "range" or not a]
     queries = [LinearQuery.count(Box((((a, b),),)).normal((16,))) for a, b in spans]
-    mean = design.variance([design.plan(query) for query in queries], 1).mean()
+    mean = design.variance([design.prepare(query) for query in queries], 1).mean()
     assert mean == pytest.approx(design.mean_variance, rel=1e-9)
     bound = spectral_bound(workload, budget).noise
     assert bound <= mean == pytest.approx(design.over_bound * bound)
@@ -162,9 +162,9 @@ def test_what_is_not_asked_about_is_answered_all_the_same():
     design = mechanism("staircase").design(domain, Epsilon.parse("1"), {}, workload)
     asked = LinearQuery.count(Box((((0, 2),),)))
     other = LinearQuery.count(Box((((4, 5),),)))
-    near, far = design.variance([design.plan(query) for query in (asked, other)], 1)
+    near, far = design.variance([design.prepare(query) for query in (asked, other)], 1)
     even = mechanism("grr").design(domain, Epsilon.parse("1"), {})
-    assert near < even.variance([even.plan(asked)], 1)[0] / 2
+    assert near < even.variance([even.prepare(asked)], 1)[0] / 2
     assert near < far < 1000.0
     assert np.linalg.eigvalsh(raised(cell_gram(workload)))[0] > 0.0
 
@@ -173,8 +173,8 @@ def test_a_domain_of_too_many_cells_is_refused():
     with pytest.raises(SurveyError, match=f"at most {MOST_CELLS} combinations"):
         mechanism("staircase").design(domain_of((300,)), Epsilon.parse("1"), {})
     maker = mechanism("staircase")
-    assert maker.by_name(domain_of((FAST_CELLS,))) is None
-    assert "ask for it by name" in maker.by_name(domain_of((MOST_CELLS,)))
+    assert maker.reserved(domain_of((FAST_CELLS,))) is None
+    assert "ask for it by name" in maker.reserved(domain_of((MOST_CELLS,)))
     with pytest.raises(SurveyError, match="no option"):
         maker.design(domain_of((3,)), Epsilon.parse("1"), {"fanout": 2})
 

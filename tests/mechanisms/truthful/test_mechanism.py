@@ -51,10 +51,10 @@ def test_what_answers_as_one_is_counted_together_or_not_at_all():
     design = made(FOUR)
     assert design.pooled == (2, 3, 4)
     for answered in (count(0), count(1), count(0, 1), count(2, 3, 4), count(1, 2, 3, 4)):
-        assert design.plan(answered).is_asked
+        assert design.prepare(answered).is_asked
     for refused in (count(2), count(3), count(0, 4), count(2, 3)):
         with pytest.raises(UnsupportedSQL, match=r"cannot estimate .* \(x=2\), \(x=3\), \(x=4\)"):
-            design.plan(refused)
+            design.prepare(refused)
     assert "(x=2), (x=3), (x=4)" in design.remarks[1]
     assert "answers precise" in design.remarks[0]
 
@@ -65,8 +65,8 @@ def test_a_constant_channel_answers_nothing_but_everybody():
     assert "every report is the same" in design.remarks[-1]
     for member in (0, 1):
         with pytest.raises(UnsupportedSQL):
-            design.plan(count(member))
-    assert not design.plan(LinearQuery.count(Box((None,)))).is_asked
+            design.prepare(count(member))
+    assert not design.prepare(LinearQuery.count(Box((None,)))).is_asked
     assert design.selector_odds() == 1
 
 
@@ -74,7 +74,7 @@ def test_answers_are_unbiased_where_there_are_any():
     design = made(FOUR)
     random = np.random.default_rng(1)
     found = []
-    plan = design.plan(count(1))
+    plan = design.prepare(count(1))
     for seed in range(200):
         people = random.choice(5, 2_000, p=[0.1, 0.2, 0.3, 0.2, 0.2])[:, None]
         histogram = histogram_of(design.randomize(people, SeededEntropy(seed)))
@@ -87,7 +87,7 @@ def test_what_only_reports_in_clear_tell_apart_has_an_honest_interval(monkeypatc
     """Of 100 people one sends such a report on average, and perhaps none does."""
     design, shares = made([0.6, 0.1, 0.1, 0.1, 0.1], delta="0.01"), np.full(5, 0.2)
     shares[3:] = 0.38, 0.02
-    random, plan = np.random.default_rng(3), design.plan(count(4))
+    random, plan = np.random.default_rng(3), design.prepare(count(4))
     histograms = [
         histogram_of(
             design.randomize(random.choice(5, 5_000, p=shares)[:, None], SeededEntropy(seed))
@@ -201,7 +201,7 @@ def test_what_has_no_place_is_refused():
     ):
         with pytest.raises(SurveyError, match=words):
             mechanism("truthful").design(domain_of((5,)), ONE, options)
-    assert "by name" in mechanism("truthful").by_name(domain_of((5,)))
+    assert "by name" in mechanism("truthful").reserved(domain_of((5,)))
 
 
 @pytest.mark.parametrize("support", [[], [0, 0], [5], [-1]])

@@ -148,7 +148,7 @@ def test_everybody_together_is_known(name):
 def test_a_query_is_planned_cell_by_cell():
     design = design_of("jurr")
     box = Box((((1, 3),), ((0, 1), (2, 4))))
-    planned = design.plan(LinearQuery(((2.0, box), (1.0, Box.whole(2)))))
+    planned = design.prepare(LinearQuery(((2.0, box), (1.0, Box.whole(2)))))
     expected = np.zeros((3, 4))
     expected[1:3, [0, 2, 3]] = 2.0
     assert (planned.known, planned.amounts.tolist()) == (1.0, expected.ravel().tolist())

@@ -76,14 +76,14 @@ def solved(
 
 def moment(design: FourierDesign, *sides: tuple[int, int]) -> float:
     """M2 of the count of a box."""
-    query = design.plan(LinearQuery.count(Box(tuple((side,) for side in sides))))
+    query = design.prepare(LinearQuery.count(Box(tuple((side,) for side in sides))))
     faces = query.faces(design.group)
     return design.collected.moment(faces, faces, query.whole(design.group) ** 2)
 
 
 def at_zero(design: FourierDesign, *sides: tuple[int, int]) -> float:
     """E c^2 of the count of a box if everybody is at 0, from the channel and one-report answers."""
-    query = design.plan(LinearQuery.count(Box(tuple((side,) for side in sides))))
+    query = design.prepare(LinearQuery.count(Box(tuple((side,) for side in sides))))
     return float(channel(design)[:, 0] @ told(design, [query])[:, 0] ** 2)
 
 
@@ -118,7 +118,7 @@ def test_the_weights_and_contributions_of_eight_codes(monkeypatch: pytest.Monkey
     """Characters are listed by order, widths from small to large."""
     design, *_ = solved((8,), "range", "1", monkeypatch)
     found, contributions = {}, {}
-    query = design.plan(LinearQuery.count(Box((((0, 5),),))))
+    query = design.prepare(LinearQuery.count(Box((((0, 5),),))))
     amounts, start, number = told(design, [query])[:, 0], 0, 0
     for cluster in design.table.clusters:
         for row in range(len(cluster)):

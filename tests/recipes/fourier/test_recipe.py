@@ -343,11 +343,11 @@ def test_tables_agree_on_shared_margins(estimator: FourierEstimator) -> None:
 
 def test_answers_agree_whichever_table_they_come_from(estimator: FourierEstimator) -> None:
     """A count by x is the sum over y, and over z, of counts by both."""
-    alone = DESIGN.plan(LinearQuery.count(box(x=((2, 5),))))
+    alone = DESIGN.prepare(LinearQuery.count(box(x=((2, 5),))))
     expected = estimator.answer([alone]).values[0]
     for other in "yzuvw":
         parts = [
-            DESIGN.plan(LinearQuery.count(box(x=((2, 5),), **{other: ((code, code + 1),)})))
+            DESIGN.prepare(LinearQuery.count(box(x=((2, 5),), **{other: ((code, code + 1),)})))
             for code in range(8)
         ]
         assert estimator.answer(parts).values.sum() == pytest.approx(expected, abs=1e-6)
@@ -359,7 +359,7 @@ def test_answers_are_near_the_truth(estimator: FourierEstimator) -> None:
     for left, right in combinations(range(6), 2):
         sides: list[Side] = [None] * 6
         sides[left], sides[right] = ((1, 4),), ((2, 7),)
-        planned = DESIGN.plan(LinearQuery.count(Box(tuple(sides))))
+        planned = DESIGN.prepare(LinearQuery.count(Box(tuple(sides))))
         answer = estimator.answer([planned])
         inside = (held[:, left] >= 1) & (held[:, left] < 4)
         inside &= (held[:, right] >= 2) & (held[:, right] < 7)
@@ -371,6 +371,6 @@ def test_answers_are_near_the_truth(estimator: FourierEstimator) -> None:
 def test_three_predicates_are_refused_with_what_would_allow_them() -> None:
     asked = LinearQuery.count(box(x=((0, 3),), u=((1, 2),), w=((4, 8),)))
     with pytest.raises(UnsupportedSQL, match="x and u and w") as caught:
-        DESIGN.plan(asked)
+        DESIGN.prepare(asked)
     assert "[workload]" in str(caught.value.hint)
     assert "max_predicates is at least 3" in str(caught.value.hint)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.base import Design
 from ldpsql.decoders.fourier.contributions import Evenly
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.families import UNITS, Cluster, FamilyTable
@@ -39,7 +40,7 @@ _BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class FourierDesign:
+class FourierDesign(Design[BoxQuery]):
     """A table of families over the group of a record domain."""
 
     domain: RecordDomain
@@ -192,7 +193,7 @@ class FourierDesign:
 
     # -- questions ----------------------------------------------------------------------------
 
-    def plan(self, query: LinearQuery) -> BoxQuery:
+    def prepare(self, query: LinearQuery) -> BoxQuery:
         """The boxes that are not everything. UnsupportedSQL for what is not collected."""
         boxes = [(share, box) for share, box in query.terms if not box.is_empty]
         level, contrast, known = 1.0, 0.0, 0.0

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from ldpsql.boxes import Side, Weight
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.decoders.fourier.group import Axes, Group, add, face_slices, parts_of
 from ldpsql.decoders.fourier.transforms import Complexes, Reals
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, mean_square, spectrum
@@ -137,7 +138,7 @@ class Spectrum:
 
 
 @dataclass(frozen=True)
-class BoxQuery:
+class BoxQuery(PlannedQuery):
     """level x (people in the terms) + contrast x (their upper minus lower signs).
 
     known: coefficient of the number of people (or total weight) known without asking.

@@ -16,7 +16,7 @@ def cells(plan: Plan) -> Plan:
     design = plan.survey.design
     planned = tuple(
         tuple(
-            tuple(design.plan(plan.linear(piece, box, target)) for target in plan.targets)
+            tuple(design.prepare(plan.linear(piece, box, target)) for target in plan.targets)
             for _, box in plan.private_rows
         )
         for piece in plan.slices

@@ -18,6 +18,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from ldpsql.boxes import Box
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.mechanisms.ahead.settled import Settled
 
@@ -25,7 +26,7 @@ _CHANGE, _CYCLES, _STEP = 1e-7, 200, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class GridQuery:
+class GridQuery(PlannedQuery):
     """A count: what is known of it, and the (coefficient, box) terms that must be asked."""
 
     known: float

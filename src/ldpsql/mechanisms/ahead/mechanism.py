@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.base import Design
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.ahead.estimator import GridEstimator, GridQuery
 from ldpsql.mechanisms.ahead.partitions import Partition, on_simplex, splitting_threshold
@@ -35,6 +36,7 @@ from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
 from ldpsql.mechanisms.options import checked, no_measures, one_of, take
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.oue import LARGEST_SLOT
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -50,7 +52,7 @@ ORACLES = ("grr", "olh", "oue", "auto")
 
 
 @dataclass(frozen=True)
-class AheadDesign:
+class AheadDesign(Design[GridQuery]):
     """One round: the grids so far, with the people of the rounds before."""
 
     name: str
@@ -58,6 +60,7 @@ class AheadDesign:
     epsilon: Epsilon
     oracle: str
     partitions: tuple[Partition, ...]
+    asks_in_rounds = True
 
     @property
     def answers(self) -> Literal["boxes", "nodes"]:
@@ -136,10 +139,10 @@ class AheadDesign:
 
     def selector_odds(self) -> Fraction | None:
         """The worst grid's odds: every leaf holds some record, and grids are drawn without looking
-        at the record. See `StatesOdds`."""
+        at the record. See `Design`."""
         return self.oracles.worst_odds()
 
-    def plan(self, query: LinearQuery) -> GridQuery:
+    def prepare(self, query: LinearQuery) -> GridQuery:
         """Its boxes as they are."""
         known, boxes = split_known(query)
         return GridQuery(known, tuple(boxes))
@@ -188,12 +191,12 @@ class AheadDesign:
 
     @property
     def biases(self) -> Mapping[str, str]:
-        """See `StatesBias`."""
+        """See `Design`."""
         return {"adaptive": _BIAS}
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """See `Remarks`: bits for every leaf may end a survey before its last round."""
+        """See `Design.remarks`: bits for every leaf may end a survey before its last round."""
         codes = max(math.prod(partition.sizes) for partition in self.partitions)
         if self.oracle != "oue" or codes <= LARGEST_SLOT:
             return ()
@@ -236,7 +239,7 @@ class AheadDesign:
         }
 
 
-class Ahead:
+class Ahead(Recipe[NoOptions]):
     """COUNT over private dimensions, in rounds."""
 
     name = "ahead"

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.base import Design
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.cells.estimator import Channel, GivenTable, ReportedTable, TableEstimator
 from ldpsql.mechanisms.cells.query import CellSum, described, planned
@@ -15,7 +16,7 @@ from ldpsql.report import Histogram
 from ldpsql_device.schema import RecordDomain
 
 
-class TableDesign:
+class TableDesign(Design[CellSum]):
     """Plans, answers and predictions of a design, from its channel."""
 
     domain: RecordDomain
@@ -25,7 +26,7 @@ class TableDesign:
         """What the collector knows of how reports come about."""
         raise NotImplementedError
 
-    def plan(self, query: LinearQuery) -> CellSum:
+    def prepare(self, query: LinearQuery) -> CellSum:
         """The query by cells."""
         return planned(query, self.domain)
 

@@ -74,7 +74,7 @@ class WordDesign(TableDesign):
         return {(0, answer): chance for answer, chance in self.table.law(int(cell)).items()}
 
     def selector_odds(self) -> Fraction | None:
-        """Those of the table. See `StatesOdds`."""
+        """Those of the table. See `Design`."""
         return self.table.odds()
 
     @cached_property

@@ -12,6 +12,7 @@ from functools import reduce
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Side, Weight
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.cell_query import known_lines, split_known
@@ -20,7 +21,7 @@ from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True, eq=False)
-class CellSum:
+class CellSum(PlannedQuery):
     """What a person in each cell counts, shape (cells,), beside what is known without asking.
 
     known: coefficient of the number of people, or of the total of the weight.

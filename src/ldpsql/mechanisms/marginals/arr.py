@@ -17,6 +17,7 @@ from ldpsql.mechanisms.marginals.arr_design import ArrDesign
 from ldpsql.mechanisms.marginals.collected import marginals_of, table_of
 from ldpsql.mechanisms.marginals.published import CALIBRATIONS, published_local
 from ldpsql.mechanisms.options import no_measures, one_of, restored_table, take
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.shuffle import largest_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon, epsilon_of
@@ -28,9 +29,10 @@ OPTIONS = {"ways": 1, "calibration": "tight", "sum_to_one": False}
 
 
 @dataclass(frozen=True)
-class ArrSs:
+class ArrSs(Recipe[NoOptions]):
     """COUNT over private dimensions."""
 
+    calibrates = True
     name: str = "arr-ss"
 
     def design(
@@ -55,7 +57,7 @@ class ArrSs:
         options: Mapping[str, Any],
         workload: Workload | None = None,
     ) -> ArrDesign:
-        """See `ShuffleMechanism.shuffled`."""
+        """See `Recipe.shuffled`."""
         chosen = take(options, OPTIONS, self.name)
         one_of("calibration", chosen["calibration"], CALIBRATIONS)
         table = self._table(domain, chosen, workload)

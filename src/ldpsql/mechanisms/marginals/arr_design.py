@@ -93,6 +93,7 @@ class ArrDesign(CollectedMarginals):
     """
 
     sum_to_one: bool = False
+    states_blankets = True
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -141,7 +142,7 @@ class ArrDesign(CollectedMarginals):
         return found
 
     def selector_odds(self) -> Fraction | None:
-        """The worst cell's odds between records that hold it and others. See `StatesOdds`.
+        """The worst cell's odds between records that hold it and others. See `Design`.
 
         A lie from a cell of another marginal lands on this one with a probability that only
         depends on whether that marginal's cells come before.

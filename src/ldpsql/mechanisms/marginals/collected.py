@@ -98,7 +98,7 @@ class CollectedMarginals(LevelDesign):
         """Whether a question on these attributes together can be answered."""
         return bool(self._holding(axes))
 
-    def plan(self, query: LinearQuery) -> CellQuery:
+    def prepare(self, query: LinearQuery) -> CellQuery:
         """The cells that answer a query, in every marginal that can.
 
         UnsupportedSQL for attributes that no marginal holds together; where there are marginals of
@@ -201,7 +201,7 @@ class CollectedMarginals(LevelDesign):
 
     @property
     def biases(self) -> Mapping[str, str]:
-        """See `StatesBias`."""
+        """See `Design`."""
         return {"maxent": BIAS} if self.fits else {}
 
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:

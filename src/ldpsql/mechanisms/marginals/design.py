@@ -30,6 +30,7 @@ class MarginalDesign(CollectedMarginals):
     budgets: tuple[Epsilon, ...] = ()
     values: int = 0
     visible: bool = False
+    states_blankets = True
 
     @cached_property
     def oracles(self) -> CalibratedOracles:
@@ -39,7 +40,7 @@ class MarginalDesign(CollectedMarginals):
         )
 
     def blankets(self) -> tuple[Blanket, ...]:
-        """Of two people who differ in all attributes; see `StatesBlankets`."""
+        """Of two people who differ in all attributes; see `Design`."""
         groups = range(len(self.table.groups))
         if self.visible:
             return tuple(dict.fromkeys(self.blanket_of(number) for number in groups))

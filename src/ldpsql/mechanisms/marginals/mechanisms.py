@@ -27,6 +27,7 @@ from ldpsql.mechanisms.marginals.design import MarginalDesign
 from ldpsql.mechanisms.marginals.hash_values import best_hash_values
 from ldpsql.mechanisms.marginals.published import CALIBRATIONS, published_local
 from ldpsql.mechanisms.options import checked, no_measures, one_of, restored_table, take, whole
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.shuffle import Blanket, largest_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -36,12 +37,13 @@ from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)
-class Marginals:
+class Marginals(Recipe[NoOptions]):
     """One line of the table above.
 
     oracle: a key of `calibrated.MAKERS`.  visible: see `MarginalDesign`.
     """
 
+    calibrates = True
     name: str
     oracle: str
     visible: bool = False
@@ -70,7 +72,7 @@ class Marginals:
         options: Mapping[str, Any],
         workload: Workload | None = None,
     ) -> MarginalDesign:
-        """See `ShuffleMechanism.shuffled`."""
+        """See `Recipe.shuffled`."""
         table, chosen = self._prepared(domain, options, workload)
         if chosen["calibration"] == "published":
             return self._published(domain, table, central)

@@ -32,6 +32,7 @@ from ldpsql.mechanisms.marginals.collected import (
 )
 from ldpsql.mechanisms.marginals.design import MarginalDesign
 from ldpsql.mechanisms.options import no_measures, restored_table, take
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.shuffle import Blanket, largest_local, merged
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -154,9 +155,10 @@ class WalshDesign(MarginalDesign):
 
 
 @dataclass(frozen=True)
-class Ft:
+class Ft(Recipe[NoOptions]):
     """COUNT over private binary attributes."""
 
+    calibrates = True
     name: str = "ft"
 
     def design(
@@ -179,7 +181,7 @@ class Ft:
         options: Mapping[str, Any],
         workload: Workload | None = None,
     ) -> WalshDesign:
-        """See `ShuffleMechanism.shuffled`."""
+        """See `Recipe.shuffled`."""
         first = self.design(domain, central.epsilon, options, workload)
         best = largest_local(lambda e: self._made(domain, first.table, e).blankets(), central)
         return self._made(domain, first.table, best)

@@ -14,6 +14,7 @@ from ldpsql.mechanisms.options import take, whole
 from ldpsql.mechanisms.staircase.demand import cell_gram, raised
 from ldpsql.mechanisms.staircase.design import StaircaseDesign
 from ldpsql.mechanisms.staircase.optimise import optimal
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -25,9 +26,10 @@ _MOST_REPORTS = 1 << 14
 _SPARE = 1e-12
 
 
-class Staircase:
+class Staircase(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures, over small domains."""
 
+    can_be_reserved = True
     name = "staircase"
 
     def design(
@@ -60,7 +62,7 @@ class Staircase:
         workload = Workload.from_json(domain, data["workload"])
         return StaircaseDesign(domain, epsilon, workload, patterns, weights)
 
-    def by_name(self, domain: RecordDomain) -> str | None:
+    def reserved(self, domain: RecordDomain) -> str | None:
         """Left out of `auto` where its design is slow."""
         cells = math.prod(shape_of(domain))
         if not FAST_CELLS < cells <= MOST_CELLS:

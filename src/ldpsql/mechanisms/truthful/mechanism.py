@@ -23,6 +23,7 @@ from ldpsql.mechanisms.cells.query import CellSum, check_cells, shape_of
 from ldpsql.mechanisms.cells.words import ALL_WORDS, Patterns, Table, staircase_words
 from ldpsql.mechanisms.options import no_measures, whole
 from ldpsql.mechanisms.truthful.optimum import exact, normal_shares, truthful_optimum
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError, UnsupportedSQL
 from ldpsql_device.guarantee import Guarantee, local_guarantee
@@ -155,9 +156,9 @@ class TruthfulDesign(WordDesign):
         more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
         return f"the codes {', '.join(texts)}{more}"
 
-    def plan(self, query: LinearQuery) -> CellSum:
+    def prepare(self, query: LinearQuery) -> CellSum:
         """The query by cells; UnsupportedSQL where it parts what answers as one."""
-        planned = super().plan(query)
+        planned = super().prepare(query)
         blind = np.abs(self.channel.blind(planned.amounts)).max()
         if blind > _BLIND * max(np.abs(planned.amounts).max(), 1.0):
             raise UnsupportedSQL(
@@ -176,9 +177,10 @@ class TruthfulDesign(WordDesign):
         }
 
 
-class Truthful:
+class Truthful(Recipe[NoOptions]):
     """COUNT over a few cells whose shares are thought to be known."""
 
+    can_be_reserved = True
     name = "truthful"
 
     def design(
@@ -210,7 +212,7 @@ class Truthful:
         support = tuple(map(whole, data["support"]))
         return TruthfulDesign(domain, epsilon, prior, support, exact(data["delta"]))
 
-    def by_name(self, domain: RecordDomain) -> str:
+    def reserved(self, domain: RecordDomain) -> str:
         """Never taken by `auto`."""
         return "it agrees with a declared prior rather than estimates; ask for it by name"
 

@@ -123,7 +123,7 @@ class CellDesign(TableDesign):
         return law
 
     def selector_odds(self) -> Fraction | None:
-        """Largest odds that the definition of the guarantee limits; see `StatesOdds`."""
+        """Largest odds that the definition of the guarantee limits; see `Design`."""
         odds = Fraction(1)
         for response in self.layout.responses:
             odds *= response.odds()

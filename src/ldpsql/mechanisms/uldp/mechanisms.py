@@ -32,6 +32,7 @@ from ldpsql.mechanisms.uldp.levels import best_levels
 from ldpsql.mechanisms.uldp.promise import by_name
 from ldpsql.mechanisms.uldp.response import Response
 from ldpsql.mechanisms.uldp.tables import joint_response, least_epsilon, levelled_response
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
@@ -41,18 +42,20 @@ _MOST_JOINT = 6
 _JOINT = "uldp-joint"
 
 
-class Cprr:
+class Cprr(Recipe[NoOptions]):
     """One response over the combinations of all attributes.
 
     kind: of its guarantee; "local" treats every combination as sensitive.  most: attributes that
     it takes, any number where None.
     """
 
+    can_be_reserved = True
+
     def __init__(self, name: str, kind: str = "uldp", most: int | None = None) -> None:
         self.name, self.kind, self.most = name, kind, most
 
-    def by_name(self, domain: RecordDomain) -> str | None:
-        """See `ByName`."""
+    def reserved(self, domain: RecordDomain) -> str | None:
+        """See `Recipe.reserved`."""
         return by_name(self.kind, domain)
 
     def design(
@@ -81,11 +84,13 @@ class Cprr:
         return CellDesign(self.name, domain, epsilon, Layout((axis,), (response,)), self.kind, {})
 
 
-class _Joint:
+class _Joint(Recipe[NoOptions]):
     """What mechanisms have in common that protect every attribute by itself."""
 
-    def by_name(self, domain: RecordDomain) -> str | None:
-        """See `ByName`."""
+    can_be_reserved = True
+
+    def reserved(self, domain: RecordDomain) -> str | None:
+        """See `Recipe.reserved`."""
         return by_name(_JOINT, domain)
 
 

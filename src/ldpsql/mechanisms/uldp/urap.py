@@ -32,6 +32,7 @@ from ldpsql.mechanisms.uldp.design import check_table
 from ldpsql.mechanisms.uldp.layout import Axis, separate_axes
 from ldpsql.mechanisms.uldp.promise import by_name, promise
 from ldpsql.mechanisms.uldp.smoothing import SmoothTable, nearest
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.report import ReportFormat, Reports
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -147,7 +148,7 @@ class UrapDesign(TableDesign):
                 yield (name, *packed), chance * share
 
     def selector_odds(self) -> Fraction | None:
-        """Largest odds of a report that names no value; see `StatesOdds`."""
+        """Largest odds of a report that names no value; see `Design`."""
         own, other, unnamed = (Fraction(threshold, SPACE) for threshold in self.thresholds)
         is_set, is_clear = own / other, (1 - own) / (1 - other)
         spared = [] if self.axis.held == len(self.axis.is_sensitive) else [unnamed]
@@ -170,13 +171,14 @@ class UrapDesign(TableDesign):
         return {"theta": self.theta}
 
 
-class Urap:
+class Urap(Recipe[NoOptions]):
     """COUNT of one attribute, SUM and AVG of public columns."""
 
+    can_be_reserved = True
     name = "urap"
 
-    def by_name(self, domain: RecordDomain) -> str | None:
-        """See `ByName`."""
+    def reserved(self, domain: RecordDomain) -> str | None:
+        """See `Recipe.reserved`."""
         return by_name("uldp", domain)
 
     def design(

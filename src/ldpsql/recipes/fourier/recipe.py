@@ -19,6 +19,7 @@ from ldpsql.decoders.fourier.families import Cluster, FamilyTable
 from ldpsql.decoders.fourier.group import Axes, Group, Integers
 from ldpsql.decoders.fourier.information import RealCells
 from ldpsql.mechanisms.options import one_of, take
+from ldpsql.recipes.base import NoOptions, Recipe
 from ldpsql.recipes.fourier.optimise import design_families, equality_axes
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -134,7 +135,7 @@ DEFAULT_BINS = 4096
 _LARGEST = 1 << 24
 
 
-class Fourier:
+class Fourier(Recipe[NoOptions]):
     """COUNT over boxes, and SUM and AVG of private measures."""
 
     name = "fourier"

@@ -1,0 +1,184 @@
+"""The contract of designs and estimators: planned queries in, estimates with covariance out.
+
+What a mechanism need not offer has a default on `Design`, so that nobody has to ask which class a
+design is of.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from ldpsql.boxes import LinearQuery
+from ldpsql.estimate import Array, Estimates
+from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.shuffle import Blanket, clones
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.schema import RecordDomain
+
+if TYPE_CHECKING:
+    from ldpsql.mechanisms.base import Codes, Entropy, Law
+
+
+class PlannedQuery:
+    """A linear query in the form that the estimators of one design take.
+
+    Only the design that made it and its estimators look inside.
+    """
+
+
+Q = TypeVar("Q", bound=PlannedQuery)
+_Asked_contra = TypeVar("_Asked_contra", bound=PlannedQuery, contravariant=True)
+
+
+class Estimator(Protocol[_Asked_contra]):
+    """Turns a histogram into answers. Unbiased and never clipped, unless it says otherwise.
+
+    A post-processing estimator gives its own values, the covariance of the unbiased ones, and
+    replicates, as many for every histogram of a design. It is never the default.
+    """
+
+    def answer(self, queries: Sequence[_Asked_contra]) -> Estimates:
+        """Values (k,) and covariance (k, k) of k planned queries (`Design.prepare`)."""
+        ...
+
+    def answer_rows(self, rows: Sequence[Sequence[_Asked_contra]]) -> list[Estimates]:
+        """One joint answer per row of queries; the covariance between rows is not asked for."""
+        ...
+
+
+Estimators = Mapping[str, Callable[[Histogram], Estimator[Q]]]
+
+AnyEstimator = Estimator[Any]
+"""An estimator of whatever design, for the planned queries of that design."""
+
+
+class Design(ABC, Generic[Q]):
+    """A mechanism made ready for one record domain and one epsilon; immutable.
+
+    name: of its recipe.  domain: sizes and bounds it was made for.  epsilon: local budget of one
+    report.  Type parameter: what `prepare` makes of a query.
+
+    asks_in_rounds: whether later questions depend on earlier answers.  states_blankets: whether
+    `blankets` says more than the local epsilon does.
+    """
+
+    name: str
+    domain: RecordDomain
+    epsilon: Epsilon
+    asks_in_rounds: ClassVar[bool] = False
+    states_blankets: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def report_format(self) -> ReportFormat:
+        """Which rows are reports."""
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What the person behind a report is promised."""
+
+    @abstractmethod
+    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
+        """Device. One report per row of `codes`, int64 (n, d + k): d codes, then k signs.
+
+        A sign is 1 where the measure was rounded to its upper bound, else 0. The number of
+        words drawn and the time taken do not depend on the values.
+        """
+
+    @abstractmethod
+    def law(self) -> Law:
+        """The exact channel; ValueError where the domain is too large to enumerate."""
+
+    @abstractmethod
+    def prepare(self, query: LinearQuery) -> Q:
+        """The query in the form that the estimators take; a pure function of the design."""
+
+    @abstractmethod
+    def describe(self, planned: Q) -> list[str]:
+        """Lines for EXPLAIN: which parts of the design answer a planned query."""
+
+    @property
+    @abstractmethod
+    def estimators(self) -> Estimators[Q]:
+        """Every estimator it has, by name; the first is the default.
+
+        One that is called "unbiased" is; a design without an unbiased one has none of that name,
+        and says why in `biases`.
+        """
+
+    def estimator(self, histogram: Histogram) -> Estimator[Q]:
+        """The default estimator on one histogram."""
+        return next(iter(self.estimators.values()))(histogram)
+
+    @abstractmethod
+    def variance(self, queries: Sequence[Q], people: int) -> Array:
+        """Predicted variance of planned queries, shape (k,), for records spread evenly."""
+
+    @abstractmethod
+    def to_json(self) -> Mapping[str, Any]:
+        """Plain data from which `Recipe.restore` makes the design again."""
+
+    # -- what not every design has to say ---------------------------------------------------------
+
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """Estimator -> what biases it, and what its errors leave out: a sentence without full stop.
+
+        Every answer of such an estimator says so. Nothing for unbiased ones, and for those that
+        bring replicates.
+        """
+        return {}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes for whoever designs a survey: sentences without a full stop."""
+        return ()
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether several codes are collected as one bin: answers are then interpolated inside
+        bins, and no predicted error contains that."""
+        return False
+
+    @property
+    def selector_shares(self) -> Array | None:
+        """Probability of every question, shape (questions,), whoever is asked; None if unknown."""
+        return None
+
+    def blankets(self) -> Sequence[Blanket]:
+        """How well a report hides among those of others; by default what the local epsilon says.
+
+        A shuffled batch is as private as the worst of them.
+        """
+        return (clones(self.epsilon.odds),)
+
+    @property
+    def round(self) -> int:
+        """Number of this round, from 1. Each person answers one round."""
+        return 1
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return 1
+
+    @property
+    def earlier(self) -> int:
+        """People who answered the rounds before: this round's estimator speaks of them too."""
+        return 0
+
+    def following(self, histogram: Histogram) -> Design[Any]:
+        """The next round's design, from this one's reports.
+
+        SurveyError after the last round, and where there are too few reports.
+        """
+        raise SurveyError(f"{self.name} does not ask in rounds")
+
+
+AnyDesign = Design[Any]
+"""A design of whatever recipe: its planned queries are passed from `prepare` to its estimators."""

@@ -1,0 +1,255 @@
+"""The contract of a mechanism: a recipe that makes designs.
+
+A `Recipe` declares which record domains and options it takes, and makes a `Design` (see
+`ldpsql.decoders.base`): what devices are asked, and how the collector estimates from the answers.
+
+To write a recipe: subclass `Recipe`, give it a `name`, say in `takes` and `options` what it takes,
+and implement `make` and `remake`. The public entries `design` and `restore` check domain and
+options first. Optional: `reserved`, `variants`, `calibrate` (with `calibrates = True`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
+from typing import get_type_hints as type_hints
+
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.shuffle import largest_local, largest_local_of_any
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.schema import RecordDomain
+
+Promise = Epsilon | Central
+"""What is promised to each person: by the report alone, or once it is shuffled."""
+
+AnyOptions = Mapping[str, Any]
+"""Options as a survey file writes them: a name and a plain value each."""
+
+
+@dataclass(frozen=True)
+class Takes:
+    """Which record domains a recipe is for.
+
+    dimensions: least and most dimensions, None for any number.  measures: whether private
+    measures may be asked for.  codes: the most codes of a dimension, None for any number.
+    sensitive: whether it protects less where some values are declared not to be sensitive.
+    instead: what to use where it does not fit.
+    """
+
+    dimensions: tuple[int, int | None] = (0, None)
+    measures: bool = True
+    codes: int | None = None
+    sensitive: bool = False
+    instead: str = "ahio, ehio or hgrr"
+
+    def refusal(self, name: str, domain: RecordDomain) -> str | None:
+        """Why the recipe `name` does not take the domain, in one sentence; None where it does."""
+        least, most = self.dimensions
+        count = len(domain.sizes)
+        if domain.measure_names and not self.measures:
+            return (
+                f"{name} takes no private measure ({domain.measure_names[0]}); "
+                f"declare it public, or use {self.instead}"
+            )
+        if count < least or (most is not None and count > most):
+            if most is None:
+                wanted = f"at least {_dimensions(least)}"
+            else:
+                wanted = _dimensions(most) if least == most else f"{least} to {most} dimensions"
+            return f"{name} is for {wanted}, not {count}; use {self.instead}"
+        for attribute, size in zip(domain.names, domain.sizes, strict=True):
+            if self.codes is not None and size > self.codes:
+                return (
+                    f"{name} is for attributes of at most {self.codes} codes; {attribute} has "
+                    f"{size}: use {self.instead}"
+                )
+        return None
+
+
+def _dimensions(count: int) -> str:
+    return "one dimension" if count == 1 else f"{count} dimensions"
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of a recipe that has none."""
+
+
+O = TypeVar("O")  # noqa: E741  a frozen dataclass of options
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+def read_options(kind: type[O], given: AnyOptions, name: str) -> O:
+    """Options from plain values: `kind` is a frozen dataclass whose fields all have defaults.
+
+    A field of a Literal type takes one of its values only. SurveyError for an option that `kind`
+    does not have, and for a value of another type.
+    """
+    defaults = kind()
+    known = {f.name: getattr(defaults, f.name) for f in fields(defaults)}  # type: ignore[arg-type]
+    hints = type_hints(kind)  # a field of type `object` takes any value; the recipe reads it
+    for key, value in given.items():
+        if key not in known:
+            names = ", ".join(known) or "none"
+            raise SurveyError(f"{name} has no option {key!r}; it knows: {names}")
+        if hints[key] is not object and type(value) is not type(known[key]):
+            wanted = _KINDS.get(type(known[key]), f"a {type(known[key]).__name__}")
+            raise SurveyError(
+                f"option {key} of {name} must be {wanted}, such as {known[key]!r}, not {value!r}"
+            )
+        if get_origin(hints[key]) is Literal and value not in get_args(hints[key]):
+            values = ", ".join(map(str, get_args(hints[key])))
+            raise SurveyError(f"{key} must be one of {values}, not {value!r}")
+    return kind(**given)
+
+
+@dataclass(frozen=True)
+class Task(Generic[O]):
+    """What a design is made for.
+
+    epsilon: local budget of a report.  options: read and checked.  workload: what it should
+    answer best, where somebody has said so.
+    """
+
+    domain: RecordDomain
+    epsilon: Epsilon
+    options: O
+    workload: Workload | None = None
+
+    @property
+    def asked(self) -> Workload:
+        """What it should answer best; by default a bit of everything."""
+        return self.workload or Workload.everyday(self.domain)
+
+
+class Recipe(ABC, Generic[O]):
+    """A mechanism: what it takes, and how its designs are made.
+
+    name: in the registry.  takes: the record domains.  options: a frozen dataclass with defaults.
+    calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
+    can_be_reserved: whether `reserved` may name a reason for some domain.
+    """
+
+    name: str
+    takes: Takes = Takes()
+    options: type[Any] = NoOptions
+    calibrates: ClassVar[bool] = False
+    can_be_reserved: ClassVar[bool] = False
+
+    def make(self, task: Task[O]) -> AnyDesign:
+        """The design for a task; SurveyError where there is none."""
+        raise NotImplementedError
+
+    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
+        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit."""
+        raise NotImplementedError
+
+    def calibrate(self, task: Task[O], central: Central) -> AnyDesign:
+        """A design that keeps a central promise, with the largest local epsilon that does.
+
+        `task.epsilon` is `central.epsilon`; the design's is the largest local one over all its
+        reports. SurveyError where no local epsilon from `central.epsilon` on keeps the promise.
+        """
+        raise NotImplementedError
+
+    def refusal(self, domain: RecordDomain) -> str | None:
+        """Why it does not take a record domain; None where it does."""
+        return self.takes.refusal(self.name, domain)
+
+    def reserved(self, domain: RecordDomain) -> str | None:
+        """Why `auto` leaves it out for a record domain unless asked by name; None: it competes."""
+        return None
+
+    def variants(self, workload: Workload, promise: Promise, people: int) -> Iterable[AnyOptions]:
+        """Options worth trying for a workload, the defaults first."""
+        return ({},)
+
+    def design(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: AnyOptions,
+        workload: Workload | None = None,
+    ) -> AnyDesign:
+        """A design of a local budget; SurveyError for a domain or options it does not take.
+
+        workload: what it should answer best; None for `Workload.everyday`.
+        """
+        return self.make(self._task(domain, epsilon, options, workload))
+
+    def shuffled(
+        self,
+        domain: RecordDomain,
+        central: Central,
+        options: AnyOptions,
+        workload: Workload | None = None,
+    ) -> AnyDesign:
+        """A design that keeps a central promise, of a recipe that chooses its budgets itself."""
+        return self.calibrate(self._task(domain, central.epsilon, options, workload), central)
+
+    def restore(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
+        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit."""
+        self._check(domain)
+        return self.remake(domain, epsilon, data)
+
+    def design_for(
+        self,
+        domain: RecordDomain,
+        promise: Promise,
+        options: AnyOptions,
+        workload: Workload | None = None,
+    ) -> AnyDesign:
+        """The design that keeps a local or a central promise; SurveyError where there is none.
+
+        A recipe that chooses its budgets itself does; a design that states blankets is accounted
+        for by them; of any other only the local epsilon counts.
+        """
+        if isinstance(promise, Epsilon):
+            return self.design(domain, promise, options, workload)
+        if self.calibrates:
+            return self.shuffled(domain, promise, options, workload)
+
+        def at(local: Epsilon) -> AnyDesign:
+            design = self.design(domain, local, options, workload)
+            require_local(design)
+            return design
+
+        design = at(largest_local_of_any(promise))
+        if not design.states_blankets:
+            return design
+        return at(largest_local(lambda local: at(local).blankets(), promise))
+
+    def _task(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        options: AnyOptions,
+        workload: Workload | None,
+    ) -> Task[O]:
+        chosen = read_options(self.options, options, self.name)
+        self._check(domain)
+        return Task(domain, epsilon, chosen, workload)
+
+    def _check(self, domain: RecordDomain) -> None:
+        refusal = self.refusal(domain)
+        if refusal is not None:
+            raise SurveyError(refusal)
+
+
+AnyRecipe = Recipe[Any]
+
+
+def require_local(design: AnyDesign) -> None:
+    """SurveyError for a design whose reports cannot be accounted for once shuffled."""
+    if design.guarantee.kind != "local" or design.guarantee.delta:
+        raise SurveyError(
+            f'trust = "shuffle" needs a mechanism that is locally private for every record; '
+            f"{design.name} is {design.guarantee}"
+        )
+    if design.asks_in_rounds:
+        raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not know')
