@@ -1,0 +1,34 @@
+"""Every citation of a specification leads to a section that is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CITATION = re.compile(r"docs/spec/([a-z0-9-]+)\.md#([0-9]+[a-z]?(?:\.[0-9]+)?)")
+
+
+def sections() -> set[tuple[str, str]]:
+    """(specification, section) of every anchor."""
+    return {
+        (path.stem, section)
+        for path in (ROOT / "docs" / "spec").glob("*.md")
+        for section in re.findall(r'<a id="([^"]+)">', path.read_text(encoding="utf-8"))
+    }
+
+
+def test_every_section_that_is_cited_exists() -> None:
+    known, cited = sections(), 0
+    for folder in ("src", "tests", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for citation in CITATION.findall(path.read_text(encoding="utf-8")):
+                assert citation in known, f"{path.relative_to(ROOT)} cites {citation}"
+                cited += 1
+    assert cited > 0
+
+
+def test_sections_are_numbered_once() -> None:
+    for path in (ROOT / "docs" / "spec").glob("*.md"):
+        found = re.findall(r'<a id="([^"]+)">', path.read_text(encoding="utf-8"))
+        assert len(found) == len(set(found)) > 0
