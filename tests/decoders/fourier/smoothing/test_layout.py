@@ -21,7 +21,7 @@ def test_forward_is_half_of_the_full_transform(orders):
     found = spectra.forward(tables)
     assert found.shape == (3, 2, *spectra.shape)
     for row, block in np.ndindex(3, 2):
-        expected = spectra.picked(np.fft.fftn(tables[row, block]))
+        expected = spectra.halve(np.fft.fftn(tables[row, block]))
         assert np.allclose(found[row, block], expected, rtol=0.0, atol=1e-12)
 
 
@@ -36,7 +36,7 @@ def test_backward_undoes_forward(orders):
 @pytest.mark.parametrize("orders", ORDERS)
 def test_the_half_holds_every_frequency_or_its_conjugate(orders):
     spectra = HalfSpectra(orders)
-    columns = [spectra.picked(column).ravel() for column in np.indices(orders)]
+    columns = [spectra.halve(column).ravel() for column in np.indices(orders)]
     kept = set(zip(*(column.tolist() for column in columns), strict=True))
     for frequency in np.ndindex(orders):
         mirrored = tuple((m - f) % m for f, m in zip(frequency, orders, strict=True))

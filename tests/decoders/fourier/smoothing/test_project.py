@@ -7,7 +7,7 @@ import pytest
 from support.fourier_coefficients import noisy_block, pair_blocks, workload_error
 
 from ldpsql.decoders.fourier.smoothing.problem import Problem
-from ldpsql.decoders.fourier.smoothing.project import FINE, Stop, project, simplex
+from ldpsql.decoders.fourier.smoothing.project import FINE, Stop, project
 
 PEOPLE = 5000
 
@@ -16,23 +16,6 @@ def made_up(shape, seed=3):
     random = np.random.default_rng(seed)
     shares = np.exp(-(((np.indices(shape) - 4) ** 2).sum(axis=0)) / 9.0)
     return random.multinomial(PEOPLE, (shares / shares.sum()).ravel()).reshape(shape).astype(float)
-
-
-def by_sorting(values, people):
-    """The textbook projection of one row."""
-    falling = np.sort(values)[::-1]
-    level = (falling.cumsum() - people) / np.arange(1, len(values) + 1)
-    return np.maximum(values - level[np.flatnonzero(falling > level)[-1]], 0.0)
-
-
-@pytest.mark.parametrize("guess", [-1e6, 0.0, 1e6])
-def test_simplex_projection_is_the_textbooks(guess):
-    rows = np.random.default_rng(5).normal(0, 30, (6, 40))
-    rows[0] = 7.0
-    rows[1, 3] = 1e9
-    found = simplex(rows, 100.0, np.full(6, guess))
-    for row, result in zip(rows, found, strict=True):
-        assert result == pytest.approx(by_sorting(row, 100.0), abs=1e-6)
 
 
 def slack(problem, metric, table):

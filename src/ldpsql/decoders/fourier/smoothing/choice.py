@@ -31,49 +31,25 @@ from ldpsql.decoders.fourier.smoothing.problem import Problem, shrink
 from ldpsql.decoders.fourier.smoothing.project import FINE, Projected, Stop, project
 from ldpsql.estimate import Array
 
-
-@dataclass(frozen=True, eq=False)
-class Independence:
-    """Makes the prior of R vectors of one problem."""
-
-    problem: Problem
-
-    @cached_property
-    def _marginals(self) -> tuple[tuple[Layout, Indices], ...]:
-        """Per axis the layout of its marginal, and the entries of the vector that are its own."""
-        layout = self.problem.layout
-        found = []
-        for column, order in enumerate(layout.orders):
-            own = (np.delete(layout.frequencies, column, axis=1) == 0).all(axis=1)
-            blank = np.zeros(order)
-            marginal = Layout.of(
-                [Block((column,), blank.astype(complex), blank, blank, (layout.sizes[column],))]
-            )
-            entries = np.flatnonzero(own)
-            found.append((marginal, entries))
-        return tuple(found)
-
-    def prior(self, vectors: Coefficients, noise: Array) -> Coefficients:
-        """The prior's coefficients, shape (R, K); noise: variance of `vectors`, shape (K,)."""
-        layout, people = self.problem.layout, self.problem.people
-        result = np.full(vectors.shape, complex(people))
-        for column, (marginal, entries) in enumerate(self._marginals):
-            target = shrink(vectors[:, entries], noise[entries], marginal, significant_stay=False)
-            kappa = np.broadcast_to(self.problem.information[entries], target.shape)
-            tables = project(marginal, target, kappa, people).tables[0]
-            spectrum = np.fft.fft(tables[:, 0, :]) / people
-            result *= spectrum[:, layout.frequencies[:, column]]
-        return result
-
-
+SHARE = 0.75
+"""Of the information that thinning gives to the half that candidates work on."""
 AVERAGE = "avg"
 # What the average is the mean of.
 _AVERAGED = ("ht+i", "ind+i")
 
+# Cells of all blocks together, above which less is tried.
+LARGE, HUGE = 1 << 14, 1 << 17
+REPLICATES, FEWER_REPLICATES = 20, 5
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Runs the candidates of one problem."""
+    """Runs the candidates of one problem.
+
+    A name is "shrinkage+metric": "js" shrinks every band, "ht" only bands without significant
+    energy, and "ind" every band's difference from independent attributes; the projection is in
+    the metric of the information, "i", or of the workload, "g". "avg" is the mean of two.
+    """
 
     problem: Problem
 
@@ -104,9 +80,9 @@ class Candidates:
         simple = [name for name in names if name != AVERAGE]
         simple += [name for name in _AVERAGED if AVERAGE in names and name not in simple]
         noise = self.problem.noise * inflation
-        targets: dict[str, Coefficients] = {}
-        for kind in dict.fromkeys(name.split("+")[0] for name in simple):
-            targets[kind] = self._shrunk(kind, vectors, noise)
+        kinds = dict.fromkeys(name.split("+")[0] for name in simple)
+        targets = {kind: self._shrink(kind, vectors, noise) for kind in kinds}
+        # All candidates are projected together: rows of one batch share their transforms.
         stacked = np.concatenate([targets[name.split("+")[0]] for name in simple])
         kappa = np.stack([self.problem.metric(name.split("+")[1]) for name in simple])
         done = project(
@@ -116,33 +92,50 @@ class Candidates:
             self.problem.people,
             stop,
         )
-        found = {name: _part(done, i, len(vectors)) for i, name in enumerate(simple)}
+        results = {}
+        for number, name in enumerate(simple):
+            own = slice(number * len(vectors), (number + 1) * len(vectors))
+            tables = tuple(table[own] for table in done.tables)
+            results[name] = Projected(tables, done.iterations[own], done.converged[own])
         if AVERAGE in names:
-            found[AVERAGE] = _mean([found[name] for name in _AVERAGED])
-        return {name: found[name] for name in names}
+            results[AVERAGE] = _mean([results[name] for name in _AVERAGED])
+        return {name: results[name] for name in names}
 
-    def _shrunk(self, kind: str, vectors: Coefficients, noise: Array) -> Coefficients:
+    def _shrink(self, kind: str, vectors: Coefficients, noise: Array) -> Coefficients:
         layout = self.problem.layout
         if kind != "ind":
             return shrink(vectors, noise, layout, significant_stay=kind == "ht")
-        prior = self._independence.prior(vectors, noise)
-        return prior + shrink(
-            np.where(self.problem.is_observed, vectors - prior, 0.0),
-            noise,
-            layout,
-            significant_stay=False,
-        )
+        prior = self._independent(vectors, noise)
+        away = np.where(self.problem.is_observed, vectors - prior, 0.0)
+        return prior + shrink(away, noise, layout, significant_stay=False)
+
+    def _independent(self, vectors: Coefficients, noise: Array) -> Coefficients:
+        """Coefficients of independent attributes with the vectors' shrunk marginals, shape (R, K):
+        people x the product over the axes of p^(f), p the marginal's shares.
+
+        noise: variance of `vectors`, shape (K,).
+        """
+        layout, people = self.problem.layout, self.problem.people
+        prior = np.full(vectors.shape, complex(people))
+        for column, (marginal, entries) in enumerate(self._marginals):
+            target = shrink(vectors[:, entries], noise[entries], marginal, significant_stay=False)
+            kappa = np.broadcast_to(self.problem.information[entries], target.shape)
+            tables = project(marginal, target, kappa, people).tables[0]
+            spectrum = np.fft.fft(tables[:, 0, :]) / people
+            prior *= spectrum[:, layout.frequencies[:, column]]
+        return prior
 
     @cached_property
-    def _independence(self) -> Independence:
-        return Independence(self.problem)
-
-
-def _part(done: Projected, number: int, rows: int) -> Projected:
-    here = slice(number * rows, (number + 1) * rows)
-    return Projected(
-        tuple(table[here] for table in done.tables), done.iterations[here], done.converged[here]
-    )
+    def _marginals(self) -> list[tuple[Layout, Indices]]:
+        """Per axis the layout of its marginal, and the entries of the vector that are its own."""
+        layout = self.problem.layout
+        marginals = []
+        for column, (order, size) in enumerate(zip(layout.orders, layout.sizes, strict=True)):
+            is_own = (np.delete(layout.frequencies, column, axis=1) == 0).all(axis=1)
+            blank = np.zeros(order)
+            block = Block((column,), blank.astype(complex), blank, blank, (size,))
+            marginals.append((Layout.of([block]), np.flatnonzero(is_own)))
+        return marginals
 
 
 def _mean(parts: Sequence[Projected]) -> Projected:
@@ -155,26 +148,25 @@ def _mean(parts: Sequence[Projected]) -> Projected:
     )
 
 
-SHARE = 0.75
-
-
 def select(
     candidates: Candidates, random: np.random.Generator, draws: int, finalists: int, stop: Stop
 ) -> list[str]:
     """The candidates' names, best first; those that did not converge in some draw come last.
 
     finalists: how many of the shrinkages, the best in the information metric, also compete in the
-    workload metric.
+    workload metric. Source: docs/spec/fourier.md#8.
     """
     problem = candidates.problem
+    # Data thinning: both halves have the right mean and independent noise, of 1 / SHARE and
+    # 1 / (1 - SHARE) times the variance, since Cov = Var T - sqrt(..) sqrt(..) Var e = 0.
     noise = problem.draw(random, draws)
     worked = problem.observed + math.sqrt((1.0 - SHARE) / SHARE) * noise
     judge = problem.observed - math.sqrt(SHARE / (1.0 - SHARE)) * noise
     marks: dict[str, tuple[bool, float]] = {}
 
     def compete(names: Sequence[str]) -> None:
-        found = candidates.run(names, worked, inflation=1.0 / SHARE, stop=stop)
-        for name, result in found.items():
+        results = candidates.run(names, worked, inflation=1.0 / SHARE, stop=stop)
+        for name, result in results.items():
             error = problem.error(problem.layout.vectors(result.tables), judge)
             marks[name] = not result.converged.all(), float(error.sum())
 
@@ -193,16 +185,15 @@ def replicates(
     count: int,
     stop: Stop,
 ) -> tuple[Array, ...]:
-    """Per kind the tables of `count` replicates, shape (count, blocks, *orders)."""
+    """Per kind the tables of `count` replicates, shape (count, blocks, *orders).
+
+    A parametric bootstrap: the answer is taken for the truth, reports of it are simulated in the
+    Fourier domain, and the same candidate is run on them. Source: docs/spec/fourier.md#8.
+    """
     problem = candidates.problem
     truth = np.where(problem.is_observed, problem.layout.vectors(tables), 0.0)
     simulated = truth + problem.draw(random, count)
     return candidates.run([name], simulated, stop=stop)[name].tables
-
-
-# Cells of all blocks together, above which less is tried.
-LARGE, HUGE = 1 << 14, 1 << 17
-REPLICATES, FEWER_REPLICATES = 20, 5
 
 
 @dataclass(frozen=True)
@@ -222,7 +213,7 @@ class _Effort:
     @classmethod
     def for_problem(cls, problem: Problem) -> _Effort:
         cells = problem.layout.cells
-        count = _replicates(cells)
+        count = _replicate_count(cells)
         if cells > HUGE:
             return cls(1, 0, count, Stop(200, 1e-3), Stop(1000, 1e-4))
         if problem.has_gaps:
@@ -230,7 +221,7 @@ class _Effort:
         return cls(2, 0 if cells > LARGE else 1, count, Stop(600, 1e-4))
 
 
-def _replicates(cells: int) -> int:
+def _replicate_count(cells: int) -> int:
     return FEWER_REPLICATES if cells > HUGE else REPLICATES
 
 
@@ -247,7 +238,7 @@ def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
     shared margins to that share of the people. The random draws come from a hash of the
     coefficients: the same histogram gives the same answer.
 
-    ValueError for blocks that do not fit each other. Specification: fourier, section 8.
+    ValueError for blocks that do not fit each other. Source: docs/spec/fourier.md#8.
     """
     if not blocks:
         raise ValueError("there must be a block to smooth")
@@ -273,16 +264,16 @@ def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
 
 def _by_block(tables: Sequence[Array], layout: Layout) -> list[Array]:
     """Tables per kind as tables per block, without padding: (R, *sizes)."""
-    found: dict[int, Array] = {}
+    by_block: dict[int, Array] = {}
     for table, kind in zip(tables, layout.kinds, strict=True):
         inside = table[kind.inside]
-        found |= {block: inside[:, place] for place, block in enumerate(kind.members)}
-    return [found[block] for block in sorted(found)]
+        by_block |= {block: inside[:, place] for place, block in enumerate(kind.members)}
+    return [by_block[block] for block in sorted(by_block)]
 
 
 def _nobody(blocks: Sequence[Block]) -> Smoothed:
     empty = tuple(np.zeros(block.sizes) for block in blocks)
-    count = _replicates(sum(block.spectrum.size for block in blocks))
+    count = _replicate_count(sum(block.spectrum.size for block in blocks))
     none: tuple[Tables, ...] = tuple(np.zeros((count, *b.sizes), dtype=np.float32) for b in blocks)
     return Smoothed(empty, none, "empty", 0, True)
 

@@ -89,11 +89,6 @@ class HalfSpectra:
     orders: tuple[int, ...]
 
     @cached_property
-    def turned(self) -> tuple[int, ...]:
-        """The axes in the order they have in a half spectrum."""
-        return (*self._twos, *self._others)
-
-    @cached_property
     def _twos(self) -> tuple[int, ...]:
         return tuple(axis for axis, order in enumerate(self.orders) if order == 2)
 
@@ -103,34 +98,40 @@ class HalfSpectra:
         return tuple(sorted(others, key=lambda axis: self.orders[axis]))
 
     @cached_property
+    def turned(self) -> tuple[int, ...]:
+        """The axes in the order they have in a half spectrum."""
+        return (*self._twos, *self._others)
+
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Of the half spectrum of one table."""
         full = tuple(self.orders[axis] for axis in self.turned)
         return (*full[:-1], full[-1] // 2 + 1) if self._others else full
 
-    def picked(self, full: NDArray[Any]) -> NDArray[Any]:
+    def halve(self, full: NDArray[Any]) -> NDArray[Any]:
         """The half of a full spectrum of one table, numpy.fft.fftn's, that is kept."""
         return full.transpose(self.turned)[..., : self.shape[-1]]
 
     def forward(self, tables: Array) -> Coefficients:
         """Half spectra, shape (R, blocks, *shape)."""
-        found = tables.transpose(0, 1, *(2 + axis for axis in self.turned))
+        spectra = tables.transpose(0, 1, *(2 + axis for axis in self.turned))
         for place in range(len(self._twos)):
-            found = _butterfly(found, 2 + place)
+            spectra = _butterfly(spectra, 2 + place)
         if not self._others:
-            return found.astype(np.complex128)
-        return np.asarray(np.fft.rfftn(found, axes=self._places))
+            return spectra.astype(np.complex128)
+        return np.asarray(np.fft.rfftn(spectra, axes=self._places))
 
     def backward(self, halves: Coefficients) -> Array:
         """Tables, shape (R, blocks, *orders)."""
-        found = halves.real
+        tables = halves.real
         if self._others:
             lengths = [self.orders[axis] for axis in self._others]
-            found = np.fft.irfftn(halves, s=lengths, axes=self._places)
+            tables = np.fft.irfftn(halves, s=lengths, axes=self._places)
         for place in range(len(self._twos)):
-            found = _butterfly(found, 2 + place)
+            tables = _butterfly(tables, 2 + place)
+        # A butterfly is its own inverse but for a factor of 2.
         back = np.argsort(self.turned) + 2
-        return np.multiply(found.transpose(0, 1, *back), 0.5 ** len(self._twos), order="C")
+        return np.multiply(tables.transpose(0, 1, *back), 0.5 ** len(self._twos), order="C")
 
     @cached_property
     def _places(self) -> tuple[int, ...]:
@@ -207,6 +208,7 @@ class Layout:
         kinds = _kinds(blocks)
         grids = [_grid(blocks[b], axes, kind) for kind in kinds for b in kind.members]
         rows = np.concatenate(grids)
+        # f and -f are one entry: the one whose first coordinate that differs is the smaller.
         mirrored = (orders - rows) % orders
         difference = rows - mirrored
         first = (difference != 0).argmax(axis=1)
@@ -216,13 +218,13 @@ class Layout:
         )
         index = index.reshape(-1)
         gather, starts = _gathering(index, [len(grid) for grid in grids])
-        own = (2 * frequencies) % orders == 0
+        is_real = ((2 * frequencies) % orders == 0).all(axis=1)
         return cls(
             axes,
             tuple(extents[axis][0] for axis in axes),
             tuple(extents[axis][1] for axis in axes),
             frequencies,
-            np.where(own.all(axis=1), 1.0, 2.0),
+            np.where(is_real, 1.0, 2.0),
             kinds,
             index + len(frequencies) * flipped,
             gather,
@@ -242,16 +244,17 @@ class Layout:
 
     def tables(self, vectors: Coefficients) -> list[Array]:
         """Per kind the tables of its blocks, shape (R, blocks, *orders)."""
+        # Every place of the half spectra holds a coefficient of the vector or its conjugate.
         both = np.concatenate([vectors, vectors.conj()], axis=1)
         strung = np.take(both, self.source, axis=1)
-        found, place = [], 0
+        tables, place = [], 0
         for kind in self.kinds:
             half = kind.spectra.shape
             length = len(kind.members) * math.prod(half)
             halves = strung[:, place : place + length].reshape(-1, len(kind.members), *half)
-            found.append(kind.spectra.backward(halves))
+            tables.append(kind.spectra.backward(halves))
             place += length
-        return found
+        return tables
 
     def sums(self, tables: Sequence[Array]) -> Coefficients:
         """The sum over blocks of every coefficient of their tables, shape (R, K)."""
@@ -275,10 +278,10 @@ class Layout:
     def strung(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Full spectra, one per block, at the places of `gather`: shape (len(gather),)."""
         halves = [
-            kind.spectra.picked(arrays[b]).reshape(-1) for kind in self.kinds for b in kind.members
+            kind.spectra.halve(arrays[b]).reshape(-1) for kind in self.kinds for b in kind.members
         ]
-        found: NDArray[Any] = np.concatenate(halves)[self.gather]
-        return found
+        at_places: NDArray[Any] = np.concatenate(halves)[self.gather]
+        return at_places
 
 
 def _extents(blocks: Sequence[Block]) -> dict[int, tuple[int, int]]:
@@ -302,7 +305,7 @@ def _grid(block: Block, axes: tuple[int, ...], kind: Kind) -> Indices:
     """The frequencies of a block's half spectrum over all axes, shape (H, d)."""
     rows = np.zeros((math.prod(kind.spectra.shape), len(axes)), dtype=np.int64)
     for axis, column in zip(block.axes, np.indices(kind.orders), strict=True):
-        rows[:, axes.index(axis)] = kind.spectra.picked(column).reshape(-1)
+        rows[:, axes.index(axis)] = kind.spectra.halve(column).reshape(-1)
     return rows
 
 

@@ -42,6 +42,8 @@ class Problem:
         information = layout.strung([block.information for block in blocks])
         spectrum = layout.strung([block.spectrum for block in blocks])
         spectrum = np.where(layout.flipped, spectrum.conj(), spectrum)
+        # Blocks that share a coefficient hold the same estimate of it; one that never observed it
+        # counts only where no other did.
         weights = np.where(information > 0.0, 1.0, 1e-12)
         total = np.add.reduceat(weights, layout.starts)
         mean = np.add.reduceat(spectrum * weights, layout.starts) / total
@@ -89,6 +91,7 @@ class Problem:
         """Noise of the observed coefficients as the reports have it, shape (count, K)."""
         shape = (count, len(self.noise))
         real, imaginary = random.standard_normal(shape), random.standard_normal(shape)
+        # Of a pair f, -f the real and the imaginary part have half of the variance each.
         is_real = self.layout.multiplicity == 1.0
         noise = np.where(is_real, real, (real + 1j * imaginary) / np.sqrt(2.0))
         return noise * np.sqrt(np.where(self.is_observed, self.noise, 0.0))
@@ -120,11 +123,13 @@ def shrink(
     used = np.isfinite(noise) & (noise > 0.0)
     number = bands(layout)
     count = number.max() + 1
+    # Per band: K real numbers, and z = sum |T_f|^2 / noise_f, about K where there is only noise.
     weight = np.where(used, layout.multiplicity, 0.0)
     degrees = np.bincount(number, weight, count)
     precision = np.divide(weight, noise, out=np.zeros_like(noise), where=used)
     energy = np.abs(vectors) ** 2 * precision
     z = np.stack([np.bincount(number, row, count) for row in energy])
+    # James and Stein's positive part, 1 - (K - 2) / z; bands without energy stay at 0 anyway.
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.maximum(0.0, 1.0 - (degrees - 2.0) / z)
     stays = np.broadcast_to(degrees <= 2.0, z.shape)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.smoothing.layout import Coefficients, Kind, Layout
 from ldpsql.estimate import Array
+from ldpsql.numerics import project_on_simplex
 
 _RELAXATION = 1.6
 _CHECKED_EVERY = 5
@@ -66,37 +67,25 @@ def project(
         for start in range(0, len(targets), step)
     ]
     return Projected(
-        tuple(
-            np.concatenate(found) for found in zip(*(part.tables for part in parts), strict=True)
-        ),
+        tuple(np.concatenate(own) for own in zip(*(part.tables for part in parts), strict=True)),
         np.concatenate([part.iterations for part in parts]),
         np.concatenate([part.converged for part in parts]),
     )
 
 
-def simplex(values: Array, people: float, level: Array) -> Array:
-    """The nearest rows >= 0 with sum `people`, shape (rows, cells); Newton's steps from `level`.
-
-    level: (rows,), a guess of the number to subtract from each row; the right one on return. The
-    steps end after finitely many, because the sum is convex and piecewise linear in the level.
-    """
-    while True:
-        left = values - level[:, None]
-        np.maximum(left, 0.0, out=left)
-        excess = left.sum(axis=1) - people
-        wrong = np.abs(excess) > 1e-10 * people
-        if not wrong.any():
-            return left
-        support = np.count_nonzero(left, axis=1)
-        moved = level + excess / np.maximum(support, 1)
-        if not support.all():
-            everywhere = (values.sum(axis=1) - people) / values.shape[1]
-            moved = np.where(support == 0, everywhere, moved)
-        level[:] = np.where(wrong, moved, level)
-
-
 class _Run:
-    """The state of one batch of iterations; rows leave it as they converge."""
+    """The state of one batch of iterations; rows leave it as they converge.
+
+    With x the vector, w the tables on the simplex and u the scaled dual of w = F^-1 x:
+
+        x = argmin sum kappa |x - t|^2 + rho |F^-1 x - (w - u)|^2, row by row and, in the Fourier
+            domain, coefficient by coefficient: (kappa t + rho S(w - u)) / (kappa + rho copies),
+            where S sums a coefficient over the blocks that hold it
+        v = a F^-1 x + (1 - a) w + u, over-relaxed with a = 1.6
+        w = v projected on the simplex;  u = v - w
+
+    Dividing by kappa + rho copies > 0 is stable where nothing was observed (kappa = 0).
+    """
 
     def __init__(self, layout: Layout, targets: Coefficients, kappa: Array, people: float) -> None:
         self.layout, self.people = layout, people
@@ -104,30 +93,30 @@ class _Run:
         rho = np.array([[_penalty(row[1:])] for row in kappa])
         scale = 1.0 / (kappa + rho * layout.copies)
         self.pull, self.mix = kappa * scale * targets, rho * scale
+        # What each projection subtracts: the last one's is a good guess for the next.
         self.levels = [np.zeros((len(targets), len(kind.members))) for kind in layout.kinds]
-        self.dual = layout.tables(targets)
-        self.tables = self._onto_simplex(self.dual)
+        self.tables = self._onto_simplex(layout.tables(targets))
         self.dual = [np.zeros_like(table) for table in self.tables]
 
     def finish(self, stop: Stop) -> Projected:
         """Iterate until every row has converged or the cap is reached."""
-        found = [np.empty_like(table) for table in self.tables]
+        results = [np.empty_like(table) for table in self.tables]
         steps = np.full(len(self.rows), stop.cap)
         converged = np.zeros(len(self.rows), dtype=bool)
         for step in range(1, stop.cap + 1):
-            gap = self._step(measured=step % _CHECKED_EVERY == 0)
+            gap = self._step(is_measured=step % _CHECKED_EVERY == 0)
             if gap is None:
                 continue
             done = gap < stop.tolerance * self.people
             if done.any():
                 steps[self.rows[done]], converged[self.rows[done]] = step, True
-                self._leave(done, found)
+                self._take_out(done, results)
             if not len(self.rows):
                 break
-        self._leave(np.ones(len(self.rows), dtype=bool), found)
-        return Projected(tuple(found), steps, converged)
+        self._take_out(np.ones(len(self.rows), dtype=bool), results)
+        return Projected(tuple(results), steps, converged)
 
-    def _step(self, *, measured: bool) -> Array | None:
+    def _step(self, *, is_measured: bool) -> Array | None:
         """One iteration; the largest L1 distance of each row that the stop rule looks at."""
         away = [table - dual for table, dual in zip(self.tables, self.dual, strict=True)]
         vectors = self.pull + self.mix * self.layout.sums(away)
@@ -139,18 +128,19 @@ class _Run:
         ]
         before, self.tables = self.tables, self._onto_simplex(relaxed)
         self.dual = [v - w for v, w in zip(relaxed, self.tables, strict=True)]
-        if not measured:
+        if not is_measured:
             return None
         return np.maximum(_distance(free, self.tables), _distance(before, self.tables))
 
     def _onto_simplex(self, tables: Sequence[Array]) -> list[Array]:
         return [
-            _inside(table, kind, self.people, level)
+            _project_inside(table, kind, self.people, level)
             for table, kind, level in zip(tables, self.layout.kinds, self.levels, strict=True)
         ]
 
-    def _leave(self, done: NDArray[np.bool_], found: Sequence[Array]) -> None:
-        for table, result in zip(self.tables, found, strict=True):
+    def _take_out(self, done: NDArray[np.bool_], results: Sequence[Array]) -> None:
+        """Rows that are done leave, and their tables stand in the results."""
+        for table, result in zip(self.tables, results, strict=True):
             result[self.rows[done]] = table[done]
         self.levels = [level[~done] for level in self.levels]
         self.rows = self.rows[~done]
@@ -159,12 +149,11 @@ class _Run:
         self.dual = [dual[~done] for dual in self.dual]
 
 
-def _inside(tables: Array, kind: Kind, people: float, level: Array) -> Array:
+def _project_inside(tables: Array, kind: Kind, people: float, level: Array) -> Array:
     """Simplex projection of every table, `level` (R, blocks); padding becomes 0."""
     cells = tables[kind.inside]
-    flat = level.reshape(-1)
-    nearest = simplex(cells.reshape(len(flat), -1), people, flat).reshape(cells.shape)
-    level[:] = flat.reshape(level.shape)
+    rows = cells.reshape(*level.shape, -1)
+    nearest = project_on_simplex(rows, people, level=level).reshape(cells.shape)
     if not kind.is_padded:
         return nearest
     result = np.zeros_like(tables)
