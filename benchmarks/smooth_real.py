@@ -21,7 +21,7 @@ from benchmarks.smoothing import GRID, random_boxes, shapes
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.engine.typical import typical_error
+from ldpsql.engine.arithmetic import typical_error
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.report import Histogram
 from ldpsql.workload import QueryClass, Workload

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.significance import coverage_fits, variance_fits
 
-from ldpsql.estimate import BARELY_TOLD, Estimates, Ratio, quantile
+from ldpsql.estimate import BARELY_ESTIMABLE, Estimates, Ratio, quantile
 
 RUNS = 40_000
 TWO_SIGMA = math.erf(math.sqrt(2.0))
@@ -274,7 +274,7 @@ class Fieller(Ratio):
         low, high = super().interval(level)
         barely = quantile(level) ** 2 * self.variance_denominator / self.denominator**2
         middle, half = (low + high) / 2.0, (high - low) / 2.0
-        half /= math.sqrt(1.0 + BARELY_TOLD * barely**2)
+        half /= math.sqrt(1.0 + BARELY_ESTIMABLE * barely**2)
         return middle - half, middle + half
 
 

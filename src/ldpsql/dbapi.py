@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
-from ldpsql.estimate import Estimates
+from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.store import Batch, Store, open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
@@ -95,7 +95,7 @@ def connect(
     path: str | Path | None = None,
     *,
     read_only: bool | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     estimator: str | None = None,
 ) -> Connection:
     """Connect to a store of reports.
@@ -140,7 +140,7 @@ class Connection:
         self,
         store: Store,
         *,
-        confidence: float = 0.95,
+        confidence: float = CONFIDENCE,
         estimator: str | None = None,
         writes_to: Path | None = None,
     ) -> None:

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Estimates with their covariance, and what may be done to them.
+"""Estimates with their covariance, and what may be done to them.
 
 Everything here is linear algebra on estimates: sums, linear maps, and one ratio. Nothing is
 clipped or rounded. Estimates are unbiased, except those of a post-processing estimator, which
@@ -7,7 +7,6 @@ say so by their replicates.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -22,8 +21,11 @@ Query = TypeVar("Query")
 
 _CHUNK = 256
 
-BARELY_TOLD = 0.07
-"""What is added to the squared half-width of a ratio's interval where it is just told."""
+CONFIDENCE = 0.95
+"""The confidence level of intervals where nobody asks for another one."""
+
+BARELY_ESTIMABLE = 0.07
+"""What is added to the squared half-width of a ratio's interval where it is barely estimable."""
 
 
 @dataclass(frozen=True)
@@ -96,59 +98,66 @@ def rows_of(
 
 @dataclass(frozen=True)
 class Ratio:
-    """numerator / denominator of two jointly estimated quantities.
+    """numerator / denominator of two jointly estimated quantities, or of many pairs at once.
 
+    All five numbers have the same shape, as have all results; a single number has shape ().
     The value is the plug-in ratio and its standard error comes from the delta method. The
     interval is Fieller's (1954): all r for which numerator - r * denominator is compatible
     with 0. It stays honest when the denominator is noisy, where the delta method does not.
 
-    It is told only where the denominator differs from 0, which in a weak survey takes an unusual
-    error of it, and with it of the numerator: of the told intervals fewer than promised would hold
-    the truth. So the squared half-width is raised by up to BARELY_TOLD, with the square of z^2
-    times the denominator's relative variance, which is 1 where it is just told. No raise makes up
-    for all of it: where the true denominator is below two standard errors, so that most intervals
-    are not told, and the errors go together, those that are told hold the truth less often.
+    The ratio is estimable at a level where its denominator differs from 0 at that level, so that
+    the interval is bounded. Looking at estimable ratios only selects for unusual errors of the
+    denominator, and of a correlated numerator: fewer of their intervals than promised would hold
+    the truth. So the squared half-width is raised by up to BARELY_ESTIMABLE, in proportion to the
+    square of z^2 times the denominator's relative variance, which is 1 where the ratio is barely
+    estimable. No raise makes up for all of it: where the true denominator is below two standard
+    errors, so that most ratios are not estimable, and the errors are correlated, the intervals of
+    those that are hold the truth less often than they say.
     """
 
-    numerator: float
-    denominator: float
-    variance_numerator: float
-    variance_denominator: float
-    covariance: float
+    numerator: Array
+    denominator: Array
+    variance_numerator: Array
+    variance_denominator: Array
+    covariance: Array
 
     @property
-    def value(self) -> float:
+    def value(self) -> Array:
         """The plug-in ratio; NaN where the denominator is 0 or unknown."""
-        return self.numerator / self.denominator if self.denominator else math.nan
+        return self.numerator / self._divisor
 
     @property
-    def stderr(self) -> float:
+    def stderr(self) -> Array:
         """Delta-method standard error; NaN where the value is."""
-        if not self.denominator:
-            return math.nan
-        spread = self._spread(self.value)
-        return math.sqrt(max(spread, 0.0)) / abs(self.denominator)
-
-    def _spread(self, ratio: float) -> float:
-        """Variance of numerator - ratio * denominator."""
-        return (
+        ratio = self.value
+        # Var(numerator - ratio * denominator), which rounding may leave a hair below zero.
+        spread = (
             self.variance_numerator
             - 2.0 * ratio * self.covariance
             + ratio * ratio * self.variance_denominator
         )
+        return np.sqrt(np.maximum(spread, 0.0)) / np.abs(self._divisor)
 
-    def interval(self, level: float) -> tuple[float, float]:
-        """Fieller's interval, or (nan, nan) where the denominator cannot be told from zero."""
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Fieller's interval, (NaN, NaN) where the ratio is not estimable at the level."""
+        # The ends are the roots of a r^2 - 2 b r + c = 0, which says that numerator - r *
+        # denominator lies z standard errors from 0. Both are finite where a > 0, that is, where
+        # the denominator lies more than z standard errors from 0.
         z2 = quantile(level) ** 2
-        a = self.denominator**2 - z2 * self.variance_denominator
-        if not a > 0.0:
-            return (math.nan, math.nan)
-        b = self.numerator * self.denominator - z2 * self.covariance
-        c = self.numerator**2 - z2 * self.variance_numerator
-        barely = z2 * self.variance_denominator / self.denominator**2
-        raised = 1.0 + BARELY_TOLD * barely**2
-        root = math.sqrt(max(b * b - a * c, 0.0) * raised)
-        return ((b - root) / a, (b + root) / a)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            a = self.denominator * self._divisor - z2 * self.variance_denominator
+            a = np.where(a > 0.0, a, np.nan)
+            b = self.numerator * self.denominator - z2 * self.covariance
+            c = np.square(self.numerator) - z2 * self.variance_numerator
+            barely = z2 * self.variance_denominator / np.square(self._divisor)
+            raised = 1.0 + BARELY_ESTIMABLE * np.square(barely)
+            root = np.sqrt(np.maximum(b * b - a * c, 0.0) * raised)
+            return (b - root) / a, (b + root) / a
+
+    @property
+    def _divisor(self) -> Array:
+        """The denominator, NaN where it is 0."""
+        return np.where(np.equal(self.denominator, 0.0), np.nan, self.denominator)
 
 
 def quantile(level: float) -> float:

@@ -20,10 +20,9 @@ from support.two_estimators import (
 )
 
 from ldpsql import dbapi
+from ldpsql.engine.arithmetic import SURCHARGE, typical_error
 from ldpsql.engine.session import Session
-from ldpsql.engine.typical import SURCHARGE, evaluate, typical_error
 from ldpsql.estimate import quantile
-from ldpsql.parser.query import Number
 from ldpsql.store import Store
 from ldpsql_device.errors import NotSupportedError
 
@@ -174,4 +173,3 @@ def test_typical_errors_are_root_mean_squares_or_unknown() -> None:
     found = typical_error(replicates, np.array([2.0, 1.0, np.nan]))
     assert found[0] == pytest.approx(SURCHARGE)
     assert np.isnan(found[1:]).all()
-    assert evaluate(Number(3.0), lambda _: np.zeros(1)) == 3.0

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.bench import simulate
 from ldpsql.designer import design
 from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 
 PEOPLE = 20_000

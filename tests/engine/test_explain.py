@@ -10,14 +10,12 @@ import pytest
 from ldpsql.boxes import Box
 from ldpsql.designer import design
 from ldpsql.engine.explain import (
-    Asked,
-    Trace,
+    Passes,
+    SliceReports,
     describe_box,
-    describe_target,
     explain,
     explain_verbose,
 )
-from ldpsql.engine.plan import Target
 from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.parser import parse
@@ -44,7 +42,7 @@ nulls = "value"
 """)
 
 
-def trace(sql: str) -> Trace:
+def trace(sql: str) -> Passes:
     """The plan after every pass."""
     statement = parse(sql, None, lambda _: SURVEY)
     (base,) = statement.bases
@@ -57,7 +55,7 @@ def trace(sql: str) -> Trace:
 def explained(sql: str, people: int = 1000) -> list[str]:
     """The text for a number of reports in every slice."""
     plan = trace(sql)[-1][1]
-    return explain(plan, [Asked(people)] * len(plan.slices))
+    return explain(plan, [SliceReports(people)] * len(plan.slices))
 
 
 def test_a_plan_names_survey_guarantee_reports_and_boxes() -> None:
@@ -78,7 +76,7 @@ def test_the_predicted_error_is_that_of_the_design(people: int) -> None:
     plan = trace(sql)[-1][1]
     found = [
         float(line.rpartition(" ")[2])
-        for line in explain(plan, [Asked(people)])
+        for line in explain(plan, [SliceReports(people)])
         if "predicted standard error" in line
     ]
     expected = np.sqrt(SURVEY.design.variance(plan.planned[0][0], people))
@@ -115,7 +113,9 @@ def test_a_long_list_of_boxes_is_cut() -> None:
     )
     plan = trace(f"SELECT COUNT(*) FROM app WHERE {pairs}")[0][1]
     (piece,) = plan.slices
-    lines = explain_verbose([("boxes", plan), *trace("SELECT COUNT(*) FROM app")], [Asked(10)])
+    lines = explain_verbose(
+        [("boxes", plan), *trace("SELECT COUNT(*) FROM app")], [SliceReports(10)]
+    )
     assert len(piece.boxes) == 23
     assert sum("box: " in line for line in lines[: lines.index("after boxes:", 1)]) == 20
     assert "    ... 3 more boxes" in lines
@@ -125,10 +125,10 @@ def test_verbose_shows_every_pass_and_ends_with_the_plan() -> None:
     """In order."""
     sql = "SELECT COUNT(*) FROM app WHERE age < 20 OR state = 'NY'"
     found = trace(sql)
-    lines = explain_verbose(found, [Asked(1000)])
+    lines = explain_verbose(found, [SliceReports(1000)])
     headings = [line for line in lines if re.fullmatch(r"after \w+:", line)]
     assert headings == ["after boxes:", *(f"after {name}:" for name, _ in PASSES)]
-    final = explain(found[-1][1], [Asked(1000)])
+    final = explain(found[-1][1], [SliceReports(1000)])
     assert lines[-len(final) :] == [f"  {line}" for line in final]
 
 
@@ -148,11 +148,10 @@ def test_boxes_and_targets_are_put_in_words() -> None:
     many = tuple((2 * code, 2 * code + 1) for code in range(25))
     assert describe_box(Box((many, None)), SURVEY).endswith("39, ...}")
     plan = trace("SELECT COUNT(*), COUNT(state), SUM(pay), AVG(price) FROM app")[-1][1]
-    assert [describe_target(target, SURVEY) for target in plan.targets] == [
+    assert [target.label for target in plan.targets] == [
         "COUNT(*)",
         "COUNT(state)",
         "SUM(pay)",
         "SUM(price), public",
         "COUNT(price), public",
     ]
-    assert describe_target(Target(), SURVEY) == "COUNT(*)"

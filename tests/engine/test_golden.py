@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.bench import simulate
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine.result import Result
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 
 GOLDEN = Path(__file__).parent / "golden"

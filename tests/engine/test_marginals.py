@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.bench import simulate
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import UnsupportedSQL
 

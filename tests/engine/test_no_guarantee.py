@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from ldpsql.bench import simulate
 from ldpsql.cli.main import cli
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, SurveyError
 

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.designer import design
-from ldpsql.engine.notes import misfits
+from ldpsql.engine.notes import uneven_report_types
 from ldpsql.engine.session import Session
+from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -99,12 +99,12 @@ def test_groups_that_nobody_draws_so_often_are_named() -> None:
     asked = survey("ehio")
     shares = np.array([group.weight / 2**64 for group in asked.design.table.groups])
     fair = np.random.default_rng(2).multinomial(100_000, shares)
-    assert misfits(asked, fair) == ()
+    assert uneven_report_types(asked, fair) == ()
     stuffed = fair.copy()
     stuffed[1] += round(0.1 * fair[1])
-    (note,) = misfits(asked, stuffed)
+    (note,) = uneven_report_types(asked, stuffed)
     assert "not spread over the groups as devices draw them" in note
-    assert misfits(asked, np.zeros(len(shares), dtype=np.int64)) == ()
+    assert uneven_report_types(asked, np.zeros(len(shares), dtype=np.int64)) == ()
 
 
 def test_null_answers_say_what_to_do() -> None:

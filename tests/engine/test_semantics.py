@@ -26,9 +26,9 @@ from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms import registry
+from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.table import randomize_batch

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.bench import simulate
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql_device.errors import UnsupportedSQL
 
 TOML = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sql_survey import base_of, marked, parsed, refusal
 
-from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Number, aggregates
+from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Number, aggregates
 from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 

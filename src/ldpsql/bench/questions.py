@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from ldpsql.aggregates import label
 from ldpsql.engine.rewrite.boxes import rows, slices
 from ldpsql.parser import parse
-from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Measurement, Number, Query
+from ldpsql.parser.query import Measurement, Query
 from ldpsql_device.errors import Located, QueryError, SurveyError, UnsupportedSQL
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.types import Value
@@ -55,16 +56,6 @@ class Question:
     def labels(self) -> tuple[str, ...]:
         """The aggregates in words, each once."""
         return tuple(label(column.expression) for column in self.aggregates)
-
-
-def label(expression: Expression) -> str:
-    """An expression as it would be written."""
-    if isinstance(expression, Aggregate):
-        return f"{expression.function}({expression.column or '*'})"
-    if isinstance(expression, Arithmetic):
-        return f"({label(expression.left)} {expression.op} {label(expression.right)})"
-    assert isinstance(expression, Number)
-    return f"{expression.value:g}"
 
 
 def question(sql: str, draft: Draft, workload: str) -> Question:

@@ -20,20 +20,17 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from ldpsql.aggregates import WRITTEN, Aggregate, Expression, Leaf, aggregate_called, evaluate
 from ldpsql.bench.questions import Question
 from ldpsql.estimate import Array
 from ldpsql.parser.query import (
-    Aggregate,
     And,
-    Arithmetic,
     Comparison,
     Constant,
-    Expression,
     GroupKey,
     Membership,
     Not,
     NullTest,
-    Number,
     Or,
     Predicate,
 )
@@ -140,7 +137,7 @@ class Truth:
         return np.array([self._scale(column.expression) for column in question.aggregates])
 
     def _scale(self, expression: Expression) -> float:
-        if not isinstance(expression, Aggregate) or expression.function == "AVG":
+        if not isinstance(expression, Aggregate) or expression.function not in ("COUNT", "SUM"):
             return math.nan
         if expression.function == "COUNT":
             return float(self._people)
@@ -230,16 +227,17 @@ class _Text:
         return f"({self.filtered(node.column)} {node.op} {self._literal(node.literal)})"
 
     def expression(self, node: Expression) -> str:
-        if isinstance(node, Number):
-            return f"{node.value!r}::DOUBLE"
-        if isinstance(node, Arithmetic):
-            return f"({self.expression(node.left)} {node.op} {self.expression(node.right)})"
-        if node.column is None:
-            return "COUNT(*)"
-        if node.function == "COUNT":
-            return f"COUNT({self.counted(node.column)})"
-        column = f"{self.summed(node.column)}::DOUBLE"
-        return f"AVG({column})" if node.function == "AVG" else f"COALESCE(SUM({column}), 0)"
+        return evaluate(node, self._aggregate, "{!r}::DOUBLE".format, WRITTEN)
+
+    def _aggregate(self, call: Leaf) -> str:
+        assert isinstance(call, Aggregate)
+        definition = aggregate_called(call.function)
+        if call.column is None:
+            return definition.exact.format("*")
+        if definition.takes == "rows":
+            return definition.exact.format(self.counted(call.column))
+        column = self.summed if definition.takes == "number" else self.filtered
+        return definition.exact.format(f"{column(call.column)}::DOUBLE")
 
     def key(self, key: GroupKey) -> str:
         index = self._schema.dimension(key.column)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
+from ldpsql.aggregates import Aggregate, Target, aggregates, targets_of
 from ldpsql.boxes import Box
-from ldpsql.engine.plan import Slice, Target, linear
+from ldpsql.engine.plan import Slice, linear
 from ldpsql.engine.rewrite.boxes import rows, slices
 from ldpsql.engine.rewrite.disjoin import disjoint
-from ldpsql.engine.rewrite.targets import targets_of
 from ldpsql.parser import parse
-from ldpsql.parser.query import Aggregate, Query, aggregates
+from ldpsql.parser.query import Query
 from ldpsql.workload import DeclaredQuery
 from ldpsql_device.errors import QueryError, UnsupportedSQL
 from ldpsql_device.schema import Schema

@@ -1,48 +1,26 @@
-"""Public. Sees parameters. Arithmetic over aggregates, with its error carried along.
+"""Arithmetic over jointly estimated sums, with its error carried along.
 
-Every aggregate is a sum that the reports estimate, or a ratio of two. Over T such sums, jointly
-estimated for each of R rows, an expression is kept in the simplest of three forms: `Affine`
-(exactly linear, normal interval), `Quotient` of two affine forms (Fieller's interval), or
-`Smooth` (value and gradient, delta method). An expression stays affine or a quotient as long as it
-is one, so AVG(x) * 12 - 3 has as honest an interval as AVG(x).
+Over T sums, jointly estimated for each of R rows, an expression is kept in the simplest of three
+forms: `Affine` (exactly linear, normal interval), `Quotient` of two affine forms (Fieller's
+interval), or `Smooth` (value and gradient, delta method). An expression stays affine or a quotient
+as long as it is one, so AVG(x) * 12 - 3 has as honest an interval as AVG(x).
 """
 
 from __future__ import annotations
 
+import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from ldpsql.aggregates import Expression, Leaf, Operator, evaluate
 from ldpsql.estimate import Array, Ratio, quantile
-from ldpsql.parser.query import Aggregate, Expression, Number
 
-NULL_LEVEL = 0.95
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Jointly estimated sums: values (R, T), covariance (R, T, T).
-
-    replicates: (r, R, T) beside post-processed values; see `Estimates`.
-    """
-
-    values: Array
-    covariance: Array
-    replicates: Array | None = None
-
-    def spread(self, gradient: Array) -> Array:
-        """Variance of the linear form with the given gradient, (T,) or (R, T); shape (R,)."""
-        rows = np.broadcast_to(gradient, self.values.shape)
-        # A sum that no report could tell has infinite variance; a zero coefficient removes it.
-        used = np.where((rows[:, :, None] != 0.0) & (rows[:, None, :] != 0.0), self.covariance, 0.0)
-        spread: Array = np.maximum(np.einsum("rt,rts,rs->r", rows, used, rows), 0.0)
-        return spread
-
-    def cross(self, left: Array, right: Array) -> Array:
-        """Covariance of two linear forms, gradients of shape (T,); shape (R,)."""
-        used = np.where((left[:, None] != 0.0) & (right[None, :] != 0.0), self.covariance, 0.0)
-        return np.asarray(np.einsum("t,rts,s->r", left, used, right))
+SURCHARGE = 1.15
+"""What a typical error is multiplied by, see `typical_error`."""
 
 
 @dataclass(frozen=True)
@@ -55,192 +33,286 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Affine:
+class Sums:
+    """Jointly estimated sums, and the confidence level of whatever is computed from them.
+
+    values: shape (R, T).  covariance: shape (R, T, T).  replicates: shape (r, R, T), beside
+    post-processed values; see `Estimates`.
+    """
+
+    values: Array
+    covariance: Array
+    level: float
+    replicates: Array | None = None
+
+    def cross(self, left: Array, right: Array) -> Array:
+        """Covariance of two linear forms per row, shape (R,); gradients of shape (T,) or (R, T)."""
+        left, right = (np.broadcast_to(each, self.values.shape) for each in (left, right))
+        # A sum that no report could tell has infinite variance; a zero coefficient removes it.
+        is_used = (left[:, :, None] != 0.0) & (right[:, None, :] != 0.0)
+        used = np.where(is_used, self.covariance, 0.0)
+        return np.asarray(np.einsum("rt,rts,rs->r", left, used, right))
+
+    def variance(self, gradient: Array) -> Array:
+        """Variance of a linear form per row, shape (R,); rounding below zero counts as zero."""
+        return np.maximum(self.cross(gradient, gradient), 0.0)
+
+
+class Form(ABC):
+    """A number per row, computed from sums; + - * / give another form.
+
+    The value is NaN where it is not estimable at the level of the sums, and the interval is at
+    that level.
+    """
+
+    sums: Sums
+
+    @property
+    @abstractmethod
+    def value(self) -> Array:
+        """Shape (R,)."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> Array:
+        """Gradient per row, shape (R, T)."""
+
+    @property
+    @abstractmethod
+    def interval(self) -> Interval:
+        """Standard errors and interval ends; NaN wherever the value is."""
+
+    @property
+    def constant_value(self) -> float | None:
+        """The number that the form is, where no sum enters; else None."""
+        return None
+
+    def scaled(self, factor: float) -> Form:
+        """The form times a number."""
+        return Smooth(self.sums, self.value * factor, self.slope * factor)
+
+    def shifted(self, constant: float) -> Form:
+        """The form plus a number."""
+        return Smooth(self.sums, self.value + constant, self.slope)
+
+    def __add__(self, other: Form) -> Form:
+        if other.constant_value is not None:
+            return self.shifted(other.constant_value)
+        if self.constant_value is not None:
+            return other.shifted(self.constant_value)
+        return Smooth(self.sums, self.value + other.value, self.slope + other.slope)
+
+    def __sub__(self, other: Form) -> Form:
+        return self + other.scaled(-1.0)
+
+    def __mul__(self, other: Form) -> Form:
+        if other.constant_value is not None:
+            return self.scaled(other.constant_value)
+        if self.constant_value is not None:
+            return other.scaled(self.constant_value)
+        x, y = self.value, other.value
+        return Smooth(self.sums, x * y, y[:, None] * self.slope + x[:, None] * other.slope)
+
+    def __truediv__(self, other: Form) -> Form:
+        if other.constant_value is not None:
+            if other.constant_value == 0.0:
+                nothing = np.full(len(self.value), np.nan)
+                return Smooth(self.sums, nothing, np.zeros_like(self.slope))
+            return self.scaled(1.0 / other.constant_value)
+        # d(x / y) = (dx - (x / y) dy) / y
+        ratio = self.value / np.where(other.value == 0.0, np.nan, other.value)
+        slope = (self.slope - ratio[:, None] * other.slope) / other.value[:, None]
+        return Smooth(self.sums, ratio, slope)
+
+
+@dataclass(frozen=True)
+class Affine(Form):
     """constant + gradient . sums; gradient of shape (T,)."""
 
+    sums: Sums
     constant: float
     gradient: Array
 
     @property
-    def is_constant(self) -> bool:
-        """Whether no sum enters."""
-        return not self.gradient.any()
+    def constant_value(self) -> float | None:
+        """The constant, where the gradient is zero."""
+        return None if self.gradient.any() else self.constant
 
-    def value(self, sums: Sums) -> Array:
-        """Shape (R,)."""
-        used = np.where(self.gradient != 0.0, sums.values, 0.0)
-        return self.constant + used @ self.gradient
+    @cached_property
+    def value(self) -> Array:
+        """Shape (R,); a sum that no report could tell is NaN, a zero coefficient removes it."""
+        used = np.where(self.gradient != 0.0, self.sums.values, 0.0)
+        return np.asarray(self.constant + used @ self.gradient)
 
-    def slope(self, sums: Sums) -> Array:
+    @property
+    def slope(self) -> Array:
         """Gradient per row, shape (R, T)."""
-        return np.broadcast_to(self.gradient, sums.values.shape)
+        return np.broadcast_to(self.gradient, self.sums.values.shape)
 
-    def interval(self, sums: Sums, level: float) -> Interval:
-        """Normal interval."""
-        stderr = np.sqrt(sums.spread(self.gradient))
-        return _normal(self.value(sums), stderr, level)
+    @property
+    def interval(self) -> Interval:
+        """The normal interval."""
+        stderr = np.sqrt(self.sums.variance(self.gradient))
+        return _normal(self.value, stderr, self.sums.level)
 
     def scaled(self, factor: float) -> Affine:
         """The form times a number."""
-        return Affine(self.constant * factor, self.gradient * factor)
+        return replace(self, constant=self.constant * factor, gradient=self.gradient * factor)
 
-    def plus(self, other: Affine) -> Affine:
-        """The sum of two forms."""
-        return Affine(self.constant + other.constant, self.gradient + other.gradient)
+    def shifted(self, constant: float) -> Affine:
+        """The form plus a number."""
+        return replace(self, constant=self.constant + constant)
+
+    def __add__(self, other: Form) -> Form:
+        if isinstance(other, Affine):
+            return Affine(self.sums, self.constant + other.constant, self.gradient + other.gradient)
+        return super().__add__(other)
+
+    def __truediv__(self, other: Form) -> Form:
+        if isinstance(other, Affine) and other.constant_value is None:
+            return Quotient(self.sums, self, other)
+        return super().__truediv__(other)
 
 
 @dataclass(frozen=True)
-class Quotient:
-    """numerator / denominator. NULL (NaN) where the denominator cannot be told from zero."""
+class Quotient(Form):
+    """numerator / denominator. NULL (NaN) exactly where Fieller's interval is unbounded."""
 
+    sums: Sums
     numerator: Affine
     denominator: Affine
 
-    def value(self, sums: Sums) -> Array:
-        """Shape (R,); NaN where Fieller's 95 % interval is unbounded."""
-        return np.array(
-            [ratio.value if _is_told(ratio) else np.nan for ratio in self._ratios(sums)]
+    @cached_property
+    def _ratio(self) -> Ratio:
+        top, bottom, sums = self.numerator, self.denominator, self.sums
+        return Ratio(
+            top.value,
+            bottom.value,
+            sums.variance(top.gradient),
+            sums.variance(bottom.gradient),
+            sums.cross(top.gradient, bottom.gradient),
         )
 
-    def slope(self, sums: Sums) -> Array:
+    @cached_property
+    def interval(self) -> Interval:
+        """Fieller's interval and the delta method's standard error."""
+        low, high = self._ratio.interval(self.sums.level)
+        return Interval(np.where(np.isnan(low), np.nan, self._ratio.stderr), low, high)
+
+    @cached_property
+    def value(self) -> Array:
+        """Shape (R,)."""
+        return np.where(np.isnan(self.interval.low), np.nan, self._ratio.value)
+
+    @property
+    def slope(self) -> Array:
         """Gradient per row, shape (R, T)."""
-        bottom = self.denominator.value(sums)[:, None]
+        bottom = self.denominator.value[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self.numerator.value(sums)[:, None] / bottom
+            ratio = self.numerator.value[:, None] / bottom
             return (self.numerator.gradient - ratio * self.denominator.gradient) / bottom
 
-    def interval(self, sums: Sums, level: float) -> Interval:
-        """Fieller's interval and the delta method's standard error."""
-        ratios = self._ratios(sums)
-        told = [_is_told(ratio) for ratio in ratios]
-        ends = [
-            ratio.interval(level) if known else (np.nan, np.nan)
-            for ratio, known in zip(ratios, told, strict=True)
-        ]
-        stderr = [
-            ratio.stderr if known else np.nan for ratio, known in zip(ratios, told, strict=True)
-        ]
-        low, high = np.array(ends).reshape(-1, 2).T
-        return Interval(np.array(stderr), low, high)
+    def scaled(self, factor: float) -> Quotient:
+        """The form times a number."""
+        return replace(self, numerator=self.numerator.scaled(factor))
 
-    def _ratios(self, sums: Sums) -> list[Ratio]:
-        top, bottom = self.numerator, self.denominator
-        columns = zip(
-            top.value(sums),
-            bottom.value(sums),
-            sums.spread(top.gradient),
-            sums.spread(bottom.gradient),
-            sums.cross(top.gradient, bottom.gradient),
-            strict=True,
+    def shifted(self, constant: float) -> Quotient:
+        """The form plus a number: x / y + c = (x + c y) / y."""
+        raised = self.denominator.scaled(constant)
+        return replace(
+            self,
+            numerator=Affine(
+                self.sums,
+                self.numerator.constant + raised.constant,
+                self.numerator.gradient + raised.gradient,
+            ),
         )
-        return [Ratio(*map(float, column)) for column in columns]
 
 
 @dataclass(frozen=True)
-class Smooth:
+class Smooth(Form):
     """Any other expression: its value (R,) and gradient (R, T) at the estimates."""
 
+    sums: Sums
     values: Array
     gradient: Array
 
-    def value(self, sums: Sums) -> Array:
+    @property
+    def value(self) -> Array:
         """Shape (R,)."""
         return self.values
 
-    def slope(self, sums: Sums) -> Array:
+    @property
+    def slope(self) -> Array:
         """Gradient per row, shape (R, T)."""
         return self.gradient
 
-    def interval(self, sums: Sums, level: float) -> Interval:
+    @property
+    def interval(self) -> Interval:
         """Delta method."""
-        finite = np.isfinite(self.gradient)
-        spread = np.sqrt(sums.spread(np.where(finite, self.gradient, 0.0)))
-        unknown = np.isnan(self.values) | ~finite.all(axis=1)
-        stderr = np.where(unknown, np.nan, spread)
-        return _normal(self.values, stderr, level)
-
-
-Form = Affine | Quotient | Smooth
-Leaf = Callable[[Aggregate], Form]
-
-
-def form_of(expression: Expression, leaf: Leaf, sums: Sums) -> Form:
-    """The form of an expression; `leaf` gives that of an aggregate."""
-    if isinstance(expression, Aggregate):
-        return leaf(expression)
-    if isinstance(expression, Number):
-        return Affine(expression.value, np.zeros(sums.values.shape[1]))
-    left = form_of(expression.left, leaf, sums)
-    right = form_of(expression.right, leaf, sums)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return _OPERATIONS[expression.op](left, right, sums)
-
-
-def _add(left: Form, right: Form, sums: Sums) -> Form:
-    if isinstance(left, Affine) and isinstance(right, Affine):
-        return left.plus(right)
-    if isinstance(left, Quotient) and isinstance(right, Affine) and right.is_constant:
-        return Quotient(
-            left.numerator.plus(left.denominator.scaled(right.constant)), left.denominator
-        )
-    if isinstance(right, Quotient) and isinstance(left, Affine) and left.is_constant:
-        return _add(right, left, sums)
-    return Smooth(left.value(sums) + right.value(sums), left.slope(sums) + right.slope(sums))
-
-
-def _subtract(left: Form, right: Form, sums: Sums) -> Form:
-    minus = Affine(-1.0, np.zeros(sums.values.shape[1]))
-    return _add(left, _multiply(right, minus, sums), sums)
-
-
-def _multiply(left: Form, right: Form, sums: Sums) -> Form:
-    if isinstance(right, Affine) and right.is_constant:
-        return _scaled(left, right.constant, sums)
-    if isinstance(left, Affine) and left.is_constant:
-        return _scaled(right, left.constant, sums)
-    x, y = left.value(sums), right.value(sums)
-    return Smooth(x * y, y[:, None] * left.slope(sums) + x[:, None] * right.slope(sums))
-
-
-def _scaled(form: Form, factor: float, sums: Sums) -> Form:
-    if isinstance(form, Affine):
-        return form.scaled(factor)
-    if isinstance(form, Quotient):
-        return Quotient(form.numerator.scaled(factor), form.denominator)
-    return Smooth(form.values * factor, form.gradient * factor)
-
-
-def _divide(left: Form, right: Form, sums: Sums) -> Form:
-    if isinstance(right, Affine) and right.is_constant:
-        if right.constant == 0.0:
-            return Smooth(np.full(len(sums.values), np.nan), np.zeros_like(sums.values))
-        return _scaled(left, 1.0 / right.constant, sums)
-    if isinstance(left, Affine) and isinstance(right, Affine):
-        return Quotient(left, right)
-    x, y = left.value(sums), right.value(sums)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(y == 0.0, np.nan, x / y)
-        slope = (left.slope(sums) - ratio[:, None] * right.slope(sums)) / y[:, None]
-    return Smooth(ratio, slope)
-
-
-_OPERATIONS: Mapping[str, Callable[[Form, Form, Sums], Form]] = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "/": _divide,
-}
+        is_finite = np.isfinite(self.slope)
+        stderr = np.sqrt(self.sums.variance(np.where(is_finite, self.slope, 0.0)))
+        stderr = np.where(is_finite.all(axis=1), stderr, np.nan)
+        return _normal(self.value, stderr, self.sums.level)
 
 
 def _normal(values: Array, stderr: Array, level: float) -> Interval:
+    """values -+ z stderr, NaN where either is unknown."""
+    stderr = np.where(np.isnan(values) | ~np.isfinite(stderr), np.nan, stderr)
     half = quantile(level) * stderr
-    unknown = np.isnan(values) | ~np.isfinite(stderr)
-    shown = np.where(unknown, np.nan, stderr)
-    return Interval(
-        shown, np.where(unknown, np.nan, values - half), np.where(unknown, np.nan, values + half)
-    )
+    return Interval(stderr, values - half, values + half)
 
 
-def _is_told(ratio: Ratio) -> bool:
-    """Whether the denominator differs from zero at 95 %."""
-    return not np.isnan(ratio.interval(NULL_LEVEL)[0])
+_ON_FORMS: Mapping[Operator, Callable[[Form, Form], Form]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_ON_ARRAYS: Mapping[Operator, Callable[[Array, Array], Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+}
+
+
+def form_of(expression: Expression, places: Mapping[Leaf, int], sums: Sums) -> Form:
+    """The form of an expression over sums; places: which of the T sums a target is."""
+    units = np.eye(sums.values.shape[1])
+
+    def leaf(target: Leaf) -> Form:
+        return Affine(sums, 0.0, units[places[target]])
+
+    def number(value: float) -> Form:
+        return Affine(sums, value, np.zeros(len(units)))
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return evaluate(expression, leaf, number, _ON_FORMS)
+
+
+def replicate(expression: Expression, places: Mapping[Leaf, int], sums: Sums) -> Array | None:
+    """The expression on every replicate of the sums, shape (r, R); None without replicates."""
+    drawn = sums.replicates
+    if drawn is None:
+        return None
+
+    def leaf(target: Leaf) -> Array:
+        return drawn[:, :, places[target]]
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        found = evaluate(expression, leaf, np.asarray, _ON_ARRAYS)
+    return np.broadcast_to(found, drawn.shape[:2])
+
+
+def typical_error(replicates: Array, values: Array) -> Array:
+    """The typical error of post-processed answers, shape (R,); NaN where one is unknown.
+
+    A post-processing estimator has no standard error that could be computed, so it is run again
+    on simulated summaries, and an expression is evaluated on every one of them. The root mean
+    square of these replicates (r, R) about the values (R,), times 1.15, is the typical error. It
+    is a measured habit, not a promise: the interval beside it is. See docs/spec/fourier.md#8.5.
+    """
+    with np.errstate(invalid="ignore"):
+        square = np.square(replicates - values).mean(axis=0)
+    return np.where(np.isfinite(square), SURCHARGE * np.sqrt(square), np.nan)

@@ -1,19 +1,18 @@
-"""Runs at the collector. Sees reports. What whoever reads an answer should know besides.
+"""What whoever reads an answer should know besides.
 
 Anybody can send whatever fits the report format, so reports may be forged, and estimates that are
 unbiased for honest ones may then be anything. Two signs of it cost nothing to look for: a sum that
-no people can have, and selectors that are not spread as the survey draws them. Neither is proof,
-and reports forged with care show neither.
+no people can have, and report types that are not as frequent as the survey draws them. Neither is
+proof, and reports forged with care show neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.engine.answers import Answers
 from ldpsql.engine.relation import Relation
 from ldpsql.estimate import Array
 from ldpsql.parser.query import Statement
@@ -25,65 +24,70 @@ SUSPICIOUS = 6.0
 _MOST_SUSPECTS, _ROUNDING = 64, 1e-9
 
 
-def notes_on(
-    statement: Statement, relations: Collection[Relation], names: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Of the statement and its mechanisms; names: the estimator of each survey."""
-    undetermined = sum(relation.undetermined for relation in relations)
+def notes_on_statement(statement: Statement, relations: Collection[Relation]) -> tuple[str, ...]:
+    """Numbers without an error bar, and numbers that are not estimable."""
     notes = []
     if any(output.is_bare for output in statement.outputs):
         notes.append(
             "numbers that further SQL computes from estimates have no error bar; select "
             "STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them"
         )
-    if undetermined:
+    missing = sum(relation.not_estimable for relation in relations)
+    if missing:
         notes.append(
-            f"{undetermined} value(s) are NULL: too few reports, or a denominator that cannot be "
+            f"{missing} value(s) are NULL: too few reports, or a denominator that cannot be "
             "told from zero; ask about more people (a wider range, fewer groups), or collect more "
             "reports"
         )
-    asked = {relation.answers.plan.survey.table: relation for relation in relations}
-    for table, relation in asked.items():
-        design = relation.answers.plan.survey.design
-        if relation.answers.sums.replicates is not None:
-            notes.append(
-                f"{table}: values are post-processed; ± is the interval of the unbiased estimate "
-                "around them, (typ. x) the error that simulations say is typical"
-            )
-        bias = design.biases.get(names[table])
-        if bias is not None:
-            notes.append(f"{table}: estimator {names[table]} is biased: {bias}")
-        if design.guarantee.kind == "none":
-            notes.append(f"{table}: {design.guarantee} ({design.name})")
     return tuple(notes)
 
 
-def impossible_sums(answers: Answers, people: int, estimator: str) -> tuple[str, ...]:
+def notes_on_estimator(relation: Relation, estimator: str) -> tuple[str, ...]:
+    """What the estimator does to its values, and what is not promised to people."""
+    survey, design = relation.plan.survey, relation.plan.survey.design
+    notes = []
+    if relation.sums.replicates is not None:
+        notes.append(
+            f"{survey.table}: values are post-processed; ± is the interval of the unbiased "
+            "estimate around them, (typ. x) the error that simulations say is typical"
+        )
+    bias = design.biases.get(estimator)
+    if bias is not None:
+        notes.append(f"{survey.table}: estimator {estimator} is biased: {bias}")
+    if design.guarantee.kind == "none":
+        notes.append(f"{survey.table}: {design.guarantee} ({design.name})")
+    return tuple(notes)
+
+
+def impossible_sums(relation: Relation, people: int, estimator: str) -> tuple[str, ...]:
     """A note where unbiased sums lie far outside of what so many people can add up to.
 
     Sums of public columns are left out: what they can add up to is in the reports themselves.
     """
-    survey = answers.plan.survey
-    design = survey.design
+    plan, design = relation.plan, relation.plan.survey.design
     if estimator in design.biases:
         return ()
-    values = answers.sums.values
-    variances = np.diagonal(answers.sums.covariance, axis1=1, axis2=2)
+    values = relation.sums.values
+    variances = np.diagonal(relation.sums.covariance, axis1=1, axis2=2)
     rows: set[int] = set()
-    for place, target in enumerate(answers.plan.targets):
+    for place, target in enumerate(plan.targets):
         if target.weight is not None:
             continue
-        bounds = (1.0, 1.0) if target.measure is None else design.domain.bounds[target.measure]
-        least, most = min(0.0, bounds[0]) * people, max(0.0, bounds[1]) * people
+        each: tuple[float, ...] = (1.0,)  # what one person may add, besides nothing
+        if target.measure is not None:
+            each = design.domain.bounds[target.measure]
+        elif target.amounts is not None:
+            each = tuple(amount for amount, _ in target.amounts[1])
+        least, most = min(0.0, *each) * people, max(0.0, *each) * people
         beyond = np.maximum(least - values[:, place], values[:, place] - most)
         far = np.flatnonzero(_is_far(beyond, variances[:, place], most - least))[:_MOST_SUSPECTS]
         if far.size:
-            expected = _expected(answers, far, place, people)
+            expected = _expected(relation, far, place, people)
             rows.update(far[_is_far(beyond[far], expected, most - least)].tolist())
     if not rows:
         return ()
     return (
-        f"{survey.table}: {len(rows)} row(s) hold estimates more than {SUSPICIOUS:g} standard "
+        f"{plan.survey.table}: {len(rows)} row(s) hold estimates more than {SUSPICIOUS:g} standard "
         f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
         "made for another survey",
     )
@@ -98,25 +102,25 @@ def _is_far(beyond: Array, variances: Array, span: float) -> NDArray[np.bool_]:
     return np.asarray(beyond > room)
 
 
-def _expected(answers: Answers, rows: Integers, place: int, people: int) -> Array:
+def _expected(relation: Relation, rows: Integers, place: int, people: int) -> Array:
     """Variances of one sum in some rows if so many people were spread evenly, shape (rows,).
 
     Of few reports, or where most reports tell the truth, an estimated variance may by chance be
     next to nothing; what was to be expected is not.
     """
-    plan = answers.plan
+    plan = relation.plan
     private = [row % len(plan.private_rows) for row in rows.tolist()]
-    found = [
+    by_slice = [
         plan.survey.design.variance([piece[row][place] for row in private], people)
         for piece in plan.planned
     ]
-    return np.asarray(np.max(found, axis=0))
+    return np.asarray(np.max(by_slice, axis=0))
 
 
-def misfits(survey: Survey, sizes: Integers) -> tuple[str, ...]:
-    """A note where reports are not spread over selectors as the survey has devices draw them.
+def uneven_report_types(survey: Survey, sizes: Integers) -> tuple[str, ...]:
+    """A note where report types are not as frequent as the survey has devices draw them.
 
-    sizes: reports per selector, shape (selectors,).
+    sizes: reports of every type, shape (report types,).
     """
     design, people = survey.design, int(sizes.sum())
     shares = design.selector_shares
@@ -125,27 +129,25 @@ def misfits(survey: Survey, sizes: Integers) -> tuple[str, ...]:
     expected = shares * people
     if not _is_beyond_chance(sizes, expected):
         return ()
+    farthest = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
     return (
         f"{survey.table}: reports are not spread over the groups as devices draw them (a group has "
-        f"{_farthest(sizes, expected)}); some were lost by group, or forged",
+        f"{int(sizes[farthest]):,} reports, {float(expected[farthest]):,.0f} expected); some were "
+        "lost by group, or forged",
     )
 
 
-def _is_beyond_chance(sizes: Integers, expected: np.ndarray) -> bool:
-    """Pearson's chi-square on its normal scale (Wilson and Hilferty); rare selectors together."""
+def _is_beyond_chance(sizes: Integers, expected: Array) -> bool:
+    """Pearson's chi-square on its normal scale (Wilson and Hilferty); rare types together."""
     rare = expected < 5.0
-    found = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
+    observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
     wanted = np.append(expected[~rare], expected[rare].sum())
-    found, wanted = found[wanted >= 5.0], wanted[wanted >= 5.0]
+    observed, wanted = observed[wanted >= 5.0], wanted[wanted >= 5.0]
     degrees = len(wanted) - 1
     if degrees < 1:
         return False
-    statistic = float(np.sum((found - wanted) ** 2 / wanted))
+    statistic = float(np.sum((observed - wanted) ** 2 / wanted))
+    # (chi2 / df)^(1/3) is normal with mean 1 - 2 / (9 df) and variance 2 / (9 df), nearly.
     spread = 2.0 / (9.0 * degrees)
     score = ((statistic / degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5
     return bool(score > SUSPICIOUS)
-
-
-def _farthest(sizes: Integers, expected: np.ndarray) -> str:
-    place = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
-    return f"{int(sizes[place]):,} reports, {float(expected[place]):,.0f} expected"

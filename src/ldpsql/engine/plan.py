@@ -1,4 +1,4 @@
-"""Public. Sees parameters. What becomes of a base query on its way to an answer.
+"""What becomes of a base query on its way to an answer.
 
     Query --boxes--> Plan --disjoin--> Plan --cells--> Plan
 
@@ -7,27 +7,17 @@ Every pass takes a plan and returns a plan (`rewrite.PASSES`); `explain` prints 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from ldpsql import domains
-from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.aggregates import Target
+from ldpsql.boxes import Box, LinearQuery, Side, intersect
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.parser.query import Query
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.types import Value
 
-
-@dataclass(frozen=True)
-class Target:
-    """A sum that the reports must give: people (both None), a private measure, or a weight.
-
-    present: index of a dimension that must not be NULL (COUNT(column)), or None.
-    """
-
-    measure: int | None = None
-    weight: Weight | None = None
-    present: int | None = None
+Key = tuple[Value | None, ...]
 
 
 @dataclass(frozen=True)
@@ -58,26 +48,25 @@ class Plan:
     query: Query
     slices: tuple[Slice, ...]
     public_keys: tuple[str, ...]
-    private_rows: tuple[tuple[tuple[Value | None, ...], Box], ...]
+    private_rows: tuple[tuple[Key, Box], ...]
     targets: tuple[Target, ...]
-    planned: tuple[tuple[tuple[Any, ...], ...], ...] = ()
-
-    def with_slices(self, slices: tuple[Slice, ...]) -> Plan:
-        """The same plan with other slices."""
-        return replace(self, slices=slices)
-
-    def linear(self, piece: Slice, row: Box, target: Target) -> LinearQuery:
-        """The linear query for one target in one row of one slice."""
-        return linear(piece, row, target, self.survey.schema)
+    planned: tuple[tuple[tuple[PlannedQuery, ...], ...], ...] = ()
 
 
 def linear(piece: Slice, row: Box, target: Target, schema: Schema) -> LinearQuery:
     """The linear query for one target in one row of one slice of a question to a schema."""
-    boxes = [box & row for box in piece.boxes]
-    if target.present is not None:
-        sides = list(Box.whole(len(schema.dimensions)).sides)
-        sides[target.present] = domains.present_codes(schema.dimensions[target.present])
-        boxes = [box & Box(tuple(sides)) for box in boxes]
     sizes = schema.record_domain.sizes
-    terms = tuple((1.0, box.normal(sizes)) for box in boxes if not box.is_empty)
-    return LinearQuery(terms, target.measure, target.weight)
+    amounts: list[tuple[float, Box]] = [(1.0, row)]
+    if target.amounts is not None:
+        index, by_codes = target.amounts
+        amounts = []
+        for amount, codes in by_codes:
+            sides: list[Side] = list(row.sides)
+            side = sides[index]
+            sides[index] = codes if side is None else intersect(side, codes)
+            amounts.append((amount, Box(tuple(sides))))
+    terms = tuple(
+        (amount, (box & part).normal(sizes)) for amount, part in amounts for box in piece.boxes
+    )
+    kept = tuple((amount, box) for amount, box in terms if amount and not box.is_empty)
+    return LinearQuery(kept, target.measure, target.weight)

@@ -1,172 +1,193 @@
-"""Runs at the collector. Sees reports. The relation of estimates of one base query.
+"""From a plan to the relation of estimates of one base query.
 
-Outer SQL (ORDER BY, HAVING, CTEs) reads this relation and nothing else.
+For each combination of public GROUP BY keys, every slice of the plan has its own histogram and
+estimator; the slices are disjoint sets of people, so their estimates add. Rows are answered in
+chunks: one call gives the values and the joint covariance of all sums of a chunk. Outer SQL (ORDER
+BY, HAVING, CTEs) reads the relation and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add
 
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.engine.answers import Answers
-from ldpsql.engine.arithmetic import Affine, Form, Interval, Quotient, form_of
-from ldpsql.engine.rewrite.targets import targets_of
-from ldpsql.engine.typical import evaluate, typical_error
+from ldpsql.aggregates import Leaf, expand
+from ldpsql.decoders.base import AnyEstimator
+from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
+from ldpsql.engine.plan import Key, Plan, Slice
 from ldpsql.estimate import Array, Estimates
-from ldpsql.parser.query import ROW, Aggregate, Measurement
-from ldpsql_device.columns import ARROW_TYPES, arrow_type
+from ldpsql.parser.binder import relation_types
+from ldpsql.store.base import Moment, Selection
 from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.types import Value
 
 _LARGEST_JOINT = 4000
+
+EstimatorsOf = Callable[[Selection], Mapping[Key, AnyEstimator]]
+
+
+def selection(plan: Plan, piece: Slice) -> Selection:
+    """The reports of a slice, with the public sums that the plan's targets need."""
+    weights = list(dict.fromkeys(t.weight for t in plan.targets if t.weight is not None))
+    moments: list[Moment] = [(weight, None) for weight in weights]
+    moments += [(left, right) for i, left in enumerate(weights) for right in weights[i:]]
+    return Selection(piece.condition, plan.public_keys, tuple(moments))
 
 
 @dataclass(frozen=True)
 class Relation:
-    """The relation of estimates of one base query.
+    """Everything that the reports say about a plan, at one confidence level.
 
-    table: the keys, then every measurement; beside each plain value x also x_stderr, x_low and
-    x_high; last the row number `ldpsql_row`.
+    public: the combinations of public keys, in ascending order.  estimators: per slice of the
+    plan, by public key.  A row is a private row under a public key, public keys outermost; R rows
+    of T sums.
     """
 
-    answers: Answers
+    plan: Plan
     level: float
+    public: tuple[Key, ...]
+    estimators: tuple[Mapping[Key, AnyEstimator], ...]
+
+    @classmethod
+    def of(cls, plan: Plan, level: float, estimators_of: EstimatorsOf) -> Relation:
+        """Fetch what the plan's slices need."""
+        estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
+        keys = dict.fromkeys(key for by_key in estimators for key in by_key)
+        # NULL comes last; None and a value are never compared.
+        ordered = sorted(keys, key=lambda key: tuple((part is None, part) for part in key))
+        return cls(plan, level, tuple(ordered) if plan.public_keys else ((),), estimators)
+
+    def __len__(self) -> int:
+        return len(self.public) * len(self.plan.private_rows)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """All sums of all rows, with the covariance within each row."""
+        rows = [row for key in self.public for row in self._rows(key)]
+        shape = (len(rows), len(self.plan.targets))
+        drawn = [row.replicates for row in rows if row.replicates is not None]
+        return Sums(
+            np.array([row.values for row in rows]).reshape(shape),
+            np.array([row.covariance for row in rows]).reshape(*shape, shape[1]),
+            self.level,
+            np.stack(drawn, axis=1) if rows and len(drawn) == len(rows) else None,
+        )
+
+    def _rows(self, key: Key) -> list[Estimates]:
+        """The sums of all private rows under one public key."""
+        parts = [
+            estimators[key].answer_rows(planned)
+            for planned, estimators in zip(self.plan.planned, self.estimators, strict=True)
+            if key in estimators
+        ]
+        nothing = Estimates.exact([0.0] * len(self.plan.targets))
+        rows = zip(*parts, strict=True) if parts else (() for _ in self.plan.private_rows)
+        return [reduce(add, row) if row else nothing for row in rows]
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
-        """The form of every measurement, in order."""
-        plan, sums = self.answers.plan, self.answers.sums
-        positions = {target: index for index, target in enumerate(plan.targets)}
+        """The form of every measurement, each at its own level or the relation's."""
+        return tuple(
+            form_of(
+                expand(column.expression, self.plan.survey.schema),
+                self._places,
+                self.sums if column.level is None else replace(self.sums, level=column.level),
+            )
+            for column in self.plan.query.columns
+        )
 
-        def unit(index: int) -> Affine:
-            gradient = np.zeros(len(plan.targets))
-            gradient[index] = 1.0
-            return Affine(0.0, gradient)
+    @cached_property
+    def _places(self) -> dict[Leaf, int]:
+        return {target: index for index, target in enumerate(self.plan.targets)}
 
-        def leaf(aggregate: Aggregate) -> Form:
-            parts = [unit(positions[t]) for t in targets_of(aggregate, plan.survey.schema)]
-            return parts[0] if len(parts) == 1 else Quotient(parts[0], parts[1])
-
-        return tuple(form_of(column.expression, leaf, sums) for column in plan.query.columns)
-
-    def replicates(self, index: int) -> Array | None:
+    def _replicates(self, index: int) -> Array | None:
         """One measurement evaluated on every replicate, (r, R); None where there are none."""
-        plan, sums = self.answers.plan, self.answers.sums
-        drawn = sums.replicates
-        if drawn is None:
-            return None
-        positions = {target: place for place, target in enumerate(plan.targets)}
-
-        def leaf(aggregate: Aggregate) -> Array:
-            targets = targets_of(aggregate, plan.survey.schema)
-            parts = [drawn[:, :, positions[target]] for target in targets]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return parts[0] if len(parts) == 1 else parts[0] / parts[1]
-
-        found = evaluate(plan.query.columns[index].expression, leaf)
-        return np.broadcast_to(found, drawn.shape[:2])
+        expression = self.plan.query.columns[index].expression
+        return replicate(expand(expression, self.plan.survey.schema), self._places, self.sums)
 
     def typical(self, index: int) -> Array | None:
         """Typical error of one measurement, (R,); None where nothing was post-processed."""
-        found = self.replicates(index)
-        if found is None:
-            return None
-        return typical_error(found, self.forms[index].value(self.answers.sums))
-
-    def interval(self, index: int, level: float | None) -> Interval:
-        """Error bars of one measurement, at a level of its own or the relation's."""
-        return self.forms[index].interval(self.answers.sums, level or self.level)
+        drawn = self._replicates(index)
+        return None if drawn is None else typical_error(drawn, self.forms[index].value)
 
     @cached_property
     def table(self) -> pa.Table:
-        """As Arrow, NaN written as NULL."""
-        names, arrays = self._key_columns()
-        for index, column in enumerate(self.answers.plan.query.columns):
-            for name, values in self._columns(index, column).items():
-                names.append(name)
-                arrays.append(pa.array(values, type=pa.float64(), mask=np.isnan(values)))
-        names.append(ROW)
-        arrays.append(pa.array(np.arange(len(self.answers.sums.values)), type=pa.int64()))
-        return pa.Table.from_arrays(arrays, names=names)
-
-    def _columns(self, index: int, column: Measurement) -> dict[str, Array]:
-        if column.what == "value":
-            bars = self.interval(index, None)
-            return {
-                column.name: self.forms[index].value(self.answers.sums),
-                f"{column.name}_stderr": bars.stderr,
-                f"{column.name}_low": bars.low,
-                f"{column.name}_high": bars.high,
-            }
-        return {column.name: getattr(self.interval(index, column.level), column.what)}
-
-    def _key_columns(self) -> tuple[list[str], list[pa.Array]]:
-        plan = self.answers.plan
-        rows = [
-            (public, private) for public in self.answers.public for private, _ in plan.private_rows
+        """As Arrow, NaN written as NULL; see `relation_types` for its columns."""
+        columns: list[Sequence[Value | None] | Array] = [*self._keys()]
+        for form, column in zip(self.forms, self.plan.query.columns, strict=True):
+            bars = form.interval
+            shown = {"value": form.value, "stderr": bars.stderr, "low": bars.low, "high": bars.high}
+            columns += shown.values() if column.what == "value" else [shown[column.what]]
+        columns.append(range(len(self)))
+        types = relation_types(self.plan.query, self.plan.survey.schema)
+        arrays = [
+            pa.array(column, type=kind, from_pandas=True)  # NaN is NULL
+            for column, kind in zip(columns, types.types, strict=True)
         ]
-        names, arrays, seen_public, seen_private = [], [], 0, 0
-        for key in plan.query.keys:
-            column = plan.survey.schema.public_column(key.column)
-            if column is not None:
-                position, seen_public = seen_public, seen_public + 1
-                values = [public[position] for public, _ in rows]
-                kind = ARROW_TYPES[column.type]
-            else:
-                position, seen_private = seen_private, seen_private + 1
-                values = [private[position] for _, private in rows]
-                kind = self._dimension_type(key.column)
-            names.append(key.name)
-            arrays.append(pa.array(values, type=kind))
-        return names, arrays
+        return pa.Table.from_arrays(arrays, schema=types)
 
-    def _dimension_type(self, name: str) -> pa.DataType:
-        index = self.answers.plan.survey.schema.dimension(name)
-        assert index is not None
-        return arrow_type(self.answers.plan.survey.schema.dimensions[index])
+    def _keys(self) -> Iterator[list[Value | None]]:
+        """The GROUP BY columns, in the order of the query."""
+        schema = self.plan.survey.schema
+        rows = [(key, private) for key in self.public for private, _ in self.plan.private_rows]
+        places = [0, 0]
+        for key in self.plan.query.keys:
+            is_private = schema.dimension(key.column) is not None
+            yield [row[is_private][places[is_private]] for row in rows]
+            places[is_private] += 1
 
     @property
-    def undetermined(self) -> int:
+    def not_estimable(self) -> int:
         """How many values are NULL because the reports cannot tell them."""
-        columns = self.answers.plan.query.columns
-        plain = [f for f, column in zip(self.forms, columns, strict=True) if column.what == "value"]
-        return int(sum(np.isnan(form.value(self.answers.sums)).sum() for form in plain))
+        columns = zip(self.forms, self.plan.query.columns, strict=True)
+        return sum(
+            int(np.isnan(form.value).sum()) for form, column in columns if column.what == "value"
+        )
 
     def joint(self, rows: Sequence[int], columns: Sequence[int]) -> Estimates:
         """Chosen measurements of chosen rows, row by row, with their full covariance.
 
         Rows under different public keys are disjoint sets of people, hence independent.
+        NotSupportedError where the covariance would be too large.
         """
-        plan, sums = self.answers.plan, self.answers.sums
-        per_key, targets = len(plan.private_rows), len(plan.targets)
+        per_key, targets = len(self.plan.private_rows), len(self.plan.targets)
         if len(rows) * targets > _LARGEST_JOINT:
             raise NotSupportedError(
                 f"the covariance of {len(rows) * targets} sums is too large; ask for fewer rows"
             )
-        slopes = np.array([self.forms[column].slope(sums)[list(rows)] for column in columns])
-        values = np.array([self.forms[column].value(sums)[list(rows)] for column in columns])
-        size = len(rows) * len(columns)
+        slopes = np.array([self.forms[column].slope[list(rows)] for column in columns])
+        values = np.array([self.forms[column].value[list(rows)] for column in columns])
+        width, size = len(columns), len(rows) * len(columns)
         covariance = np.zeros((size, size))
-        for number, key in enumerate(self.answers.public):
+        for number, key in enumerate(self.public):
             inside = [place for place, row in enumerate(rows) if row // per_key == number]
             if not inside:
                 continue
-            joint = self.answers.joint(key, [rows[place] % per_key for place in inside])
-            gradient = np.zeros((len(inside) * len(columns), len(inside) * targets))
+            # The measurements of these rows are a linear map of their sums: one block of slopes,
+            # (columns, targets), per row.
+            gradient = np.zeros((len(inside) * width, len(inside) * targets))
             for position, place in enumerate(inside):
-                block = slopes[:, place, :]
-                gradient[
-                    position * len(columns) : (position + 1) * len(columns),
-                    position * targets : (position + 1) * targets,
-                ] = block
-            where = np.concatenate(
-                [np.arange(len(columns)) + place * len(columns) for place in inside]
-            )
+                down, across = position * width, position * targets
+                gradient[down : down + width, across : across + targets] = slopes[:, place, :]
+            joint = self._joint_sums(key, [rows[place] % per_key for place in inside])
+            where = np.concatenate([np.arange(width) + place * width for place in inside])
             covariance[np.ix_(where, where)] = joint.map(gradient).covariance
-        drawn = [self.replicates(column) for column in columns]
+        drawn = [self._replicates(column) for column in columns]
         known = [part[:, list(rows)] for part in drawn if part is not None]
         replicates = np.stack(known, axis=2).reshape(-1, size) if known else None
         return Estimates(values.T.ravel(), covariance, replicates)
+
+    def _joint_sums(self, key: Key, rows: Sequence[int]) -> Estimates:
+        """The sums of some private rows under one public key, row by row, with covariance."""
+        parts = []
+        for planned, estimators in zip(self.plan.planned, self.estimators, strict=True):
+            if key in estimators:
+                queries = [query for row in rows for query in planned[row]]
+                parts.append(estimators[key].answer(queries))
+        nothing = Estimates.exact([0.0] * (len(rows) * len(self.plan.targets)))
+        return reduce(add, parts) if parts else nothing

@@ -1,6 +1,6 @@
-"""Runs at the collector. Sees reports. From SQL text to a result.
+"""From SQL text to a result.
 
-    parse -> boxes -> PASSES -> answers -> relation of estimates -> outer SQL -> result
+    parse -> boxes -> PASSES -> relation of estimates -> outer SQL -> result
 
 Estimators are kept per (survey, version of its histogram, selection of reports), so that a second
 question about the same reports costs no scan; small relations of estimates are kept per base query,
@@ -10,70 +10,76 @@ so that a question asked again costs no estimation.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.engine.answers import Answers, Key, selection
+from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.engine.explain import Asked, explain, explain_verbose
-from ldpsql.engine.notes import impossible_sums, misfits, notes_on
-from ldpsql.engine.plan import Plan
+from ldpsql.engine.explain import SliceReports, explain, explain_verbose
+from ldpsql.engine.notes import (
+    impossible_sums,
+    notes_on_estimator,
+    notes_on_statement,
+    uneven_report_types,
+)
+from ldpsql.engine.plan import Key, Plan, Slice
 from ldpsql.engine.promise import kept, shortfall
-from ldpsql.engine.relation import Relation
+from ldpsql.engine.relation import Relation, selection
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
 from ldpsql.engine.rewrite import PASSES
 from ldpsql.engine.rewrite.boxes import boxes
-from ldpsql.estimate import Array, Estimates
-from ldpsql.mechanisms.base import Estimator
-from ldpsql.parser import parse
-from ldpsql.parser.query import ROW, Query, Statement
-from ldpsql.report import Histogram, Integers
+from ldpsql.estimate import CONFIDENCE, Array, Estimates
+from ldpsql.parser import Parameters, parse
+from ldpsql.parser.query import Query, Statement
+from ldpsql.report import Integers
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import InterfaceError, NotSupportedError
 from ldpsql_device.guarantee import Guarantee
 
-Parameters = Sequence[Any] | Mapping[str, Any] | None
+K = TypeVar("K")
+V = TypeVar("V")
+
 _KEPT_SOURCES = 64
 _KEPT_RELATIONS, _LARGEST_KEPT = 64, 4096
 
 
 @dataclass(frozen=True)
-class _Source:
-    """What one selection of reports says: an estimator per key, how many people there are, and how
-    many reports of every selector, shape (selectors,)."""
+class EstimatorSet:
+    """What one selection of a survey's reports says.
 
-    estimators: Mapping[Key, Estimator]
+    estimators: by public key.  people: how many reports there are, those of earlier rounds
+    included.  sizes: reports of every type, shape (report types,).
+    """
+
+    estimators: Mapping[Key, AnyEstimator]
     people: int
     sizes: Integers
 
-    @classmethod
-    def of(
-        cls, survey: Survey, estimator: str, histograms: Sequence[tuple[Key, Histogram]]
-    ) -> _Source:
-        design = survey.design
-        make = design.estimators[estimator]
-        # The last round answers for the people of all of them.
-        earlier = design.earlier
-        return cls(
-            {key: make(histogram) for key, histogram in histograms},
-            earlier + sum(histogram.people for _, histogram in histograms),
-            np.sum([histogram.sizes for _, histogram in histograms], axis=0, dtype=np.int64),
-        )
 
+@dataclass(frozen=True)
+class Subject:
+    """One of the surveys that a statement asks.
 
-SourceOf = Callable[[Survey, Selection], _Source]
+    version: of its histogram, the same for the whole statement.  estimator: which one answers.
+    guarantee: what its people were promised and got.
+    """
+
+    survey: Survey
+    version: int
+    estimator: str
+    guarantee: Guarantee
 
 
 class Session:
     """Answers questions about the surveys of one store. Not to be shared between threads."""
 
     def __init__(
-        self, store: Store, *, confidence: float = 0.95, estimator: str | None = None
+        self, store: Store, *, confidence: float = CONFIDENCE, estimator: str | None = None
     ) -> None:
         """Ask a store.
 
@@ -86,55 +92,20 @@ class Session:
         self.confidence = confidence
         self.estimator = estimator
         self._surveys: dict[str, Survey] = {}
-        self._sources: OrderedDict[tuple[str, str, int, Selection], _Source] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, str, int, Selection], EstimatorSet] = OrderedDict()
         self._relations: OrderedDict[tuple[str, str, int, Query], Relation] = OrderedDict()
         self._promises: dict[tuple[str, int | None], Guarantee] = {}
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
         statement = parse(sql, parameters, self._survey)
-        surveys = {self._survey(base.table).table for base in statement.bases}
-        asked = tuple(self._survey(table) for table in sorted(surveys))
-        versions = {survey.fingerprint: self.store.version(survey.table) for survey in asked}
-
-        def source_of(survey: Survey, chosen: Selection) -> _Source:
-            return self._source(survey, versions[survey.fingerprint], chosen)
-
-        sources = {survey.table: source_of(survey, Selection()) for survey in asked}
-        reports = sum(source.people for source in sources.values())
-        guarantees = tuple(map(self._promise, asked))
-        short = tuple(
-            note
-            for survey, got in zip(asked, guarantees, strict=True)
-            for note in shortfall(survey, got)
-        )
-        names = {survey.table: self._estimator(survey) for survey in asked}
+        tables = sorted({base.table for base in statement.bases})
+        subjects = {table: self._subject(self._survey(table)) for table in tables}
         if statement.mode == "answer":
-            relations = {
-                base.relation: self._relation(base, sql, versions, source_of)
-                for base in statement.bases
-            }
-            notes = notes_on(statement, relations.values(), names)
-            for survey in asked:
-                notes += misfits(survey, sources[survey.table].sizes)
-            for relation in relations.values():
-                table = relation.answers.plan.survey.table
-                notes += impossible_sums(relation.answers, sources[table].people, names[table])
-            found = self._answered(statement, relations, asked, reports, (*notes, *short))
-            return replace(found, guarantees=guarantees)
-        traces = [self._trace(base, sql) for base in statement.bases]
-        promised = {survey.table: got for survey, got in zip(asked, guarantees, strict=True)}
-        found = _explained(statement, traces, source_of, names, promised, asked, reports)
-        return replace(found, notes=short, guarantees=guarantees)
+            return self._answer(statement, subjects)
+        return self._explain(statement, subjects)
 
-    def _promise(self, survey: Survey) -> Guarantee:
-        """What the survey's batches keep of its promise."""
-        if survey.shuffled is None:
-            return survey.guarantee
-        key = (survey.fingerprint, self.store.smallest_batch(survey.table))
-        if key not in self._promises:
-            self._promises[key] = kept(survey, key[1])
-        return self._promises[key]
+    # -- what is asked ---------------------------------------------------------------------
 
     def _survey(self, table: str) -> Survey:
         """A survey by name; a store never changes what a name stands for."""
@@ -143,8 +114,8 @@ class Session:
             self._surveys[key] = self.store.survey(table)
         return self._surveys[key]
 
-    def _estimator(self, survey: Survey) -> str:
-        """Which estimator answers; NotSupportedError if the survey's design does not have it."""
+    def _subject(self, survey: Survey) -> Subject:
+        """NotSupportedError if the survey's design does not have the estimator."""
         offered = tuple(survey.design.estimators)
         name = self.estimator or survey.estimator or offered[0]
         if name not in offered:
@@ -152,149 +123,204 @@ class Session:
                 f"survey {survey.table} has no estimator {name!r} ({survey.design.name} offers "
                 f"{', '.join(offered)}); ask for one of those"
             )
-        return name
+        version = self.store.version(survey.table)
+        return Subject(survey, version, name, self._guarantee(survey))
 
-    def _trace(self, base: Query, sql: str) -> list[tuple[str, Plan]]:
-        """The plan after every pass."""
-        trace = [("boxes", boxes(base, self._survey(base.table), sql))]
-        for name, rewrite in PASSES:
-            trace.append((name, rewrite(trace[-1][1])))
-        return trace
+    def _guarantee(self, survey: Survey) -> Guarantee:
+        """What the survey's batches keep of its promise."""
+        if survey.shuffled is None:
+            return survey.guarantee
+        key = (survey.fingerprint, self.store.smallest_batch(survey.table))
+        if key not in self._promises:
+            self._promises[key] = kept(survey, key[1])
+        return self._promises[key]
 
-    def _relation(
-        self, base: Query, sql: str, versions: Mapping[str, int], source_of: SourceOf
-    ) -> Relation:
-        """What the reports say about a base query; the last few are kept."""
-        survey = self._survey(base.table)
-        key = (survey.fingerprint, self._estimator(survey), versions[survey.fingerprint], base)
+    # -- what the reports say --------------------------------------------------------------
 
-        def estimators_of(chosen: Selection) -> Mapping[Key, Estimator]:
-            return source_of(survey, chosen).estimators
+    def _source(self, subject: Subject, chosen: Selection) -> EstimatorSet:
+        """The estimators of a selection of reports; the last few are kept."""
+        survey, design = subject.survey, subject.survey.design
+        key = (survey.fingerprint, subject.estimator, subject.version, chosen)
+        source = _recall(self._sources, key)
+        if source is None:
+            make = design.estimators[subject.estimator]
+            histograms = self.store.histograms(survey.table, chosen)
+            # The last round answers for the people of all of them.
+            source = EstimatorSet(
+                {key: make(histogram) for key, histogram in histograms},
+                design.earlier + sum(histogram.people for _, histogram in histograms),
+                np.sum([histogram.sizes for _, histogram in histograms], axis=0, dtype=np.int64),
+            )
+            _remember(self._sources, key, source, _KEPT_SOURCES)
+        return source
 
-        if key in self._relations:
-            self._relations.move_to_end(key)
-            return self._relations[key]
-        answers = Answers.of(self._trace(base, sql)[-1][1], estimators_of)
-        relation = Relation(answers, self.confidence)
-        if len(answers.public) * len(answers.plan.private_rows) <= _LARGEST_KEPT:
-            self._relations[key] = relation
-            while len(self._relations) > _KEPT_RELATIONS:
-                self._relations.popitem(last=False)
+    def _relation(self, base: Query, sql: str, subject: Subject) -> Relation:
+        """What the reports say about a base query; the last few small ones are kept."""
+        key = (subject.survey.fingerprint, subject.estimator, subject.version, base)
+        relation = _recall(self._relations, key)
+        if relation is None:
+            plan = _passes(base, subject.survey, sql)[-1][1]
+            relation = Relation.of(
+                plan, self.confidence, lambda chosen: self._source(subject, chosen).estimators
+            )
+            if len(relation) <= _LARGEST_KEPT:
+                _remember(self._relations, key, relation, _KEPT_RELATIONS)
         return relation
 
-    def _source(self, survey: Survey, version: int, chosen: Selection) -> _Source:
-        estimator = self._estimator(survey)
-        key = (survey.fingerprint, estimator, version, chosen)
-        if key not in self._sources:
-            histograms = self.store.histograms(survey.table, chosen)
-            self._sources[key] = _Source.of(survey, estimator, histograms)
-            while len(self._sources) > _KEPT_SOURCES:
-                self._sources.popitem(last=False)
-        self._sources.move_to_end(key)
-        return self._sources[key]
+    # -- answers ---------------------------------------------------------------------------
 
-    def _evaluated(self, statement: Statement, relations: Mapping[str, Relation]) -> pa.Table:
+    def _answer(self, statement: Statement, subjects: Mapping[str, Subject]) -> Result:
+        relations = {
+            base.relation: self._relation(base, statement.sql, subjects[base.table])
+            for base in statement.bases
+        }
+        table = self._evaluate(statement, relations)
+        width = len(statement.outputs)
+        estimates = {
+            index: output.estimate
+            for index, output in enumerate(statement.outputs)
+            if output.estimate is not None
+        }
+        intervals, typical = {}, {}
+        joint = no_estimates
+        if estimates:
+            # Behind the outputs stand three columns per estimate, and last the row numbers.
+            rows = table.column(table.num_columns - 1).to_pylist()
+            (name,) = {name for name, _ in estimates.values()}
+            relation, indices = relations[name], [index for _, index in estimates.values()]
+            for place, (output, (_, index)) in enumerate(estimates.items()):
+                first = width + 3 * place
+                bars = (_floats(table.column(first + offset)) for offset in range(3))
+                intervals[output] = Interval(*bars)
+                errors = relation.typical(index)
+                if errors is not None:
+                    typical[output] = errors[rows]
+
+            def joint() -> Estimates:
+                return relation.joint(rows, indices)
+
+        notes = notes_on_statement(statement, relations.values())
+        asked = {relation.plan.survey.table: relation for relation in relations.values()}
+        for name, subject in subjects.items():
+            notes += notes_on_estimator(asked[name], subject.estimator)
+        for subject in subjects.values():
+            notes += uneven_report_types(subject.survey, self._everybody(subject).sizes)
+        for relation in relations.values():
+            subject = subjects[relation.plan.survey.table]
+            people = self._everybody(subject).people
+            notes += impossible_sums(relation, people, subject.estimator)
+        names = [output.name for output in statement.outputs]
+        return self._result(
+            pa.Table.from_arrays(table.columns[:width], names=names),
+            subjects,
+            notes,
+            intervals=intervals,
+            typical=typical,
+            joint=joint,
+        )
+
+    def _evaluate(self, statement: Statement, relations: Mapping[str, Relation]) -> pa.Table:
         """The outer query over the relations; one that only picks columns needs no database."""
         tables = {name: relation.table for name, relation in relations.items()}
         if statement.projection is None:
             return self.store.evaluate(statement.outer, tables)
         (table,) = tables.values()
-        picked = [table.column(column) for column, _ in statement.projection]
-        return pa.Table.from_arrays(picked, names=[name for _, name in statement.projection])
+        columns = [table.column(column) for column, _ in statement.projection]
+        return pa.Table.from_arrays(columns, names=[name for _, name in statement.projection])
 
-    def _answered(
+    def _everybody(self, subject: Subject) -> EstimatorSet:
+        return self._source(subject, Selection())
+
+    def _result(
         self,
-        statement: Statement,
-        relations: Mapping[str, Relation],
-        surveys: tuple[Survey, ...],
-        reports: int,
-        notes: tuple[str, ...],
+        table: pa.Table,
+        subjects: Mapping[str, Subject],
+        notes: tuple[str, ...] = (),
+        *,
+        intervals: Mapping[int, Interval] | None = None,
+        typical: Mapping[int, Array] | None = None,
+        joint: Callable[[], Estimates] = no_estimates,
+        explain: str | None = None,
     ) -> Result:
-        evaluated = self._evaluated(statement, relations)
-        width = len(statement.outputs)
+        """A result with what is to be said of the surveys that were asked."""
+        bars = intervals or {}
         columns = tuple(
-            ResultColumn(output.name, evaluated.schema.field(i).type, output.estimate is not None)
-            for i, output in enumerate(statement.outputs)
+            ResultColumn(field.name, field.type, index in bars)
+            for index, field in enumerate(table.schema)
         )
-        table = pa.Table.from_arrays(
-            evaluated.columns[:width], names=[output.name for output in statement.outputs]
-        )
-        estimated = [i for i, output in enumerate(statement.outputs) if output.estimate]
-        intervals = {
-            index: Interval(*(_floats(evaluated.column(width + 3 * place + k)) for k in range(3)))
-            for place, index in enumerate(estimated)
-        }
-        joint = no_estimates
-        typical: dict[int, Array] = {}
-        if estimated and evaluated.schema.names[-1] == ROW:
-            rows = evaluated.column(evaluated.num_columns - 1).to_pylist()
-            picked = [statement.outputs[index].estimate for index in estimated]
-            relation = relations[picked[0][0]]  # type: ignore[index]
-            indices = [entry[1] for entry in picked if entry is not None]
-
-            errors = {
-                i: relation.typical(column) for i, column in zip(estimated, indices, strict=True)
-            }
-            typical = {i: found[rows] for i, found in errors.items() if found is not None}
-
-            def joint() -> Estimates:
-                return relation.joint(rows, indices)
-
+        asked = tuple(subjects.values())
+        short = [note for each in asked for note in shortfall(each.survey, each.guarantee)]
         return Result(
             columns,
             table,
-            intervals,
+            bars,
             joint,
-            notes,
-            surveys,
-            reports,
-            typical=typical,
-            estimators=tuple(self._estimator(survey) for survey in surveys),
+            (*notes, *short),
+            tuple(each.survey for each in asked),
+            sum(self._everybody(each).people for each in asked),
+            explain,
+            typical or {},
+            tuple(each.estimator for each in asked),
+            tuple(each.guarantee for each in asked),
         )
 
+    # -- plans -----------------------------------------------------------------------------
 
-def _explained(
-    statement: Statement,
-    traces: Sequence[list[tuple[str, Plan]]],
-    source_of: SourceOf,
-    estimators: Mapping[str, str],
-    promised: Mapping[str, Guarantee],
-    surveys: tuple[Survey, ...],
-    reports: int,
-) -> Result:
-    """The plans as text, one line per row."""
-    lines: list[str] = []
-    for trace in traces:
-        plan = trace[-1][1]
-        asked = [_asked(plan, number, source_of) for number in range(len(plan.slices))]
-        verbose = statement.mode == "explain verbose"
-        got = promised[plan.survey.table]
-        lines += explain_verbose(trace, asked, got) if verbose else explain(plan, asked, got)
-        name = estimators[plan.survey.table]
-        default = next(iter(plan.survey.design.estimators))
-        if name != default:
-            lines.append(f"estimator: {name}; the predicted errors are the {default} one's")
-    return Result(
-        (ResultColumn("plan", pa.string(), is_estimate=False),),
-        pa.table({"plan": pa.array(lines, type=pa.string())}),
-        estimators=tuple(estimators[survey.table] for survey in surveys),
-        surveys=surveys,
-        reports=reports,
-        explain="\n".join(lines),
-    )
+    def _explain(self, statement: Statement, subjects: Mapping[str, Subject]) -> Result:
+        """The plans as text, one line per row."""
+        lines: list[str] = []
+        for base in statement.bases:
+            subject = subjects[base.table]
+            passes = _passes(base, subject.survey, statement.sql)
+            plan = passes[-1][1]
+            reports = [
+                self._slice_reports(plan, place, subject) for place in range(len(plan.slices))
+            ]
+            if statement.mode == "explain verbose":
+                lines += explain_verbose(passes, reports, subject.guarantee)
+            else:
+                lines += explain(plan, reports, subject.guarantee)
+            default = next(iter(subject.survey.design.estimators))
+            if subject.estimator != default:
+                lines.append(
+                    f"estimator: {subject.estimator}; the predicted errors are the {default} one's"
+                )
+        table = pa.table({"plan": pa.array(lines, type=pa.string())})
+        return self._result(table, subjects, explain="\n".join(lines))
 
-
-def _asked(plan: Plan, number: int, source_of: SourceOf) -> Asked:
-    """The people of one slice, and the errors of its first row where public columns do not split
-    it."""
-    piece = plan.slices[number]
-    people = source_of(plan.survey, Selection(piece.condition)).people
-    if plan.public_keys or not people or not piece.boxes or not plan.planned[number]:
-        return Asked(people)
-    estimator = source_of(plan.survey, selection(plan, piece)).estimators[()]
-    return Asked(people, estimator.answer_rows([plan.planned[number][0]])[0].stderr)
+    def _slice_reports(self, plan: Plan, place: int, subject: Subject) -> SliceReports:
+        """The people of one slice, and the errors of its first row where public columns do not
+        split it."""
+        piece: Slice = plan.slices[place]
+        people = self._source(subject, Selection(piece.condition)).people
+        if plan.public_keys or not people or not piece.boxes or not plan.planned[place]:
+            return SliceReports(people)
+        estimator = self._source(subject, selection(plan, piece)).estimators[()]
+        return SliceReports(people, estimator.answer_rows([plan.planned[place][0]])[0].stderr)
 
 
-def _floats(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:
-    values = column.combine_chunks().to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float64)
+def _passes(base: Query, survey: Survey, sql: str) -> list[tuple[str, Plan]]:
+    """The plan after every pass."""
+    passes = [("boxes", boxes(base, survey, sql))]
+    for name, rewrite in PASSES:
+        passes.append((name, rewrite(passes[-1][1])))
+    return passes
+
+
+def _recall(cache: OrderedDict[K, V], key: K) -> V | None:
+    """What is kept under a key, which becomes the one used last."""
+    if key in cache:
+        cache.move_to_end(key)
+    return cache.get(key)
+
+
+def _remember(cache: OrderedDict[K, V], key: K, value: V, most: int) -> None:
+    """Keep a value, and of all values the `most` that were used last."""
+    cache[key] = value
+    if len(cache) > most:
+        cache.popitem(last=False)
+
+
+def _floats(column: pa.ChunkedArray) -> Array:
+    """A column of numbers, NULL as NaN."""
+    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.float64)

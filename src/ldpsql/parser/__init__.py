@@ -1,4 +1,4 @@
-"""Public. Sees parameters. SQL text to Statement; the only importer of sqlglot here."""
+"""SQL text to Statement; the only importer of sqlglot here."""
 
 from ldpsql.parser.parameters import Parameters
 from ldpsql.parser.statement import parse

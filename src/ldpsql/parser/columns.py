@@ -87,6 +87,15 @@ class Columns:
             hint=f"declare [measure.{name}] with bounds in the survey to sum it in later reports",
         )
 
+    def argument(self, node: exp.Column, takes: str) -> str:
+        """The name of a column that an aggregate takes; see `Definition.takes`."""
+        if takes == "number":
+            return self.summable(node)
+        name = self.name(node)
+        if takes == "dimension" and self.schema.dimension(name) is None:
+            raise self.source.wrong(f"{name} is not a dimension", node)
+        return name
+
     def _names(self) -> list[str]:
         return [*self.schema.private_columns, *(column.name for column in self.schema.public)]
 

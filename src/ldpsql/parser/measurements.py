@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Aggregates, arithmetic over them, and the columns they become."""
+"""Aggregates, arithmetic over them, and the columns they become."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from typing import Literal
 
 from sqlglot import exp
 
+from ldpsql.aggregates import (
+    Aggregate,
+    Arithmetic,
+    Definition,
+    Expression,
+    Number,
+    Operator,
+    find_aggregate,
+)
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import fold, is_constant
-from ldpsql.parser.query import Aggregate, Arithmetic, Expression, Measurement, Number
+from ldpsql.parser.query import Measurement
 from ldpsql_device.errors import UnsupportedSQL
 
 What = Literal["value", "stderr", "low", "high"]
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
 
-_OPERATORS: Mapping[type[exp.Expr], Literal["+", "-", "*", "/"]] = {
+_OPERATORS: Mapping[type[exp.Expr], Operator] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
     exp.Div: "/",
-}
-_FUNCTIONS: Mapping[type[exp.Expr], Literal["COUNT", "SUM", "AVG"]] = {
-    exp.Count: "COUNT",
-    exp.Sum: "SUM",
-    exp.Avg: "AVG",
 }
 
 
@@ -36,7 +40,7 @@ class Measurements:
 
     columns: Columns
     found: list[Measurement] = field(default_factory=list)
-    _names: dict[tuple[object, ...], str] = field(default_factory=dict)
+    _names: dict[tuple[Expression, What, float | None], str] = field(default_factory=dict)
 
     def column(self, node: exp.Expr) -> str:
         """The relation's column for the value of a measurable node."""
@@ -60,22 +64,22 @@ class Measurements:
         return self._add(self._expression(inner), ERROR_BARS[name], level)
 
     def aggregate(self, node: exp.Expr) -> Aggregate:
-        """COUNT, SUM or AVG of a column, or COUNT(*)."""
-        function = _FUNCTIONS[type(node)]
-        place = self.columns.source.place(node)
-        argument = node.this.unnest() if node.this is not None else None
-        if node.args.get("expressions") or isinstance(argument, exp.Distinct):
+        """A call of an aggregate: its name, the declared name of its column, and its place."""
+        definition = definition_of(node)
+        assert definition is not None
+        name, place = definition.names[0], self.columns.source.place(node)
+        arguments = _arguments(node)
+        argument = arguments[0].unnest() if arguments else None
+        if len(arguments) > 1 or isinstance(argument, exp.Distinct):
             raise self._refused_argument(node, argument)
-        if function == "COUNT" and _counts_everybody(argument):
-            return Aggregate("COUNT", None, place)
+        if definition.takes == "rows" and _counts_everybody(argument):
+            return Aggregate(name, None, place)
         if not isinstance(argument, exp.Column) or isinstance(argument.this, exp.Star):
             raise self._refused_argument(node, argument)
-        if function == "COUNT":
-            return Aggregate("COUNT", self.columns.name(argument), place)
-        return Aggregate(function, self.columns.summable(argument), place)
+        return Aggregate(name, self.columns.argument(argument, definition.takes), place)
 
     def _add(self, expression: Expression, what: What, level: float | None) -> str:
-        key = (_identity(expression), what, level)
+        key = (expression, what, level)
         if key not in self._names:
             self._names[key] = f"e{len(self.found)}"
             self.found.append(Measurement(expression, what, level, self._names[key]))
@@ -137,7 +141,7 @@ def _is_arithmetic(node: exp.Expr) -> bool:
         return _is_arithmetic(node.this) and _is_arithmetic(node.expression)
     if isinstance(node, exp.Paren | exp.Neg):
         return _is_arithmetic(node.this)
-    return type(node) in _FUNCTIONS or (isinstance(node, exp.Literal) and not node.is_string)
+    return definition_of(node) is not None or (isinstance(node, exp.Literal) and not node.is_string)
 
 
 def _has_aggregate(node: exp.Expr) -> bool:
@@ -145,7 +149,20 @@ def _has_aggregate(node: exp.Expr) -> bool:
         return _has_aggregate(node.this) or _has_aggregate(node.expression)
     if isinstance(node, exp.Paren | exp.Neg):
         return _has_aggregate(node.this)
-    return type(node) in _FUNCTIONS
+    return definition_of(node) is not None
+
+
+def definition_of(node: exp.Expr) -> Definition | None:
+    """The aggregate that a node calls; None for anything else."""
+    if isinstance(node, exp.Anonymous):
+        return find_aggregate(function_name(node))
+    names = type(node).sql_names() if isinstance(node, exp.Func) else []
+    return next((entry for name in names if (entry := find_aggregate(name))), None)
+
+
+def _arguments(node: exp.Expr) -> list[exp.Expr]:
+    """What stands in the brackets of a call."""
+    return list(node.expressions if isinstance(node, exp.Anonymous) else node.iter_expressions())
 
 
 def _counts_everybody(argument: exp.Expr | None) -> bool:
@@ -153,12 +170,3 @@ def _counts_everybody(argument: exp.Expr | None) -> bool:
     if argument is None or isinstance(argument, exp.Star):
         return True
     return isinstance(argument, exp.Literal | exp.Boolean)
-
-
-def _identity(expression: Expression) -> object:
-    """What makes two expressions the same: everything but their places."""
-    if isinstance(expression, Aggregate):
-        return expression.function, expression.column
-    if isinstance(expression, Number):
-        return expression.value
-    return expression.op, _identity(expression.left), _identity(expression.right)

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. What a parsed question looks like.
+"""What a parsed question looks like.
 
 A `Statement` is one SQL text. It holds one or more *base queries*, each an aggregate SELECT over
 a survey's table, and an outer SQL text that DuckDB evaluates over the relations of estimates
@@ -7,10 +7,10 @@ which the base queries give.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
+from ldpsql.aggregates import Expression
 from ldpsql_device.errors import Place
 from ldpsql_device.types import Value
 
@@ -77,46 +77,6 @@ class Or:
 
 Atom = Comparison | Membership | NullTest
 Predicate = Atom | Constant | Not | And | Or
-
-# -- aggregates and arithmetic over them -----------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """COUNT, SUM or AVG. `column` is None for COUNT(*)."""
-
-    function: OneOf["COUNT", "SUM", "AVG"]
-    column: str | None
-    place: Place
-
-
-@dataclass(frozen=True)
-class Number:
-    """A numeric constant."""
-
-    value: float
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """left <op> right with op one of + - * /; unary minus is 0 - x."""
-
-    op: OneOf["+", "-", "*", "/"]
-    left: Expression
-    right: Expression
-
-
-Expression = Aggregate | Number | Arithmetic
-
-
-def aggregates(expression: Expression) -> Iterator[Aggregate]:
-    """The aggregates of an expression, left to right."""
-    if isinstance(expression, Aggregate):
-        yield expression
-    elif isinstance(expression, Arithmetic):
-        yield from aggregates(expression.left)
-        yield from aggregates(expression.right)
-
 
 # -- queries -----------------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ from itertools import product
 from math import prod
 
 from ldpsql import domains
+from ldpsql.aggregates import targets_of
 from ldpsql.boxes import Box, CodeSet, Side, intersect
-from ldpsql.engine.plan import Plan, Slice, Target
+from ldpsql.engine.plan import Plan, Slice
 from ldpsql.engine.rewrite.disjoin import cut, outside
 from ldpsql.engine.rewrite.formula import (
     All,
@@ -26,9 +27,8 @@ from ldpsql.engine.rewrite.formula import (
     located,
     negated,
 )
-from ldpsql.engine.rewrite.targets import targets_of
 from ldpsql.parser.query import And as AndPredicate
-from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query, aggregates
+from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query
 from ldpsql.parser.query import Or as OrPredicate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import InternalError, Place, QueryError, UnsupportedSQL
@@ -51,17 +51,13 @@ def boxes(query: Query, survey: Survey, sql: str) -> Plan:
     """
     schema = survey.schema
     public_keys = tuple(key.column for key in query.keys if schema.dimension(key.column) is None)
-    wanted: list[Target] = []
-    for measurement in query.columns:
-        for aggregate in aggregates(measurement.expression):
-            wanted += targets_of(aggregate, schema)
     return Plan(
         survey,
         query,
         slices(query.predicate, schema, sql),
         public_keys,
         rows(query.keys, schema, sql),
-        tuple(dict.fromkeys(wanted)),
+        tuple(dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))),
     )
 
 

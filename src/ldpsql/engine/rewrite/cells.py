@@ -1,10 +1,10 @@
-"""Public. Sees parameters. The last pass: boxes to what the survey's mechanism answers."""
+"""The last pass: boxes to what the survey's mechanism answers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpsql.engine.plan import Plan
+from ldpsql.engine.plan import Plan, linear
 
 
 def cells(plan: Plan) -> Plan:
@@ -13,10 +13,10 @@ def cells(plan: Plan) -> Plan:
     Mechanisms that answer from tree nodes cover each box with the fewest nodes; mechanisms that
     answer boxes take them as they are.
     """
-    design = plan.survey.design
+    design, schema = plan.survey.design, plan.survey.schema
     planned = tuple(
         tuple(
-            tuple(design.prepare(plan.linear(piece, box, target)) for target in plan.targets)
+            tuple(design.prepare(linear(piece, box, target, schema)) for target in plan.targets)
             for _, box in plan.private_rows
         )
         for piece in plan.slices

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain, permutations
 
 from ldpsql.boxes import Box, CodeSet, Interval, Side, code_set, complement
@@ -31,9 +32,8 @@ def disjoin(plan: Plan) -> Plan:
     UnsupportedSQL where that takes more than MAX_BOXES boxes.
     """
     sizes = plan.survey.schema.record_domain.sizes
-    return plan.with_slices(
-        tuple(Slice(piece.condition, disjoint(piece.boxes, sizes)) for piece in plan.slices)
-    )
+    pieces = tuple(Slice(piece.condition, disjoint(piece.boxes, sizes)) for piece in plan.slices)
+    return replace(plan, slices=pieces)
 
 
 def disjoint(boxes: Sequence[Box], sizes: Sequence[int]) -> tuple[Box, ...]:

@@ -1,0 +1,225 @@
+"""Aggregates: which there are, what each is computed from, and arithmetic over them.
+
+An aggregate is one entry of `AGGREGATES` and nothing else. The entry says which names it has in
+SQL, which columns it takes, and which function it is of sums over people. The parser, EXPLAIN, the
+answers, their error bars and their notes all read it:
+
+- The sums (`Target`) become the linear queries that reports answer.
+- The function is an `Expression` over these sums. Its shape decides the interval: a linear form of
+  sums has a normal interval, a quotient of two linear forms has Fieller's, and anything else has
+  that of the delta method (`ldpsql.engine.arithmetic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from ldpsql import domains
+from ldpsql.boxes import CodeSet, Weight
+from ldpsql_device.errors import InternalError, Place
+from ldpsql_device.schema import Schema
+
+T = TypeVar("T")
+
+Operator = Literal["+", "-", "*", "/"]
+Amounts = tuple[tuple[float, CodeSet], ...]
+
+
+# -- expressions --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A call of an aggregate as parsed; `column` is None for COUNT(*)."""
+
+    function: str
+    column: str | None
+    place: Place = field(compare=False)
+
+    @property
+    def label(self) -> str:
+        """The call as it would be written."""
+        return f"{self.function}({self.column or '*'})"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A sum over people that the reports must give; with all defaults, how many people there are.
+
+    measure: index of the private measure that is summed.  weight: the public column that is
+    summed.  amounts: (dimension, ((amount, codes), ...)): each person adds the amount that belongs
+    to the code of one dimension, and nothing for codes that are not listed.
+    label: the sum in words, for EXPLAIN; two targets may differ in it and be the same sum.
+    """
+
+    measure: int | None = None
+    weight: Weight | None = None
+    amounts: tuple[int, Amounts] | None = None
+    label: str = field(default="COUNT(*)", compare=False)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A numeric constant."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """left <op> right; unary minus is 0 - x."""
+
+    op: Operator
+    left: Expression
+    right: Expression
+
+
+Leaf = Aggregate | Target
+Expression = Leaf | Number | Arithmetic
+
+WRITTEN: Mapping[Operator, Callable[[str, str], str]] = {
+    "+": "({} + {})".format,
+    "-": "({} - {})".format,
+    "*": "({} * {})".format,
+    "/": "({} / {})".format,
+}
+"""The operations on texts, for `evaluate`."""
+
+
+def evaluate(
+    expression: Expression,
+    leaf: Callable[[Leaf], T],
+    number: Callable[[float], T],
+    operations: Mapping[Operator, Callable[[T, T], T]],
+) -> T:
+    """Evaluate an expression in any arithmetic: of numbers, arrays, error-carrying forms, text.
+
+    leaf, number: the value of an aggregate or sum, and of a constant.  operations: by operator.
+    """
+    if isinstance(expression, Number):
+        return number(expression.value)
+    if isinstance(expression, Arithmetic):
+        left = evaluate(expression.left, leaf, number, operations)
+        right = evaluate(expression.right, leaf, number, operations)
+        return operations[expression.op](left, right)
+    return leaf(expression)
+
+
+def label(expression: Expression) -> str:
+    """An expression as it would be written, every operation in brackets."""
+    return evaluate(expression, lambda leaf: leaf.label, "{:g}".format, WRITTEN)
+
+
+def leaves(expression: Expression) -> Iterator[Leaf]:
+    """The aggregates, or sums, of an expression, from left to right."""
+    if isinstance(expression, Arithmetic):
+        yield from leaves(expression.left)
+        yield from leaves(expression.right)
+    elif not isinstance(expression, Number):
+        yield expression
+
+
+def aggregates(expression: Expression) -> Iterator[Aggregate]:
+    """The aggregates of a parsed expression, from left to right."""
+    return (leaf for leaf in leaves(expression) if isinstance(leaf, Aggregate))
+
+
+def expand(expression: Expression, schema: Schema) -> Expression:
+    """The expression with every aggregate replaced by its function of sums."""
+    if isinstance(expression, Aggregate):
+        return aggregate_called(expression.function).value(schema, expression.column)
+    if isinstance(expression, Arithmetic):
+        left, right = expand(expression.left, schema), expand(expression.right, schema)
+        return Arithmetic(expression.op, left, right)
+    return expression
+
+
+def targets_of(expression: Expression, schema: Schema) -> tuple[Target, ...]:
+    """The different sums that an expression needs, in order of their first use."""
+    found = (leaf for leaf in leaves(expand(expression, schema)) if isinstance(leaf, Target))
+    return tuple(dict.fromkeys(found))
+
+
+# -- sums of columns ----------------------------------------------------------------------------
+
+
+def people_with(schema: Schema, column: str | None) -> Target:
+    """How many people have a value in a column, or how many there are where it is None.
+
+    NULLs are left out as SQL has it: of a dimension by asking only for codes that are not NULL,
+    of a public column by its weight. A measure is never NULL.
+    """
+    if column is None or schema.measure(column) is not None:
+        return Target()
+    index = schema.dimension(column)
+    if index is not None:
+        dimension = schema.dimensions[index]
+        if not domains.null_codes(dimension):
+            return Target()
+        amounts = ((1.0, domains.present_codes(dimension)),)
+        return Target(amounts=(index, amounts), label=f"COUNT({dimension.name})")
+    public = schema.public_column(column)
+    if public is None:
+        raise InternalError(f"the survey has no column {column!r}")
+    if public.nulls != "value":
+        return Target()
+    return Target(weight=Weight(public.name, "present"), label=f"COUNT({public.name}), public")
+
+
+def sum_of(schema: Schema, column: str | None) -> Target:
+    """The sum of a measure or a numeric public column; NULLs add nothing."""
+    measure = None if column is None else schema.measure(column)
+    if measure is not None:
+        return Target(measure=measure, label=f"SUM({schema.measures[measure].name})")
+    public = None if column is None else schema.public_column(column)
+    if public is None or not public.is_numeric:
+        raise InternalError(f"the survey has no numeric column {column!r}")
+    return Target(weight=Weight(public.name), label=f"SUM({public.name}), public")
+
+
+# -- the aggregates -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One aggregate.
+
+    names: what SQL calls it, in capitals; the first is its own.
+    takes: what stands in its brackets: "rows" is a column of any kind, * or nothing; "number" a
+    measure or a numeric public column; "dimension" a dimension.
+    value: the expression over sums that it is, for a schema and the declared name of its column.
+    exact: the same over raw values as SQL, with {} for the column; `bench` asks DuckDB for it.
+    """
+
+    names: tuple[str, ...]
+    takes: Literal["rows", "number", "dimension"]
+    value: Callable[[Schema, str | None], Expression]
+    exact: str
+
+
+AGGREGATES: tuple[Definition, ...] = (
+    Definition(("COUNT",), "rows", people_with, "COUNT({})"),
+    # The sum of nobody is 0, where SQL says NULL: reports cannot tell that nobody is there.
+    Definition(("SUM",), "number", sum_of, "COALESCE(SUM({}), 0)"),
+    Definition(
+        ("AVG",),
+        "number",
+        lambda schema, column: Arithmetic("/", sum_of(schema, column), people_with(schema, column)),
+        "AVG({})",
+    ),
+)
+
+
+def find_aggregate(name: str) -> Definition | None:
+    """The aggregate of a name, in any case; None where there is none."""
+    return next((entry for entry in AGGREGATES if name.upper() in entry.names), None)
+
+
+def aggregate_called(name: str) -> Definition:
+    """The aggregate of a name; InternalError where there is none."""
+    entry = find_aggregate(name)
+    if entry is None:
+        raise InternalError(f"there is no aggregate {name!r}")
+    return entry

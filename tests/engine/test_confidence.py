@@ -1,0 +1,67 @@
+"""One confidence level per answer: a number is shown exactly where its interval is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ldpsql.dbapi import Connection
+from ldpsql.designer import design
+from ldpsql.engine.session import Session
+from ldpsql.simulation import simulate
+
+LEVELS = (0.5, 0.9, 0.95, 0.99, 0.999)
+AVERAGES = "SELECT age, AVG(pay) AS p FROM app GROUP BY age"
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[Connection]:
+    """Averages from well to hardly estimable: ages grow rarer and rarer."""
+    survey = design("""
+        [survey]
+        table = "app"
+        epsilon = "2"
+        mechanism = "fourier"
+        [dimension.age]
+        type = "int"
+        domain = [0, 19]
+        [measure.pay]
+        bounds = [0, 10]
+    """)
+    random = np.random.default_rng(3)
+    people = {"age": np.minimum(random.geometric(0.25, 3_000) - 1, 19), "pay": np.full(3_000, 4.0)}
+    with simulate(survey, pa.table(people), seed=1) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_average_that_is_shown_has_an_interval(connection: Connection, level: float) -> None:
+    """And every one that is not, has none."""
+    found = Session(connection.session.store, confidence=level).execute(AVERAGES)
+    values = found.table["p"].to_numpy(zero_copy_only=False)
+    bars = found.intervals[1]
+    assert (np.isnan([bars.stderr, bars.low, bars.high]) == np.isnan(values)).all()
+    assert 0 < np.isnan(values).sum() < len(values)
+    shown = ~np.isnan(values)
+    assert ((bars.low < values) & (values < bars.high))[shown].all()
+
+
+def test_the_higher_the_level_the_fewer_averages_are_estimable(connection: Connection) -> None:
+    shown = []
+    for level in LEVELS:
+        found = Session(connection.session.store, confidence=level).execute(AVERAGES)
+        shown.append(found.table["p"].null_count)
+    assert shown == sorted(shown)
+    assert shown[0] < shown[-1]
+
+
+def test_a_level_of_its_own_decides_about_an_error_bar(connection: Connection) -> None:
+    """CI_LOW(x, level) is what `--confidence level` says, whatever the answer's own level is."""
+    sql = "SELECT age, CI_LOW(AVG(pay), 0.999) AS low FROM app GROUP BY age"
+    store = connection.session.store
+    other = Session(store, confidence=0.5).execute(sql).table["low"]
+    usual = Session(store, confidence=0.999).execute(AVERAGES).intervals[1].low
+    assert other.to_numpy(zero_copy_only=False) == pytest.approx(usual, nan_ok=True)

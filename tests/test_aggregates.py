@@ -1,0 +1,172 @@
+"""Aggregates: what they are computed from, and that one entry is all that a new one takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.noise_free import ExactBoxes, ExactDesign, ExactMechanism, ExactNodes, exact_survey
+from support.sql_survey import APP, base_of, refusal
+
+from ldpsql import aggregates
+from ldpsql.aggregates import (
+    AGGREGATES,
+    Aggregate,
+    Arithmetic,
+    Definition,
+    Expression,
+    Target,
+    people_with,
+    targets_of,
+)
+from ldpsql.bench.questions import Draft, question
+from ldpsql.bench.truth import Truth
+from ldpsql.boxes import Weight
+from ldpsql.designer import design
+from ldpsql.domains import domain_labels
+from ldpsql.engine.session import Session
+from ldpsql.mechanisms import registry
+from ldpsql.simulation import SeededEntropy, simulate
+from ldpsql.store.duckdb import DuckDBStore
+from ldpsql_device.errors import InternalError, Place, QueryError
+from ldpsql_device.schema import Schema
+from ldpsql_device.table import randomize_batch
+
+EVERYBODY = Target()
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "expected"),
+    [
+        ("COUNT(*)", (EVERYBODY,)),
+        ("COUNT(age)", (EVERYBODY,)),
+        ("COUNT(state)", (Target(amounts=(1, ((1.0, ((0, 3),)),))),)),
+        ("COUNT(purchase)", (EVERYBODY,)),
+        ("COUNT(hours)", (EVERYBODY,)),
+        ("COUNT(day)", (EVERYBODY,)),
+        ("COUNT(amount)", (Target(weight=Weight("amount", "present")),)),
+        ("SUM(hours)", (Target(measure=0),)),
+        ("SUM(purchase)", (Target(measure=1),)),
+        ("SUM(amount)", (Target(weight=Weight("amount")),)),
+        ("AVG(purchase)", (Target(measure=1), EVERYBODY)),
+        ("AVG(build)", (Target(weight=Weight("build")), EVERYBODY)),
+        (
+            "AVG(amount)",
+            (Target(weight=Weight("amount")), Target(weight=Weight("amount", "present"))),
+        ),
+    ],
+)
+def test_targets_of_an_aggregate(aggregate: str, expected: tuple[Target, ...]) -> None:
+    (column,) = base_of(f"SELECT {aggregate} FROM app").columns
+    assert isinstance(column.expression, Aggregate)
+    assert targets_of(column.expression, APP.schema) == expected
+
+
+@pytest.mark.parametrize("function", ["COUNT", "SUM"])
+def test_a_column_that_the_parser_should_have_refused_is_a_bug(function: str) -> None:
+    with pytest.raises(InternalError):
+        targets_of(Aggregate(function, "nope", Place(1, 1)), APP.schema)
+
+
+# -- an aggregate of one's own ----------------------------------------------------------------
+
+
+def square_sum(schema: Schema, column: str | None, power: int) -> Target:
+    """The sum of a power of a dimension's values."""
+    index = schema.dimension(str(column))
+    assert index is not None
+    values = enumerate(domain_labels(schema.dimensions[index].domain))
+    amounts = tuple((float(value) ** power, ((code, code + 1),)) for code, value in values)
+    return Target(amounts=(index, amounts), label=f"SUM({column}^{power})")
+
+
+def variance(schema: Schema, column: str | None) -> Expression:
+    """E[x^2] - E[x]^2."""
+    count = people_with(schema, column)
+    mean = Arithmetic("/", square_sum(schema, column, 1), count)
+    square = Arithmetic("/", square_sum(schema, column, 2), count)
+    return Arithmetic("-", square, Arithmetic("*", mean, mean))
+
+
+VARIANCE = Definition(("VAR_POP", "VARIANCE_POP"), "dimension", variance, "VAR_POP({})")
+
+
+@pytest.fixture
+def with_variance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregates, "AGGREGATES", (*AGGREGATES, VARIANCE))
+
+
+PEOPLE = pa.table(
+    {
+        "age": np.random.default_rng(1).binomial(20, 0.3, 5_000),
+        "member": np.random.default_rng(2).random(5_000) < 0.4,
+    }
+)
+SURVEY = """
+[survey]
+table = "app"
+epsilon = "4"
+mechanism = "hgrr"
+[dimension.age]
+type = "int"
+domain = [0, 20]
+[dimension.member]
+type = "bool"
+"""
+
+
+def true_variance(members_only: bool) -> float:
+    ages = PEOPLE["age"].to_numpy()
+    return float(np.var(ages[PEOPLE["member"].to_numpy()] if members_only else ages))
+
+
+@pytest.mark.usefixtures("with_variance")
+@pytest.mark.parametrize("kind", [ExactNodes, ExactBoxes])
+def test_one_entry_is_all_that_an_aggregate_takes(
+    kind: type[ExactDesign], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without noise it equals the truth, by tree nodes and by boxes."""
+    schema = design(SURVEY).schema
+    survey = exact_survey("app", schema, PEOPLE, kind)
+    entry = {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
+    monkeypatch.setattr(registry, "MECHANISMS", entry)
+    reports, _ = randomize_batch(survey, PEOPLE, SeededEntropy(1), accept_no_guarantee=True)
+    with DuckDBStore.open(None, read_only=False) as store:
+        store.ingest_table(reports, survey)
+        session = Session(store)
+        whole = session.execute("SELECT VAR_POP(age) FROM app").table.column(0).to_pylist()
+        assert whole == pytest.approx([true_variance(False)])
+        inside = session.execute("SELECT var_pop(age) / 2 FROM app WHERE member").table.column(0)
+        assert inside.to_pylist() == pytest.approx([true_variance(True) / 2])
+
+
+@pytest.mark.usefixtures("with_variance")
+def test_a_new_aggregate_has_an_interval_a_plan_and_notes() -> None:
+    """From a mechanism with noise; the interval is that of the delta method."""
+    with simulate(design(SURVEY), PEOPLE, seed=3) as connection:
+        sql = "SELECT VAR_POP(age) FROM app WHERE member"
+        answer = connection.execute(sql).result
+        (value,), bars = answer.table.column(0).to_pylist(), answer.intervals[0]
+        assert bars.low[0] < value < bars.high[0]
+        assert abs(value - true_variance(True)) < 4.0 * bars.stderr[0]
+        lines = str(connection.execute(f"EXPLAIN {sql}").result.explain).splitlines()
+        sums = [line.strip() for line in lines if line.startswith("  ") and "(" in line]
+        assert {"SUM(age^1)", "SUM(age^2)", "COUNT(*)"} <= set(sums)
+        with pytest.raises(QueryError, match="no column 'nope'"):
+            connection.execute("SELECT VAR_POP(nope) FROM app")
+        nobody = connection.execute("SELECT VAR_POP(age) FROM app WHERE age > 19 AND NOT member")
+        assert "value(s) are NULL" in nobody.notes[0]
+
+
+@pytest.mark.usefixtures("with_variance")
+def test_the_exact_answer_reads_the_same_entry() -> None:
+    """The comparison with the truth needs nothing besides."""
+    draft = Draft("app", design(SURVEY).schema)
+    with Truth(draft.schema, PEOPLE) as truth:
+        asked = question("SELECT VAR_POP(age) FROM app WHERE member", draft, "one")
+        assert truth.answer(asked).rows[()] == pytest.approx([true_variance(True)])
+
+
+def test_without_the_entry_it_is_refused() -> None:
+    error = refusal("SELECT VAR_POP(age) FROM app")
+    assert "VARIANCE_POP is not answered" in error.reason
