@@ -23,10 +23,9 @@ from ldpsql.shuffle import (
 from ldpsql.shuffle.closed import balle_local
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Central
+from ldpsql_device.guarantee import Central, Shuffled
 from ldpsql_device.schema import Schema
 from ldpsql_device.table import report_schema
-from ldpsql_device.trust import Shuffled
 
 REPORTS = 10_000_000
 SPOOLS = 100

@@ -18,8 +18,8 @@ from ldpsql.shuffle.accountant import _delta
 from ldpsql.survey import Survey, _canonical
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
-from ldpsql_device.trust import Shuffled
 
 TOML = """
 [survey]

@@ -26,9 +26,8 @@ from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
-from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.guarantee import SHUFFLE_NOT_PROTECTED, Guarantee, Shuffled
 from ldpsql_device.schema import Schema
-from ldpsql_device.trust import SHUFFLE_NOT_PROTECTED, Shuffled
 
 FORMAT = 1
 LARGEST_TEXT = 1 << 25

@@ -22,7 +22,7 @@ from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.respond import Consent
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Survey
+from ldpsql_device.survey import Published
 from ldpsql_device.table import (
     Tally,
     fitting,
@@ -46,7 +46,7 @@ class Chunk:
 
 
 def randomize_file(
-    survey: Survey,
+    survey: Published,
     source: Path | str,
     target: Path | str,
     *,

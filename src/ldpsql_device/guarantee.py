@@ -1,12 +1,27 @@
-"""Public. Sees parameters. What a design promises to the person behind one report."""
+"""What a survey promises to the person behind one report, by itself and once it is shuffled."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import Any
 
-from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.epsilon import LARGEST_PRECISION, Epsilon
 from ldpsql_device.errors import SurveyError
+
+TRUSTS = ("local", "shuffle")
+MOST_USERS = 10**9
+_SMALLEST_DELTA = Decimal("1e-30")
+_LIKE = {"delta": "1e-6", "honest": "0.9"}
+
+SHUFFLE_NOT_PROTECTED = (
+    "the central promise needs a shuffler that does not work with the collector, and reports that "
+    "carry nothing else: no name, address, time or length",
+    "a person whose report the collector sees alone has the local promise only",
+    "a person who answers again is one person no longer: the promises of all answers add up",
+)
 
 KINDS = {
     "local": "LDP",
@@ -48,8 +63,8 @@ class Guarantee:
 
     kind: "local" (epsilon-LDP for the whole private record); "uldp" (utility-optimised LDP: a
     record with at least one sensitive value is protected against every alternative, others are
-    not; specification uldp, sections 1.1 and 1.3); "uldp-joint" (the weaker promise of section
-    1.2, per pair of attributes); or "none".
+    not; docs/spec/uldp.md#1.1, docs/spec/uldp.md#1.3); "uldp-joint" (the weaker promise of
+    docs/spec/uldp.md#1.2, per pair of attributes); or "none".
     epsilon: the nominal budget; None where nothing is promised.
     delta: the probability with which the promise may fail; 0 for every mechanism but `truthful`.
     central: what holds besides once the report is one of many in a shuffled batch, if anything.
@@ -93,3 +108,95 @@ def local_guarantee(epsilon: Epsilon) -> Guarantee:
             "a person who answers several surveys loses the sum of their epsilons",
         ),
     )
+
+
+def guarantee_of(kind: str, epsilon: Epsilon | None, delta: Fraction) -> Guarantee:
+    """A promise in the words that go with its kind, without what a mechanism has to say of it."""
+    if kind == "local" and epsilon is not None:
+        return replace(local_guarantee(epsilon), delta=delta)
+    covered = {
+        "uldp": "every record with a sensitive value, against every other record",
+        "uldp-joint": "every sensitive value, against records that agree in the other attributes",
+    }
+    beyond = ("values that the survey does not declare sensitive",) if kind in covered else ()
+    return Guarantee(kind, epsilon, covered.get(kind, "nothing"), beyond, delta)
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """The trust of a survey whose reports are shuffled before the collector sees them.
+
+    epsilon, delta: promised against whoever sees the shuffled batch.  users: how many reports a
+    batch must hold.  honest: the share of them that comes from people who neither lie in a way that
+    depends on others' records nor tell the collector what they sent; only they hide a report.
+    Raises SurveyError, naming the key, for what makes no promise.
+    """
+
+    epsilon: Epsilon
+    delta: Decimal
+    users: int
+    honest: Decimal = Decimal(1)
+
+    def __post_init__(self) -> None:
+        if type(self.users) is not int or not 2 <= self.users <= MOST_USERS:
+            raise SurveyError(
+                f"[survey]: users must be a whole number from 2 to {MOST_USERS:,}: so many reports "
+                "are shuffled together"
+            )
+        if not 0 < self.honest <= 1:
+            raise SurveyError(f"[survey]: honest must be a share in (0, 1], not {self.honest}")
+        if self.people_of(self.users) < 2:
+            raise SurveyError("[survey]: fewer than 2 honest users hide nobody")
+        most = Fraction(1, self.people_of(self.users))
+        if not self.delta >= _SMALLEST_DELTA or Fraction(self.delta) > most:
+            raise SurveyError(
+                f"[survey]: delta must lie between {_SMALLEST_DELTA} and 1 / (honest users) = "
+                f"{float(most):.4g}, not {self.delta}: a larger one would allow to publish one "
+                "person's record"
+            )
+
+    @classmethod
+    def parse(cls, epsilon: Any, delta: Any, users: Any, honest: Any = 1) -> Shuffled:
+        """Read what a survey file says; floats are taken by their shortest decimal form."""
+        return cls(
+            Epsilon.parse(epsilon), _decimal("delta", delta), users, _decimal("honest", honest)
+        )
+
+    def people_of(self, reports: int) -> int:
+        """How many honest people a batch of so many reports counts for."""
+        return int(reports * Fraction(self.honest))
+
+    @property
+    def central(self) -> Central:
+        """The promise, with the number of honest people that it needs."""
+        return Central(self.epsilon, Fraction(self.delta), self.people_of(self.users))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "model": "shuffle",
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "users": self.users,
+            "honest": str(self.honest),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Shuffled:
+        """What `to_json` wrote; SurveyError, LookupError or TypeError for anything else."""
+        if data["model"] != "shuffle":
+            raise SurveyError("not a survey: unknown trust")
+        return cls.parse(data["epsilon"], data["delta"], data["users"], data["honest"])
+
+
+def _decimal(key: str, given: Any) -> Decimal:
+    """A number with few digits; SurveyError for anything else."""
+    try:
+        number = Decimal("not a number" if isinstance(given, bool) else str(given))
+    except InvalidOperation:
+        raise SurveyError(
+            f'[survey]: {key} must be a number, as in "{_LIKE.get(key, "1")}", not {given!r}'
+        ) from None
+    if not number.is_finite() or len(number.as_tuple().digits) > LARGEST_PRECISION:
+        raise SurveyError(f"[survey]: {key} must be a number of at most {LARGEST_PRECISION} digits")
+    return number

@@ -21,7 +21,7 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon, compose
 from ldpsql_device.errors import Error, OperationalError, StoreError
 from ldpsql_device.respond import Report
-from ldpsql_device.survey import Survey
+from ldpsql_device.survey import Published
 
 FORMAT = 1
 
@@ -81,7 +81,7 @@ class Ledger:
         """
         return _total(self._read())
 
-    def answer(self, survey: Survey, draw: Callable[[], Report]) -> Report:
+    def answer(self, survey: Published, draw: Callable[[], Report]) -> Report:
         """The report given to this survey before, or a new one, written down before it is given.
 
         Raises OperationalError where the budget does not allow it, or another round of the same
@@ -100,10 +100,11 @@ class Ledger:
             self._write({**entries, survey.fingerprint: entry})
             return report
 
-    def _check_budget(self, entries: dict[str, Entry], survey: Survey) -> None:
+    def _check_budget(self, entries: dict[str, Entry], survey: Published) -> None:
         if self.budget is None:
             return
-        if survey.guarantee.epsilon is None:
+        epsilon = survey.guarantee.epsilon
+        if epsilon is None:
             raise OperationalError(
                 f"survey {survey.table} promises no privacy, which no budget can cover"
             )
@@ -113,13 +114,13 @@ class Ledger:
                 "this device has answered a survey that promises no privacy, so no budget is left "
                 f"for survey {survey.table}; nothing was sent"
             )
-        if compose([survey.epsilon]) + spent > self.budget.value:
+        if compose([epsilon]) + spent > self.budget.value:
             raise OperationalError(
-                f"survey {survey.table} asks for epsilon {survey.epsilon}, but {spent} of the "
+                f"survey {survey.table} asks for epsilon {epsilon}, but {spent} of the "
                 f"budget of {self.budget} is spent; nothing was sent"
             )
 
-    def _restored(self, entry: Entry, survey: Survey) -> Report:
+    def _restored(self, entry: Entry, survey: Published) -> Report:
         try:
             return Report.from_json(entry.report, survey)
         except Error:
@@ -182,7 +183,7 @@ def _total(entries: Mapping[str, Entry]) -> Decimal:
     return compose(known) if len(known) == len(budgets) else Decimal("Infinity")
 
 
-def _check_round(entries: Mapping[str, Entry], survey: Survey) -> None:
+def _check_round(entries: Mapping[str, Entry], survey: Published) -> None:
     """OperationalError where another round of the survey was answered."""
     if any(entry.chain == survey.chain for entry in entries.values()):
         raise OperationalError(

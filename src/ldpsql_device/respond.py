@@ -12,7 +12,7 @@ from ldpsql_device.encode import Record, encode, public_values
 from ldpsql_device.entropy import Entropy, require_os_entropy
 from ldpsql_device.errors import ReportError, SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
-from ldpsql_device.survey import Survey
+from ldpsql_device.survey import Published
 from ldpsql_device.types import Value
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Consent:
     no_guarantee: bool = False
     disclosure: bool = False
 
-    def require(self, survey: Survey) -> None:
+    def require(self, survey: Published) -> None:
         """SurveyError for a survey that promises less than was accepted."""
         guarantee = survey.guarantee
         if guarantee.kind == "none":
@@ -61,7 +61,7 @@ def partly_sensitive_dimensions(schema: Schema) -> tuple[str, ...]:
     )
 
 
-def _describe_disclosure(survey: Survey) -> str:
+def _describe_disclosure(survey: Published) -> str:
     delta = survey.guarantee.delta
     if delta:
         names = ", ".join(survey.schema.private_columns)
@@ -95,7 +95,7 @@ class Report:
         return json.dumps(self.to_row(), default=_iso, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str, survey: Survey) -> Report:
+    def from_json(cls, text: str, survey: Published) -> Report:
         """The inverse of `to_json`; ReportError if the text is not a report of the survey."""
         try:
             row = json.loads(text)
@@ -111,7 +111,7 @@ class Report:
 
 
 def respond(
-    survey: Survey,
+    survey: Published,
     record: Record,
     *,
     ledger: Ledger | None = None,

@@ -8,6 +8,7 @@ dimension and a measure at once.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,6 +30,10 @@ from ldpsql_device.values import (
 
 RESERVED_PREFIX = "ldpsql_"
 LARGEST_SCHEMA = 1 << 22
+LARGEST_WHOLE = 1 << 53
+ROLES = ("dimension", "measure", "public")
+RESERVED_KEYS = frozenset({"label", "outside", "missing", "merged", "levels"})
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 
 Keys = Mapping[str, Any]
 
@@ -380,6 +385,73 @@ class Schema:
             tuple(_read("public", data, _public)),
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """The columns as a published survey has them: arrays in order, and no floating point.
+
+        Numbers of float dimensions and bounds of measures are decimal strings, as are whole numbers
+        above 2^53.
+        """
+        keys = self.to_keys()
+        for table in (*keys["dimension"].values(), *keys["measure"].values()):
+            is_real = table.get("type", "float") == "float"
+            for key in ("domain", "edges", "bounds", "sensitive"):
+                if key in table:
+                    table[key] = [_write_number(number, is_real) for number in table[key]]
+        return {
+            role: [{"name": name, **table} for name, table in keys[role].items()] for role in ROLES
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Schema:
+        """The inverse of `to_json`; SurveyError names what is wrong."""
+        if not isinstance(data, Mapping) or set(data) != set(ROLES):
+            raise SurveyError(f"schema must have the keys {', '.join(ROLES)}, and no others")
+        keys: dict[str, dict[str, Any]] = {}
+        for role in ROLES:
+            if not isinstance(data[role], list):
+                raise SurveyError(f"schema.{role} must be an array")
+            keys[role] = {}
+            for entry in data[role]:
+                if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
+                    raise SurveyError(f"schema.{role} holds objects with a name")
+                table = {key: value for key, value in entry.items() if key != "name"}
+                for key in RESERVED_KEYS.intersection(table):
+                    raise SurveyError(
+                        f"{role} {entry['name']}: {key!r} is reserved for a later version"
+                    )
+                is_real = table.get("type", "float") == "float"
+                for key in ("domain", "edges", "bounds"):
+                    if isinstance(table.get(key), list):
+                        table[key] = [_read_number(number, is_real) for number in table[key]]
+                if table.get("type") == "int" and isinstance(table.get("sensitive"), list):
+                    table["sensitive"] = [_read_number(v, False) for v in table["sensitive"]]
+                if entry["name"] in keys[role]:
+                    raise SurveyError(f"{role} {entry['name']} is there twice")
+                keys[role][entry["name"]] = table
+        return cls.from_keys(keys)
+
+
+def _write_number(number: Any, is_real: bool) -> Any:
+    """A number of a schema as JSON without floating point holds it."""
+    if isinstance(number, float) and number.is_integer() and abs(number) <= LARGEST_WHOLE:
+        number = int(number)
+    if isinstance(number, bool | str):
+        return number
+    return number if not is_real and abs(number) <= LARGEST_WHOLE else repr(number)
+
+
+def _read_number(written: Any, is_real: bool) -> int | float:
+    """The inverse: a decimal string stands for the IEEE double nearest to it."""
+    if type(written) is int and not is_real:
+        return written
+    if isinstance(written, str) and len(written) <= 40 and _DECIMAL.fullmatch(written):
+        if not is_real and written.lstrip("-").isdigit():
+            return int(written)
+        if is_real:
+            return float(written)
+    what = "decimal strings" if is_real else "whole numbers"
+    raise SurveyError(f"a domain, edges and bounds of this type are {what}, not {written!r:.40}")
+
 
 def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -> list[Any]:
     tables = data.get(role, {})
@@ -447,6 +519,8 @@ def _float_domain(keys: dict[str, Any]) -> Domain:
 
 def _category(keys: dict[str, Any]) -> Domain:
     values = _list(keys, "values")
+    if any(type(value) is int and abs(value) > LARGEST_WHOLE for value in values):
+        raise SurveyError("a value of a category above 2^53 must be written as a string")
     if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
         raise SurveyError("the values of a category must be all strings or all ints")
     return Listed("category", tuple(values))

@@ -1,24 +1,52 @@
-"""A survey as a device sees it: what is asked, what is promised, and how reports are drawn."""
+"""A survey as a device holds it: what is asked, what is promised, and the plan of the reports.
+
+A published survey is JSON without floating point. Its fingerprint is the SHA-256 of its canonical
+form (RFC 8785), which every language writes alike. Whatever reads a survey treats it as hostile:
+unknown and repeated keys are refused, sizes are bounded before anything is built, and a plan whose
+odds exceed the promise is not answered, whoever wrote it. The format is specified in
+docs/format.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql_device.encode import Codes
+from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.schema import Schema
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import KINDS, Guarantee, Shuffled, guarantee_of
+from ldpsql_device.odds import Definition, excess, odds
+from ldpsql_device.plan import Integers, Plan
+from ldpsql_device.plan_json import plan_from_json, plan_to_json
+from ldpsql_device.schema import LARGEST_WHOLE, Schema
+
+VERSION = 1
+LARGEST_TEXT = 1 << 24
+DEEPEST, MOST_CONTAINERS = 32, 1 << 18
+RESERVED_KEYS = ("author", "signature", "validity", "period", "replay_window", "label")
+
+_NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector")
+_OPTIONAL = ("previous", "first")
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
+_UPWARD = Context(prec=20, rounding=ROUND_CEILING)
 
 
-class Survey(Protocol):
-    """What a device needs to know of a survey.
-
-    A person answers one survey of a chain.
-    """
+class Published(Protocol):
+    """What is needed of a survey to answer it: that of a device, or the collector's view of it."""
 
     @property
     def table(self) -> str:
@@ -36,34 +64,316 @@ class Survey(Protocol):
         ...
 
     @property
-    def epsilon(self) -> Epsilon:
-        """Budget of one report against whoever sees it."""
-        ...
-
-    @property
     def fingerprint(self) -> str:
-        """SHA-256 of the survey, in hexadecimal."""
+        """SHA-256 of the published survey."""
         ...
 
     @property
     def chain(self) -> str:
-        """Fingerprint of the first of its rounds, its own for any other survey."""
+        """Fingerprint of the first of its rounds. A person answers one survey of a chain."""
         ...
 
     @property
     def report_columns(self) -> tuple[str, ...]:
-        """Names of the integers of a report."""
+        """Names of the whole numbers of a report."""
         ...
 
     @property
     def report_widths(self) -> tuple[int, ...]:
-        """Bits of each of them."""
+        """Bits of each of them: 8, 16, 32 or 64."""
         ...
 
-    def draw(self, codes: Codes, entropy: Entropy) -> Sequence[NDArray[Any]]:
-        """One report per row of `codes`, int64 (n, d + k), as a column per integer of a report."""
+    def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
+        """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""
         ...
 
     def to_json(self) -> str:
         """The survey as published."""
         ...
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A published survey, checked.
+
+    text: its canonical JSON.  table: the name under which SQL asks it.  guarantee: what a person is
+    promised.  collector: SHA-256 of the part that only the collector needs.  previous, first:
+    fingerprints of the round before and of the first one, for a survey of a later round.
+    shuffled: what is promised besides once reports are shuffled, or None where nobody is trusted
+    to do so.
+    """
+
+    text: str
+    table: str
+    schema: Schema
+    guarantee: Guarantee
+    plan: Plan
+    collector: str
+    previous: str | None = None
+    first: str | None = None
+    shuffled: Shuffled | None = None
+
+    def __post_init__(self) -> None:
+        check_table(self.table)
+        require_hashes(self.collector, self.previous, self.first)
+        if (self.previous is None) != (self.first is None):
+            raise SurveyError("not a survey: a later round names the one before and the first one")
+        domain = self.schema.record_domain
+        if self.plan.sizes != (*domain.sizes, *(2 for _ in domain.measure_names)):
+            raise SurveyError(
+                "not a survey: plan.sizes are not those of the schema (the codes of every "
+                "dimension, then 2 per measure)"
+            )
+        check_promise(self.plan, self.schema, self.guarantee)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (64 hexadecimal digits) of the survey's canonical JSON."""
+        return sha256(self.text)
+
+    @property
+    def report_columns(self) -> tuple[str, ...]:
+        """Names of the whole numbers of a report."""
+        return self.plan.columns
+
+    @cached_property
+    def report_widths(self) -> tuple[int, ...]:
+        """Bits of each of them: 8, 16, 32 or 64."""
+        largest = (self.plan.questions, *self.plan.limits.max(axis=0).tolist())
+        return tuple(next(w for w in (8, 16, 32, 64) if limit <= 1 << w) for limit in largest)
+
+    def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
+        """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""
+        return draw(self.plan, codes, entropy)
+
+    @property
+    def chain(self) -> str:
+        """Fingerprint of the first of the rounds that this survey is one of; its own for that one,
+        and for a survey that does not ask in rounds. A person answers one survey of a chain."""
+        return self.first or self.fingerprint
+
+    def to_json(self) -> str:
+        """The survey as published: its SHA-256 is the fingerprint."""
+        return self.text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Survey:
+        """Read a published survey: JSON text (str), or the file that holds it (Path).
+
+        A str is never taken for a path: a survey may come from somebody else, and must not name
+        files here. SurveyError says in one line what is wrong, and where.
+        """
+        where = f"{source}: " if isinstance(source, Path) else ""
+        try:
+            return cls.from_data(parse_json(read_text(source)))
+        except SurveyError as error:
+            raise SurveyError(f"{where}{error}") from None
+
+    @classmethod
+    def from_data(cls, data: Any) -> Survey:
+        """A survey from parsed JSON."""
+        if not isinstance(data, dict) or "ldpsql_survey" not in data:
+            raise SurveyError("not a survey: no key ldpsql_survey (make one with `ldpsql design`)")
+        if data["ldpsql_survey"] != VERSION or type(data["ldpsql_survey"]) is not int:
+            raise SurveyError(f"not a survey of version {VERSION}, which is the one known here")
+        for key in RESERVED_KEYS:
+            if key in data:
+                raise SurveyError(f"not a survey: {key} is reserved for a later version")
+        require_keys(data, "the survey", _NEEDED, _OPTIONAL)
+        schema = Schema.from_json(data["schema"])
+        guarantee, shuffled = _read_promise(data["promise"])
+        plan = plan_from_json(data["plan"])
+        rounds = (data.get("previous"), data.get("first"))
+        name, collector = data["table"], data["collector"]
+        return cls(
+            canonical(data), name, schema, guarantee, plan, collector, *rounds, shuffled=shuffled
+        )
+
+
+def write_survey(
+    table: str,
+    schema: Schema,
+    guarantee: Guarantee,
+    plan: Plan,
+    collector: str,
+    *,
+    previous: str | None = None,
+    first: str | None = None,
+    shuffled: Shuffled | None = None,
+) -> str:
+    """The canonical JSON of a survey with these parts; see `Survey`."""
+    rounds = {"previous": previous, "first": first}
+    data = {
+        "ldpsql_survey": VERSION,
+        "table": table,
+        "schema": schema.to_json(),
+        "promise": _write_promise(guarantee, shuffled),
+        "plan": plan_to_json(plan),
+        "collector": collector,
+        **{key: value for key, value in rounds.items() if value is not None},
+    }
+    return canonical(data)
+
+
+def check_table(table: Any) -> None:
+    """SurveyError unless the name can be that of a survey."""
+    if not isinstance(table, str) or not table.isidentifier() or len(table) > 100:
+        raise SurveyError(f"table must be a plain name, not {table!r:.110}")
+
+
+def check_promise(plan: Plan, schema: Schema, guarantee: Guarantee) -> None:
+    """SurveyError unless the odds of the plan are within the promise."""
+    if guarantee.epsilon is None:
+        return
+    allowed = guarantee.epsilon.odds
+    if guarantee.delta:
+        if excess(plan, allowed) > guarantee.delta:
+            raise SurveyError(f"the plan does not keep its promise of {guarantee}")
+        return
+    worst = odds(plan, Definition(guarantee.kind, schema.record_domain.sensitive))
+    if worst is None or worst > allowed:
+        shown = "unbounded" if worst is None else f"{float(worst):.6g}"
+        raise SurveyError(
+            f"the plan does not keep its promise of {guarantee}: its odds are {shown}, and at most "
+            f"{float(allowed):.6g} are allowed"
+        )
+
+
+def _write_promise(guarantee: Guarantee, shuffled: Shuffled | None) -> dict[str, Any]:
+    data: dict[str, Any] = {"kind": guarantee.kind}
+    if guarantee.epsilon is not None:
+        data["epsilon"] = str(guarantee.epsilon)
+    if guarantee.delta:
+        # A promise may be rounded to the side that promises less.
+        delta = _UPWARD.divide(Decimal(guarantee.delta.numerator), guarantee.delta.denominator)
+        data["delta"] = f"{delta:f}"
+    if shuffled is not None:
+        data["shuffle"] = {k: v for k, v in shuffled.to_json().items() if k != "model"}
+    return data
+
+
+def _read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
+    require_keys(data, "promise", ("kind",), ("epsilon", "delta", "shuffle"))
+    kind, shuffled, epsilon = data["kind"], None, None
+    texts = (data.get("epsilon", "0"), data.get("delta", "0"))
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SurveyError(f"promise.kind must be one of {', '.join(KINDS)}")
+    if not all(isinstance(text, str) and _DECIMAL.fullmatch(text) for text in texts):
+        raise SurveyError("promise: epsilon and delta are decimal strings")
+    delta = Fraction(texts[1])
+    if not 0 <= delta < 1:
+        raise SurveyError("promise.delta must be at least 0 and below 1")
+    if "epsilon" in data:
+        epsilon = Epsilon.parse(texts[0])
+    guarantee = guarantee_of(kind, epsilon, delta)
+    if "shuffle" in data:
+        keys = ("epsilon", "delta", "users", "honest")
+        require_keys(data["shuffle"], "promise.shuffle", keys)
+        shuffled = Shuffled.parse(*(data["shuffle"][key] for key in keys))
+        guarantee = replace(guarantee, central=shuffled.central)
+    return guarantee, shuffled
+
+
+def require_keys(
+    data: Any, where: str, needed: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> None:
+    """SurveyError unless the data are an object with these keys and no others."""
+    if not isinstance(data, Mapping):
+        raise SurveyError(f"not a survey: {where} must be an object")
+    for key in data:
+        if key not in needed and key not in optional:
+            raise SurveyError(f"not a survey: {where} has the unknown key {key!r:.50}")
+    for key in needed:
+        if key not in data:
+            raise SurveyError(f"not a survey: {where} has no {key}")
+
+
+def require_hashes(*names: Any) -> None:
+    """SurveyError unless every name is a SHA-256 in hexadecimal, or None."""
+    for name in names:
+        if name is not None and not (isinstance(name, str) and re.fullmatch("[0-9a-f]{64}", name)):
+            raise SurveyError("not a survey: a part or an earlier round is named by its SHA-256")
+
+
+# -- JSON -------------------------------------------------------------------------------------
+
+
+def read_text(source: str | Path) -> str:
+    """The text itself, or the content of a file; SurveyError where it cannot be read."""
+    if isinstance(source, str):
+        text = source
+    else:
+        try:
+            with source.open(encoding="utf-8") as file:
+                text = file.read(LARGEST_TEXT + 1)
+        except OSError as error:
+            reason = error.strerror or "no reason given"
+            raise SurveyError(f"cannot read the survey {source}: {reason}") from None
+        except UnicodeDecodeError:
+            raise SurveyError(f"cannot read the survey {source}: it is not UTF-8 text") from None
+    if len(text) > LARGEST_TEXT:
+        raise SurveyError(f"a survey has at most {LARGEST_TEXT} characters")
+    return text
+
+
+def parse_json(text: str, *, floats: bool = False) -> Any:
+    """JSON of objects with distinct ASCII keys, arrays, strings, whole numbers up to 2^53, booleans
+    and null; with `floats` also numbers with a fraction. SurveyError for anything else.
+
+    Depth and number of containers are bounded before the parser, which recurses, sees the text.
+    """
+    skeleton = _STRING.sub("0", text).encode("utf-8", "replace")
+    marks = np.frombuffer(skeleton, dtype=np.uint8)
+    opens, closes = ((marks == ord(a)) | (marks == ord(b)) for a, b in ("[{", "]}"))
+    if opens.sum() > MOST_CONTAINERS:
+        raise SurveyError(f"not a survey: more than {MOST_CONTAINERS} arrays and objects")
+    if (np.cumsum(opens, dtype=np.int32) - np.cumsum(closes, dtype=np.int32)).max(initial=0) > 32:
+        raise SurveyError(f"not a survey: nested more than {DEEPEST} deep")
+    if not floats:
+        if re.search(rb"[0-9][.eE]|-0(?![0-9])", skeleton):
+            raise SurveyError("not a survey: numbers are whole; others are decimal strings")
+        numbers = re.findall(rb"[0-9]{16,}", skeleton)
+        if any(len(number) > 16 or int(number) > LARGEST_WHOLE for number in numbers):
+            raise SurveyError("not a survey: a whole number above 2^53 is a decimal string")
+    try:
+        data = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        text.encode()  # a lone surrogate has no canonical form
+        return data
+    except SurveyError:
+        raise
+    except (ValueError, RecursionError):
+        raise SurveyError("not a survey: it is not JSON (make one with `ldpsql design`)") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise SurveyError("not a survey: an object has a key twice")
+    if not all(map(str.isascii, data)):
+        raise SurveyError("not a survey: a key is not ASCII")
+    return data
+
+
+def _refuse_constant(name: str) -> Any:
+    raise SurveyError(f"not a survey: {name} is not a number of JSON")
+
+
+def canonical(data: Any) -> str:
+    """The JSON text that RFC 8785 makes canonical, of data without floats and with ASCII keys.
+
+    Python's shortest form differs from it in nothing then: keys are sorted by code units, and
+    control characters are escaped alike.
+    """
+    text = json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SurveyError("not a survey: a string holds half a character") from None
+    return text
+
+
+def sha256(text: str) -> str:
+    """SHA-256 of a text in UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -28,7 +28,7 @@ from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.respond import Consent
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
-from ldpsql_device.survey import Survey
+from ldpsql_device.survey import Published
 
 METADATA_KEY = b"ldpsql.survey"
 
@@ -76,7 +76,7 @@ class _Encoded:
 
 
 def randomize(
-    survey: Survey,
+    survey: Published,
     table: pa.Table,
     *,
     accept_no_guarantee: bool = False,
@@ -100,7 +100,7 @@ def randomize(
 
 
 def randomize_batch(
-    survey: Survey,
+    survey: Published,
     batch: pa.Table,
     entropy: Entropy,
     *,
@@ -163,7 +163,7 @@ def fitting(
     return declared.filter(pa.array(~np.logical_or.reduce([fault.rows for fault in known])))
 
 
-def report_schema(survey: Survey) -> pa.Schema:
+def report_schema(survey: Published) -> pa.Schema:
     """Columns of a report table; the survey itself stands in its metadata."""
     widths = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
     fields = [

@@ -19,7 +19,7 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.trust import Shuffled
+from ldpsql_device.guarantee import Shuffled
 
 MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
 

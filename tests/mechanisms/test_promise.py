@@ -14,8 +14,7 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle import keeps, largest_local_of_any
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
-from ldpsql_device.trust import Shuffled
+from ldpsql_device.guarantee import Central, Shuffled
 
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 DOMAIN = made_up("3x2", 0)

@@ -20,9 +20,9 @@ from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.files import randomize_file
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
 from ldpsql_device.table import report_schema
-from ldpsql_device.trust import Shuffled
 
 SCHEMA = Schema.from_keys(
     {"dimension": {"age": {"type": "int", "domain": [18, 90]}, "member": {"type": "bool"}}}

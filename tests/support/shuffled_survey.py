@@ -6,9 +6,9 @@ import pyarrow as pa
 from support.surveys import Seeded
 
 from ldpsql.survey import Survey
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
 from ldpsql_device.table import randomize_batch
-from ldpsql_device.trust import Shuffled
 
 USERS = 1000
 SCHEMA = Schema.from_keys(

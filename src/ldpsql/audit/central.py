@@ -21,7 +21,7 @@ from ldpsql.mechanisms.base import Design, Law
 from ldpsql.mechanisms.promise import achieved, keeps_promise
 from ldpsql.shuffle import Blanket, delta_of
 from ldpsql.survey import Survey
-from ldpsql_device.trust import Shuffled
+from ldpsql_device.guarantee import Shuffled
 
 _CROWDS = ((50, Decimal("0.5")), (5000, Decimal("0.1")))
 """People and central epsilons at which stated and enumerated blankets are compared."""

@@ -22,8 +22,8 @@ from ldpsql.recipes.base import Promise
 from ldpsql.survey import AUTO, Survey, check_users, text_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import TRUSTS, Shuffled
 from ldpsql_device.schema import Schema
-from ldpsql_device.trust import TRUSTS, Shuffled
 
 _TABLES = ("dimension", "measure", "public", "workload")
 _HEAD = (

@@ -17,8 +17,8 @@ from ldpsql.recipes.base import Promise, require_local
 from ldpsql.shuffle import Blanket, epsilon_of_batch, keeps
 from ldpsql.workload import Workload
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RecordDomain
-from ldpsql_device.trust import Shuffled
 
 
 def design_for(

@@ -31,8 +31,8 @@ from ldpsql.survey import Survey
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import ReportError, SurveyError
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.table import METADATA_KEY
-from ldpsql_device.trust import Shuffled
 
 ROW_GROUP = 1 << 17
 """Rows in every row group but the last, whatever the files were like."""

@@ -23,8 +23,8 @@ from ldpsql.mechanisms.promise import achieved
 from ldpsql.report import ReportFormat
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, SurveyError
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
-from ldpsql_device.trust import Shuffled
 
 SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
 """A column of report files that may hold the fingerprint of the survey, row by row."""

@@ -9,7 +9,7 @@ import pytest
 
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.trust import Shuffled
+from ldpsql_device.guarantee import Shuffled
 
 
 def test_what_is_written_is_what_is_promised():

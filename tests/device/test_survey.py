@@ -1,0 +1,215 @@
+"""The survey file that devices fetch: what it holds, and everything that is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from fractions import Fraction
+
+import pytest
+
+from ldpsql_device.encode import encode
+from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Shuffled, guarantee_of, local_guarantee
+from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
+from ldpsql_device.respond import respond
+from ldpsql_device.schema import Schema
+from ldpsql_device.survey import Survey, canonical, parse_json, write_survey
+
+SCHEMA = Schema.from_keys(
+    {
+        "dimension": {
+            "age": {"type": "int", "domain": [18, 90], "nulls": "value"},
+            "price": {"type": "float", "edges": [0, 0.1, 1e300 / 2]},
+            "state": {"type": "category", "values": ["CA", "NY", "ä\u2028\x7f\x1f\U0001f600"]},
+            "far": {"type": "int", "domain": [2**60, 2**60 + 3], "sensitive": [2**60 + 1]},
+            "day": {"type": "date", "range": ["2026-01-01", "2026-01-31"], "unit": "week"},
+        },
+        "measure": {"spent": {"bounds": [0, 0.1]}},
+        "public": {"version": {"type": "text"}},
+    }
+)
+ONE = Epsilon.parse("1")
+FULL = local_guarantee(ONE)
+
+
+def plan_of(schema: Schema, epsilon: Epsilon = ONE) -> Plan:
+    """Randomized response over the first attribute."""
+    domain = schema.record_domain
+    sizes = (*domain.sizes, *(2 for _ in domain.measure_names))
+    part = Part((Digit((Term(0),), sizes[0]),), Arcs(0, (1,)))
+    return Plan(sizes, (int(epsilon.odds * WORDS),), (Face(1, (part,)),))
+
+
+def text(schema: Schema = SCHEMA, **changes: object) -> str:
+    """A survey, some of whose parts are replaced."""
+    parts = {"guarantee": FULL, "plan": plan_of(schema), "collector": "0" * 64, **changes}
+    return write_survey("app", schema, **parts)  # type: ignore[arg-type]
+
+
+def changed(**changes: object) -> str:
+    """A survey's JSON with some keys replaced."""
+    return json.dumps({**json.loads(text()), **changes})
+
+
+def test_a_device_reads_what_was_written():
+    survey = Survey.from_json(text())
+    assert (survey.table, survey.schema, survey.plan) == ("app", SCHEMA, plan_of(SCHEMA))
+    assert (survey.guarantee, survey.chain) == (FULL, survey.fingerprint)
+    assert survey.to_json() == text()
+
+
+def test_the_fingerprint_is_the_hash_of_the_file(tmp_path):
+    path = tmp_path / "people.survey.json"
+    path.write_text(text(), encoding="utf-8")
+    survey = Survey.from_json(path)
+    assert survey.fingerprint == hashlib.sha256(path.read_bytes()).hexdigest()
+    path.write_text(json.dumps(json.loads(text()), indent=2), encoding="utf-8")
+    assert Survey.from_json(path).fingerprint == survey.fingerprint
+
+
+def test_no_number_of_a_survey_is_a_fraction_or_large():
+    def numbers(data):
+        if isinstance(data, dict):
+            data = list(data.values())
+        if isinstance(data, list):
+            return [number for entry in data for number in numbers(entry)]
+        return [data] if isinstance(data, int | float) else []
+
+    assert all(type(n) in (int, bool) and abs(n) <= 2**53 for n in numbers(json.loads(text())))
+    [price] = [d for d in json.loads(text())["schema"]["dimension"] if d["name"] == "price"]
+    assert price["edges"] == ["0", "0.1", "5e+299"]
+
+
+def test_canonical_json_is_that_of_rfc_8785():
+    """Section 3.2.2.2 of the RFC, without its floating-point numbers."""
+    data = {"b": '\u20ac$\x0f\nA\'B"\\\\"/', "a": [56, True, None, {}], "\x80"[:0]: "\x7f\u2028"}
+    expected = '{"":"\x7f\u2028","a":[56,true,null,{}],"b":"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+    assert canonical(data) == expected
+
+
+def test_a_survey_may_promise_besides_and_be_a_later_round():
+    shuffled = Shuffled.parse("0.5", "1e-6", 10_000, "0.9")
+    survey = Survey.from_json(text(shuffled=shuffled, previous="1" * 64, first="2" * 64))
+    assert (survey.shuffled, survey.chain) == (shuffled, "2" * 64)
+    assert survey.guarantee.central == shuffled.central
+    nothing = Survey.from_json(text(guarantee=guarantee_of("none", None, Fraction(0))))
+    assert nothing.guarantee.epsilon is None
+
+
+def test_a_device_answers_from_the_survey_file_alone():
+    survey = Survey.from_json(text())
+    record = {"age": None, "price": 0.5, "state": "CA", "far": 2**60, "spent": 0.05}
+    day = survey.schema.dimensions[4].domain.edges[1]
+    report = respond(survey, {**record, "day": day, "version": "1"})
+    assert report.fingerprint == survey.fingerprint
+    codes = encode(survey.schema, {**record, "day": day}, OsEntropy())
+    assert codes[0, :5].tolist() == [73, 1, 0, 0, 1]
+
+
+def schema_with(**changes: object) -> dict[str, object]:
+    """The schema with the first dimension changed."""
+    data = SCHEMA.to_json()
+    return {**data, "dimension": [{**data["dimension"][0], **changes}, *data["dimension"][1:]]}
+
+
+PLAN = json.loads(text())["plan"]
+PROMISE = {"kind": "local", "epsilon": "1"}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", "it is not JSON"),
+        ("[]", "no key ldpsql_survey"),
+        ('{"ldpsql_survey": 1', "it is not JSON"),
+        ("[" * 100_000, "nested more than 32 deep"),
+        ('{"a":' * 40 + "1" + "}" * 40, "nested more than 32 deep"),
+        ("[" + "[]," * 300_000 + "[]]", "more than 262144 arrays and objects"),
+        (changed(ldpsql_survey=2), "not a survey of version 1"),
+        (changed(ldpsql_survey=True), "not a survey of version 1"),
+        (changed(ldpsql_survey="1"), "not a survey of version 1"),
+        (changed(extra=1), "the survey has the unknown key 'extra'"),
+        (changed(signature="x"), "signature is reserved"),
+        (changed(validity=None), "validity is reserved"),
+        (changed(table="two words"), "table must be a plain name"),
+        (changed(table=3), "table must be a plain name"),
+        (changed(collector="x"), "named by its SHA-256"),
+        (changed(previous="0" * 64), "names the one before and the first one"),
+        (changed(schema=[]), "schema must have the keys"),
+        (changed(schema={"dimension": [], "measure": [], "public": []}), "at least one"),
+        (changed(schema=schema_with(outside="other")), "'outside' is reserved"),
+        (changed(schema=schema_with(domain=["18", "9"])), r"age: domain \[18, 9\] is empty"),
+        (changed(schema=schema_with(domain=["18", "x"])), "are whole numbers, not 'x'"),
+        (changed(schema=schema_with(bins=3)), "dimension age: unknown key 'bins'"),
+        (changed(schema=schema_with(name=["age"])), "objects with a name"),
+        (changed(schema=schema_with(domain=[18, 89])), "plan.sizes are not those of the schema"),
+        (changed(promise={"kind": "central", "epsilon": "1"}), "promise.kind must be one of"),
+        (changed(promise={**PROMISE, "sigma": "1"}), "promise has the unknown key 'sigma'"),
+        (changed(promise={"kind": "local"}), "has an epsilon exactly when"),
+        (changed(promise={"kind": "local", "epsilon": 1}), "are decimal strings"),
+        (changed(promise={"kind": "local", "epsilon": "-1"}), "are decimal strings"),
+        (changed(promise={"kind": "local", "epsilon": "99"}), "epsilon must lie between"),
+        (changed(promise={**PROMISE, "delta": "1"}), "promise.delta must be"),
+        (changed(promise={**PROMISE, "shuffle": {}}), "promise.shuffle has no epsilon"),
+        (changed(promise={"kind": "local", "epsilon": "0.999"}), "its odds are 2.71828"),
+        (changed(plan={}), "plan lacks"),
+        (changed(plan={**PLAN, "code": "x"}), "plan has the unknown key 'code'"),
+        (changed(plan={**PLAN, "odds": ["1"]}), "plan.odds.0. must be a whole number"),
+        (text().replace('"age"', '"age","name":"age"'), "an object has a key twice"),
+        (text().replace('"table":', '"t\u00e4ble":'), "a key is not ASCII"),
+        (text().replace("CA", "\\ud800"), "half a character"),
+        (text().replace('"ldpsql_survey":1', '"ldpsql_survey":1.0'), "numbers are whole"),
+        (text().replace('"ldpsql_survey":1', '"ldpsql_survey":1e0'), "numbers are whole"),
+        (text().replace('"ldpsql_survey":1', '"ldpsql_survey":-0'), "numbers are whole"),
+        (text().replace('"ldpsql_survey":1', f'"ldpsql_survey":{2**53 + 1}'), "above 2.53"),
+        (text().replace('"ldpsql_survey":1', '"ldpsql_survey":NaN'), "NaN is not a number"),
+    ],
+)
+def test_what_is_not_a_survey_is_refused_in_one_line(source, message):
+    with pytest.raises(SurveyError, match=message) as refusal:
+        Survey.from_json(source)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[" * 10_000_000,
+        "[" + "[]," * 3_000_000 + "0]",
+        "[" + "1," * 5_000_000 + "1]",
+        '{"ldpsql_survey":1,"x":"' + "x" * 10_000_000 + '"}',
+        '{"ldpsql_survey":1,"x":"' + "\\n" * 5_000_000,
+        "9" * 10_000_000,
+        "[" + '"",' * 3_000_000 + '""]',
+        changed(plan={**PLAN, "tables": [[*range(1_300_000), -1]]}),
+        changed(schema=schema_with(type="category", domain=[f"{i:07}" for i in range(900_000)])),
+    ],
+    ids=["deep", "lists", "numbers", "text", "escapes", "digits", "strings", "table", "values"],
+)
+def test_ten_megabytes_are_refused_quickly(source):
+    """Measured in seconds of the processor, of which a faster one needs fewer."""
+    start = time.process_time()
+    with pytest.raises(SurveyError) as refusal:
+        Survey.from_json(source)
+    assert time.process_time() - start < 2
+    assert len(str(refusal.value)) < 300
+
+
+def test_text_is_never_taken_for_a_path(tmp_path):
+    path = tmp_path / "people.survey.json"
+    path.write_text(text(), encoding="utf-8")
+    with pytest.raises(SurveyError, match="not a survey"):
+        Survey.from_json(str(path))
+    with pytest.raises(SurveyError, match=r"cannot read the survey .*nothing\.json"):
+        Survey.from_json(tmp_path / "nothing.json")
+    path.write_bytes(b"\xff")
+    with pytest.raises(SurveyError, match="not UTF-8"):
+        Survey.from_json(path)
+
+
+def test_the_part_of_the_collector_may_hold_fractions():
+    assert parse_json('{"share": 0.25, "n": -1e3}', floats=True) == {"share": 0.25, "n": -1000.0}
