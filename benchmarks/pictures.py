@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ldpsql.designer import Designed, designed
+from ldpsql.designer import DesignedSurvey, design_survey
 from ldpsql.designer.curves import demand_curves, error_curves, information_curves
 from ldpsql.plots.survey import draw_survey
 
@@ -106,7 +106,7 @@ def mixing() -> Figure:
     figure = Figure(figsize=(9.6, 3.7), layout="constrained")
     left, right = figure.subplots(1, 2)
     found = _one_axis("fourier")
-    (need,) = demand_curves(found.survey.design, found.wishes.workload)
+    (need,) = demand_curves(found.survey.design, found.workload)
     (told,) = information_curves(found.survey.design)
     root = np.sqrt(need.y)
     scale = told.y.sum() / root.sum()
@@ -139,13 +139,13 @@ def mixing() -> Figure:
     return figure
 
 
-def _one_axis(mechanism: str, options: str = "") -> Designed:
-    return designed(AXIS.format(mechanism, options), users=100_000)
+def _one_axis(mechanism: str, options: str = "") -> DesignedSurvey:
+    return design_survey(AXIS.format(mechanism, options), users=100_000)
 
 
 def survey() -> Figure:
     """What `ldpsql design --plot` draws for the survey of the README."""
-    return draw_survey(designed(PEOPLE, users=45_000))
+    return draw_survey(design_survey(PEOPLE, users=45_000))
 
 
 def main() -> None:

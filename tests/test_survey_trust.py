@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 from support.blanket_mechanism import StatingGrr
 
-from ldpsql.designer import design, designed
+from ldpsql.designer import design, design_survey
 from ldpsql.mechanisms.promise import check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle import expectation, largest_local_of_any
@@ -175,7 +175,7 @@ def coarse():
 def tried():
     """What `auto` makes of a small survey, and the local epsilon of any mechanism."""
     with coarse():
-        found = designed(TOML.replace('"hio"', '"auto"').replace("41]", "21]"))
+        found = design_survey(TOML.replace('"hio"', '"auto"').replace("41]", "21]"))
         return found, largest_local_of_any(TRUST.central)
 
 
@@ -201,7 +201,7 @@ def test_epsilon_given_beside_the_file_is_the_central_one():
 
 def test_the_epsilon_that_a_precision_takes_is_the_central_one():
     with coarse():
-        found = designed(TOML)
+        found = design_survey(TOML)
         smaller = found.epsilon_for(2 * found.forecast.half_width)
     assert smaller is not None
     assert smaller.value < Epsilon.parse("0.5").value

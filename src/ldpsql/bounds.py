@@ -1,4 +1,4 @@
-"""Public. Sees parameters. What no mechanism can do better than, for a workload and an epsilon.
+"""What no mechanism can do better than, for a workload and an epsilon.
 
 Over N kinds of records let G be the mean of q q' over a workload's queries q and E = e^epsilon.
 With T = max over k of k (N - k) (E - 1)^2 / (k E + N - k)^2 every epsilon-LDP survey whose answers
@@ -8,8 +8,8 @@ least
     1'G1 / N^2 + (sum of roots of the eigenvalues of P G P)^2 / (T N),    P = 1 - 11'/N.
 
 It says nothing of the worst records or of biased answers, and is loose for large epsilon.
-Specification: rr-optimum, section 2.3 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020);
-fourier, section 1.3.
+Sources: docs/spec/rr-optimum.md#2.3 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020);
+docs/spec/fourier.md#1.3.
 
 The signs of k measures are axes of two. No query asks two of them, so in the basis of their
 products only k + 1 patterns occur: no sign, and each sign alone.
@@ -24,8 +24,7 @@ from functools import reduce
 
 import numpy as np
 
-from ldpsql.boxes import Side
-from ldpsql.estimate import Array
+from ldpsql.numerics import Array
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 from ldpsql_device.epsilon import Epsilon
 
@@ -64,12 +63,12 @@ def spectral_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
     sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
     cells = math.prod(sizes) * signs
     if cells <= EXACT_CELLS:
-        found = _exact(workload)
+        roots, mean, trace = _exact(workload)
     elif len(workload.classes) == 1 and not workload.queries and max(sizes) <= LARGEST_AXIS:
-        found = _product(workload.classes[0], workload)
+        roots, mean, trace = _product(workload.classes[0], workload)
     else:
         return None
-    roots, mean, trace = found
+    # A pattern of signs has norm 2^(k/2), so every eigenvalue is 2^k times that of its block.
     return Bound(signs * roots**2 / (_most_information(cells, epsilon) * cells), mean, trace)
 
 
@@ -81,6 +80,7 @@ def invariant_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
     sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
     if math.prod(sizes) * (1 + len(workload.domain.bounds)) > LARGEST_SPECTRUM:
         return None
+    # A shift-invariant Gram is diagonal in the Fourier basis: its eigenvalues are the powers.
     powers = _powers(workload)
     mean, trace = float(powers[0].flat[0]), float(powers.sum())
     powers[0].flat[0] = 0.0
@@ -89,16 +89,13 @@ def invariant_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
 
 
 def _most_information(cells: int, epsilon: Epsilon) -> float:
-    """T of the module's docstring; its terms rise and then fall in k, the peak being near
-    N / (E + 1)."""
+    """T of the module's docstring: its terms rise up to k = N / (E + 1) and then fall."""
     if cells == 1:
         return math.inf
     odds = float(epsilon.odds)
     near = int(cells / (odds + 1.0))
-    sets = {min(max(k, 1), cells - 1) for k in (near, near + 1)}
-    return max(
-        k * (cells - k) * (odds - 1.0) ** 2 / (k * odds + cells - k) ** 2 for k in sorted(sets)
-    )
+    sets = (min(max(k, 1), cells - 1) for k in (near, near + 1))
+    return max(k * (cells - k) * (odds - 1.0) ** 2 / (k * odds + cells - k) ** 2 for k in sets)
 
 
 # -- eigenvalues: (sum of roots, mean, trace), without the factor of the signs ---------------------
@@ -117,17 +114,26 @@ def pattern_gram(workload: Workload) -> Array:
         pattern = 0 if entry.measure is None else 1 + entry.measure
         blocks[pattern, :, pattern] += entry.weight * _class_gram(entry, workload.domain.sizes)
     if workload.queries:
-        rows = np.array([_row(query, workload) for query in workload.queries])
+        # Each declared query as one row, the root of its weight times what it counts by pattern
+        # and cell: the weighted sum of q q' is then a product of matrices.
+        rows = np.zeros((len(workload.queries), patterns, cells))
+        for row, query in zip(rows, workload.queries, strict=True):
+            amounts = math.sqrt(query.weight) * _amounts(query, workload.domain.sizes).ravel()
+            row[0] = query.level * amounts
+            if query.measure is not None:
+                row[1 + query.measure] = query.contrast * amounts
         joint = rows.reshape(len(rows), patterns * cells)
         blocks += (joint.T @ joint).reshape(blocks.shape)
     return blocks
 
 
 def _exact(workload: Workload) -> tuple[float, float, float]:
+    """From the eigenvalues of the whole Gram."""
     blocks = pattern_gram(workload)
     cells = blocks.shape[1]
     mean = float(blocks[0, :, 0].sum()) / cells**2
     trace = float(np.einsum("pipi->", blocks)) / cells
+    # P G P with P = 1 - 11'/N: the constant lies in the pattern without signs.
     blocks[0] -= blocks[0].mean(axis=0)
     blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
     roots = sum(float(_roots(block).sum()) for block in _independent(blocks))
@@ -135,8 +141,10 @@ def _exact(workload: Workload) -> tuple[float, float, float]:
 
 
 def _independent(blocks: Array) -> Iterator[Array]:
-    """The matrices whose eigenvalues together are those of the whole: patterns that no query
-    joins apart."""
+    """The diagonal blocks of the Gram; patterns that some query joins are one block.
+
+    Their eigenvalues together are those of the whole, at a fraction of its cost.
+    """
     patterns, cells = blocks.shape[:2]
     joined = [0] + [p for p in range(1, patterns) if blocks[0, :, p].any()]
     yield blocks[joined][:, :, joined].reshape(len(joined) * cells, -1)
@@ -145,6 +153,7 @@ def _independent(blocks: Array) -> Iterator[Array]:
 
 
 def _class_gram(entry: QueryClass, sizes: tuple[int, ...]) -> Array:
+    """Mean of q q' over a class, (cells, cells): the Kronecker product of the axes' Grams."""
     kinds = dict(entry.predicates)
     axes = [gram(kinds[i], m) if i in kinds else np.ones((m, m)) for i, m in enumerate(sizes)]
     product: Array = np.ones((1, 1))
@@ -153,35 +162,26 @@ def _class_gram(entry: QueryClass, sizes: tuple[int, ...]) -> Array:
     return product
 
 
-def _row(query: DeclaredQuery, workload: Workload) -> Array:
-    """Root of the weight times the query, by pattern and cell, shape (patterns, cells)."""
-    amounts = _amounts(query, workload.domain.sizes).ravel()
-    rows = np.zeros((1 + len(workload.domain.bounds), len(amounts)))
-    rows[0] = query.level * amounts
-    if query.measure is not None:
-        rows[1 + query.measure] = query.contrast * amounts
-    return math.sqrt(query.weight) * rows
-
-
 def _amounts(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
     """What a person in each cell counts, shape of the domain."""
     total = np.zeros(sizes)
     for share, sides in query.terms:
-        axes = [_indicator(side, size) for side, size in zip(sides, sizes, strict=True)]
+        axes = []
+        for side, size in zip(sides, sizes, strict=True):
+            inside = np.zeros(size)
+            for low, high in ((0, size),) if side is None else side:
+                inside[low:high] = 1.0
+            axes.append(inside)
         total += share * reduce(np.multiply.outer, axes, np.ones(()))
     return total
 
 
-def _indicator(side: Side, size: int) -> Array:
-    inside = np.zeros(size)
-    for low, high in ((0, size),) if side is None else side:
-        inside[low:high] = 1.0
-    return inside
-
-
 def _product(entry: QueryClass, workload: Workload) -> tuple[float, float, float]:
-    """For one class. Taking out the constant lowers the sum of roots by no more than the largest
-    (interlacing); a sum about the middle has no constant part."""
+    """For one class, whose eigenvalues are the products of those of its axes.
+
+    Taking out the constant lowers the sum of roots by no more than the largest (interlacing); a
+    sum about the middle has no constant part.
+    """
     kinds = dict(entry.predicates)
     roots, largest, mean, trace = 1.0, 1.0, 1.0, 1.0
     for i, size in enumerate(workload.domain.sizes):
@@ -195,7 +195,8 @@ def _product(entry: QueryClass, workload: Workload) -> tuple[float, float, float
 
 
 def _roots(matrix: Array) -> Array:
-    """Roots of the eigenvalues; what rounding makes of a zero would have too large a root."""
+    """Roots of the eigenvalues, ascending."""
+    # What rounding makes of a zero, 1e-16 of the largest, would have a root of 1e-8 of it.
     values = np.linalg.eigvalsh(matrix)
     return np.sqrt(np.where(values > _ROUNDING * values[-1], values, 0.0))
 
@@ -215,8 +216,8 @@ def _powers(workload: Workload) -> Array:
         pattern = 0 if entry.measure is None else 1 + entry.measure
         powers[pattern] += entry.weight * reduce(np.multiply.outer, axes, np.ones(()))
     for query in workload.queries:
-        found = np.abs(np.fft.fftn(_amounts(query, sizes)) / math.prod(sizes)) ** 2
-        powers[0] += query.weight * query.level**2 * found
+        power = np.abs(np.fft.fftn(_amounts(query, sizes)) / math.prod(sizes)) ** 2
+        powers[0] += query.weight * query.level**2 * power
         if query.measure is not None:
-            powers[1 + query.measure] += query.weight * query.contrast**2 * found
+            powers[1 + query.measure] += query.weight * query.contrast**2 * power
     return powers

@@ -1,24 +1,24 @@
-"""Public. Sees parameters. Which questions a survey should answer best.
+"""Which questions a survey should answer best.
 
 A workload is a mixture of *query classes* (every predicate of a kind on some dimensions, each
 equally likely) and of declared queries. A design minimises its expected error. Dimensions enter
-through the Gram matrix of one predicate, G = mean of q q' over the predicates q of the kind, of
-which designs on cyclic groups need the spectrum only. Specification: fourier, sections 1.2.6 and
-2.1.
+through the Gram matrix of one predicate, G = mean of q q' over the predicates q of the kind (q is
+1 inside and 0 outside), of which designs on cyclic groups need the spectrum only.
+Sources: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#2.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from ldpsql.boxes import Side
-from ldpsql.estimate import Array
+from ldpsql.numerics import Array
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain
 
@@ -47,6 +47,7 @@ class DeclaredQuery:
 
     weight: share of the workload.  terms: (coefficient, sides) with one side per dimension.
     measure: whose sign (+1 upper bound, -1 lower bound), or None; then contrast is 0.
+    text: the number of the SQL text that asks it, from 1; 0 where none does. Not part of a design.
     """
 
     weight: float
@@ -54,6 +55,7 @@ class DeclaredQuery:
     measure: int | None = None
     level: float = 1.0
     contrast: float = 0.0
+    text: int = field(default=0, compare=False)
 
     @property
     def constrained(self) -> tuple[int, ...]:
@@ -156,32 +158,31 @@ class Workload:
 
 def _axis(index: Any, domain: RecordDomain) -> int:
     if type(index) is not int or not 0 <= index < len(domain.sizes):
-        raise SurveyError("a workload asks about a dimension that there is not")
+        raise SurveyError("a workload asks about an unknown dimension")
     return index
 
 
 def _measure(index: Any, domain: RecordDomain) -> int | None:
     if index is not None and (type(index) is not int or not 0 <= index < len(domain.bounds)):
-        raise SurveyError("a workload asks about a measure that there is not")
+        raise SurveyError("a workload asks about an unknown measure")
     return index
 
 
 def _kind(kind: Any) -> Kind:
     if kind not in KINDS:
         raise SurveyError(f"a workload has no predicates of the kind {kind!r}")
-    found: Kind = kind
-    return found
+    return cast(Kind, kind)
 
 
 def _sides(sides: Sequence[Any], domain: RecordDomain) -> tuple[Side, ...]:
     """One code set or None per dimension, inside its codes."""
-    found: list[Side] = []
+    checked: list[Side] = []
     for side, size in zip(sides, domain.sizes, strict=True):
         intervals = None if side is None else tuple((int(low), int(high)) for low, high in side)
         if intervals is not None and any(not 0 <= low < high <= size for low, high in intervals):
-            raise SurveyError("a workload asks about codes that there are not")
-        found.append(intervals)
-    return tuple(found)
+            raise SurveyError("a workload asks about codes outside a dimension")
+        checked.append(intervals)
+    return tuple(checked)
 
 
 def gram(kind: Kind, size: int) -> Array:
@@ -189,6 +190,8 @@ def gram(kind: Kind, size: int) -> Array:
     index = np.arange(size, dtype=np.float64)
     if kind == "equality":
         return np.eye(size) / size
+    # Entry (i, j) is the share of predicates that hold both codes: prefixes that end at or after
+    # max(i, j); ranges that start at or before min(i, j) and end at or after max(i, j).
     largest = np.maximum.outer(index, index)
     if kind == "prefix":
         return np.asarray((size - largest) / size)
@@ -202,11 +205,14 @@ def spectrum(kind: Kind, size: int, order: int) -> Array:
 
     The codes 0..size-1 are the first of a cyclic group of `order` elements.
     """
+    # Wiener and Khinchin: |q^(f)|^2 is the transform of the cyclic autocorrelation of q, whose
+    # mean over the predicates is the sum of G along each diagonal, both lags s and -s.
     products = _lag_products(kind, size)
     cyclic = np.zeros(order)
     lags = np.arange(size)
     np.add.at(cyclic, lags, products)
     np.add.at(cyclic, (order - lags[1:]) % order, products[1:])
+    # A spectrum is not negative; the transform leaves rounding errors of either sign.
     powers = np.clip(np.fft.fft(cyclic).real, 0.0, None) / order**2
     powers.setflags(write=False)
     return powers
@@ -214,6 +220,8 @@ def spectrum(kind: Kind, size: int, order: int) -> Array:
 
 def _lag_products(kind: Kind, size: int) -> Array:
     """sum over i of G[i, i + s] for lags s = 0..size-1, shape (size,)."""
+    # With n = size - s pairs at lag s, the sums of the Gram's entries are those of 1 .. n
+    # (prefixes) and of i (n + 1 - i) for i = 1 .. n (ranges), in closed form.
     left = size - np.arange(size, dtype=np.float64)
     if kind == "equality":
         return np.asarray((left == size).astype(np.float64))
@@ -225,16 +233,3 @@ def _lag_products(kind: Kind, size: int) -> Array:
 def mean_square(kind: Kind, size: int) -> float:
     """Mean share of the codes that a predicate of a kind covers: trace of the Gram over size."""
     return float(_lag_products(kind, size)[0]) / size
-
-
-def kinds_of(names: Sequence[str], wanted: Mapping[str, object]) -> dict[int, Kind]:
-    """Kinds by dimension from `name = "kind"`; SurveyError for names and kinds there are not."""
-    position = {name.lower(): i for i, name in enumerate(names)}
-    found: dict[int, Kind] = {}
-    for name, kind in wanted.items():
-        if name.lower() not in position:
-            raise SurveyError(f"[workload]: {name} is not a dimension")
-        if kind not in KINDS:
-            raise SurveyError(f"[workload]: {name} must be one of {', '.join(KINDS)}, not {kind!r}")
-        found[position[name.lower()]] = kind
-    return found

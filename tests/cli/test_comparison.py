@@ -7,8 +7,7 @@ import pytest
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.comparison import comparison
 from ldpsql.designer.auto import Candidate, Choice
-from ldpsql.designer.forecast import Forecast
-from ldpsql.designer.probes import Probe
+from ldpsql.designer.forecast import Forecast, SampledQueries
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
@@ -20,7 +19,8 @@ def test_coarse_bins_are_named_beside_errors_that_leave_them_out(
 ) -> None:
     domain = RecordDomain(("x",), (64,), (), (), ())
     made = Fourier().design(domain, Epsilon.parse("1"), {"bins": bins})
-    probe = Probe("x range", "COUNT", 1.0, (LinearQuery.count(Box((((3, 30),),))),))
-    candidate = Candidate("fourier", {"bins": bins}, Forecast.of(made, [probe], 1000))
+    asked = (LinearQuery.count(Box((((3, 30),),))),)
+    sample = SampledQueries("x range", "COUNT", 1.0, asked)
+    candidate = Candidate("fourier", {"bins": bins}, Forecast.of(made, [sample], 1000))
     lines = comparison(Choice((candidate,), {}, None), 1000)
     assert any("fourier counts the people of a coarse bin" in line for line in lines) == is_coarse

@@ -7,7 +7,7 @@ from support.command_line import refusal, run
 from support.surveys import TOML
 
 from ldpsql.cli.forecast import forecast
-from ldpsql.designer import design, designed
+from ldpsql.designer import design, design_survey
 from ldpsql.survey import Survey
 
 
@@ -74,7 +74,7 @@ def test_a_named_mechanism_is_held_against_the_bound(source, mechanism):
     text = run("design", source, "--mechanism", mechanism).stderr
     line = next(line for line in text.splitlines() if "can do better than" in line)
     assert "on the whole workload with 100000 people; this one is at " in line
-    found = designed(TOML, mechanism=mechanism)
+    found = design_survey(TOML, mechanism=mechanism)
     assert line.endswith(f"at {found.forecast.ratio(found.bound):.2f} of it")
     assert line in run("design", source, "--mechanism", mechanism, "--users", 100_000).stderr
 
@@ -104,7 +104,7 @@ age = "prefix"
 def test_a_staircase_comes_with_its_certificate(source):
     source.write_text(ONE_LINE)
     text = run("design", source).stderr
-    over = designed(ONE_LINE).survey.design.over_bound
+    over = design_survey(ONE_LINE).survey.design.over_bound
     assert f"note         its mean variance over the workload is {over:.3f} of the least" in text
     assert 1.0 <= over < 1.06
 
@@ -126,7 +126,7 @@ def test_a_truthful_survey_warns_of_what_it_cannot_estimate(source):
 
 
 def test_the_lines_are_the_forecasts():
-    found = designed(TOML, users=10_000)
+    found = design_survey(TOML, users=10_000)
     lines = forecast(found)
     for entry in found.forecast.expected(12):
         line = next(line for line in lines if line.startswith(f"  {entry.text} "))
@@ -137,7 +137,7 @@ def test_the_lines_are_the_forecasts():
 
 def test_errors_shrink_as_people_come():
     def shares(people):
-        lines = [line for line in forecast(designed(TOML, users=people)) if "% of" in line]
+        lines = [line for line in forecast(design_survey(TOML, users=people)) if "% of" in line]
         return [float(line.rpartition("(")[2].partition("%")[0]) for line in lines]
 
     assert all(many < few for few, many in zip(shares(1_000), shares(100_000), strict=True))
@@ -301,7 +301,7 @@ def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path
     def never(*_, **__):
         raise AssertionError("designed first")
 
-    monkeypatch.setattr(designer, "designed", never)
+    monkeypatch.setattr(designer, "design_survey", never)
     missing = tmp_path / "missing"
     for option, name in (("-o", "app.json"), ("--plot", "app.png")):
         words = refusal(run("design", source, option, missing / name), 1)
@@ -310,7 +310,7 @@ def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path
 
 def test_the_mechanisms_that_are_tried_are_told(source):
     told = []
-    designed(TOML.replace("hgrr", "auto"), tell=told.append)
+    design_survey(TOML.replace("hgrr", "auto"), tell=told.append)
     assert told[0] == "trying fourier"
     assert {"trying hio", "trying grr"} < set(told)
 

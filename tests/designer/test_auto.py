@@ -20,9 +20,7 @@ from ldpsql.designer.auto import (
     marginal_sets,
     option_sets,
 )
-from ldpsql.designer.forecast import Forecast
-from ldpsql.designer.probes import probes_of
-from ldpsql.designer.wishes import Wishes
+from ldpsql.designer.forecast import Forecast, sample_queries
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -34,28 +32,28 @@ ONE = Epsilon.parse("1")
 SIGNED = RecordDomain(("x", "y"), (12, 3), ("pay",), ((2.0, 10.0),), (None,))
 
 
-def everyday(*sizes: int, bounds=()) -> Wishes:
+def everyday(*sizes: int, bounds=()) -> Workload:
     names = tuple(f"x{i}" for i in range(len(sizes)))
     measures = tuple(f"m{i}" for i in range(len(bounds)))
     domain = RecordDomain(names, sizes, measures, tuple(bounds), (None,) * len(bounds))
-    return Wishes(Workload.everyday(domain))
+    return Workload.everyday(domain)
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "workload",
     [everyday(12, 3), everyday(9, bounds=[(0.0, 5.0)]), everyday(1), everyday(bounds=[(0.0, 1.0)])],
     ids=["2 dimensions", "a measure", "one code", "a measure alone"],
 )
-def test_the_chosen_one_is_the_best_of_all(wishes):
-    choice = choose(wishes, ONE, 1000)
-    probes = probes_of(wishes, FINAL)
+def test_the_chosen_one_is_the_best_of_all(workload):
+    choice = choose(workload, ONE, 1000)
+    samples = sample_queries(workload, FINAL)
     for name, maker in MECHANISMS.items():
         if name in choice.left_out:
             continue
         for options in ({}, {"fanout": 2}, {"inference": "consistent", "allocation": "optimal"}):
             try:
-                design = maker.design(wishes.workload.domain, ONE, options, wishes.workload)
-                error = Forecast.of(design, probes, 1000).error
+                design = maker.design(workload.domain, ONE, options, workload)
+                error = Forecast.of(design, samples, 1000).error
             except (SurveyError, UnsupportedSQL):
                 continue
             assert choice.best.forecast.error <= error * 1.001, (name, options)
@@ -65,9 +63,9 @@ def test_the_chosen_one_is_the_best_of_all(wishes):
 
 def test_what_wants_to_be_asked_for_by_name_is_left_out_with_its_reason():
     """A prior is nobody's workload; a slow design is not made to be thrown away."""
-    domains = (everyday(size).workload.domain for size in (12, 100))
+    domains = (everyday(size).domain for size in (12, 100))
     small, large = (
-        choose(Wishes(Workload.everyday(domain, {0: "prefix"})), ONE, 1000) for domain in domains
+        choose(Workload.everyday(domain, {0: "prefix"}), ONE, 1000) for domain in domains
     )
     assert "by name" in small.left_out["truthful"]
     assert small.best.name == "staircase"
@@ -90,7 +88,7 @@ def test_what_is_left_out_says_why():
 def test_sensitive_values_bring_in_what_spares_the_others():
     """The stronger definition only; the weaker one is left to whoever names it."""
     domain = RecordDomain(("x", "y"), (8, 8), (), (), (), (8, 8), ((0,), (0,)))
-    choice = choose(Wishes(Workload.everyday(domain)), Epsilon.parse("2"), 1000)
+    choice = choose(Workload.everyday(domain), Epsilon.parse("2"), 1000)
     kinds = {c.name: c.forecast.design.guarantee.kind for c in choice.ranked}
     assert (choice.best.name, kinds["cprr"]) == ("cprr", "uldp")
     assert set(kinds.values()) == {"local", "uldp"}
@@ -98,7 +96,7 @@ def test_sensitive_values_bring_in_what_spares_the_others():
         assert "name it to have it" in choice.left_out[name]
     assert choice.left_out["jd-grr"] == "it is grr under another name"
     line = RecordDomain(("x",), (9,), (), (), (), (), ((0, 1),))
-    names = {c.name for c in choose(Wishes(Workload.everyday(line)), ONE, 1000).ranked}
+    names = {c.name for c in choose(Workload.everyday(line), ONE, 1000).ranked}
     assert {"urr", "urap", "cprr", "grr"} <= names
 
 
@@ -133,21 +131,21 @@ def test_no_mechanism_at_all_is_refused_with_the_reasons(monkeypatch):
 
 def test_a_mechanism_that_cannot_answer_is_left_out():
     """Consistent inference where no group informs what is asked would predict infinity."""
-    wishes, probes = everyday(12), probes_of(everyday(12), 10)
-    design = mechanism("hio").design(wishes.workload.domain, ONE, {"fanout": 12})
+    workload, samples = everyday(12), sample_queries(everyday(12), 10)
+    design = mechanism("hio").design(workload.domain, ONE, {"fanout": 12})
     nothing = type("Silent", (type(design),), {"variance": lambda _, q, n: np.full(len(q), np.inf)})
     silent = nothing(**{key: getattr(design, key) for key in type(design).__dataclass_fields__})
     with pytest.raises(SurveyError, match="does not answer every query: x0 range"):
-        Forecast.of(silent, probes, 100)
+        Forecast.of(silent, samples, 100)
 
 
 def test_the_forecast_is_the_designs_mean_variance():
     workload = Workload(
         SIGNED, (QueryClass(0.5, ((1, "equality"),)), QueryClass(0.5, ((1, "equality"),), 0))
     )
-    probes = probes_of(Wishes(workload), 100)
+    samples = sample_queries(workload, 100)
     design = mechanism("ehio").design(SIGNED, ONE, {})
-    found = Forecast.of(design, probes, 5000)
+    found = Forecast.of(design, samples, 5000)
     boxes = [Box((None, ((code, code + 1),))) for code in range(3)]
     counts = design.variance([design.prepare(LinearQuery.count(box)) for box in boxes], 5000).mean()
     assert found.variances[0] == pytest.approx(counts)
@@ -163,11 +161,11 @@ def test_the_forecast_is_the_designs_mean_variance():
 
 def test_declared_sums_are_predicted_as_they_are_asked():
     query = DeclaredQuery(1.0, ((1.0, (None, ((0, 1),))),), 0, 0.6, 0.4)
-    probes = probes_of(Wishes(Workload(SIGNED, (), (query,)), (1,)), 100)
+    samples = sample_queries(Workload(SIGNED, (), (query,)), 100)
     design = mechanism("ehio").design(SIGNED, ONE, {})
     asked = LinearQuery.sum(0, Box((None, ((0, 1),))))
     variance = design.variance([design.prepare(asked)], 700)[0]
-    found = Forecast.of(design, probes, 700)
+    found = Forecast.of(design, samples, 700)
     assert found.expected(5)[0].error == pytest.approx(sqrt(variance))
     assert found.error == pytest.approx(sqrt(variance) / 10)
     assert found.expected(5)[0].share == pytest.approx(sqrt(variance) / 10 / 700)
@@ -187,10 +185,10 @@ def test_large_domains_are_tried_with_defaults_alone():
 
 def test_mechanisms_over_marginals_collect_what_is_asked_together():
     """For a local promise too, unless the domain is large."""
-    domain = everyday(4, 3, 5).workload.domain
+    domain = everyday(4, 3, 5).domain
     asked = (Box((((1, 2),), ((0, 1),), None)), Box((None, None, ((2, 3),))))
     queries = tuple(DeclaredQuery(0.5, ((1.0, box.sides),)) for box in asked)
-    choice = choose(Wishes(Workload(domain, (), queries, 2), (1, 2)), ONE, 1000)
+    choice = choose(Workload(domain, (), queries, 2), ONE, 1000)
     found = {candidate.name: candidate for candidate in choice.ranked}["srr-ss"]
     assert found.options == {"ways": 0}
     assert found.forecast.design.marginals == ((0, 1), (2,))
@@ -204,7 +202,7 @@ def test_marginals_of_several_attributes_are_tried_where_that_is_quick_or_made_f
         ((128, 128), central, 1),
         ((64,), central, 0),
     ):
-        assert len(list(marginal_sets(everyday(*sizes).workload, promise))) == count
+        assert len(list(marginal_sets(everyday(*sizes), promise))) == count
 
 
 def test_a_very_large_dimension_gets_bins_that_its_people_can_tell():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.designer import designed
+from ldpsql.designer import design_survey
 from ldpsql.designer.curves import MOST_LENGTHS, demand_curves, error_curves, information_curves
 
 HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "{}"\n'
@@ -15,7 +15,7 @@ SEX = '[dimension.sex]\ntype = "category"\nvalues = ["f", "m"]\n'
 
 
 def survey(mechanism: str, size: int = 8, more: str = ""):
-    return designed(HEAD.format(mechanism) + AGE.format(size - 1) + more, users=1000)
+    return design_survey(HEAD.format(mechanism) + AGE.format(size - 1) + more, users=1000)
 
 
 def eigenvalues(design) -> np.ndarray:
@@ -30,7 +30,7 @@ def eigenvalues(design) -> np.ndarray:
 
 def test_demand_is_the_mean_energy_of_all_ranges():
     found = survey("fourier")
-    (curve,) = demand_curves(found.survey.design, found.wishes.workload)
+    (curve,) = demand_curves(found.survey.design, found.workload)
     energies = []
     for low in range(8):
         for high in range(low + 1, 9):
@@ -43,7 +43,7 @@ def test_demand_is_the_mean_energy_of_all_ranges():
 
 def test_demand_does_not_need_a_fourier_design():
     curves = [
-        demand_curves(found.survey.design, found.wishes.workload)
+        demand_curves(found.survey.design, found.workload)
         for found in (survey("fourier"), survey("hio"))
     ]
     np.testing.assert_allclose(curves[0][0].y, curves[1][0].y)
@@ -100,7 +100,7 @@ def test_what_the_design_does_not_answer_is_left_out():
     asked = SEX + '[workload]\nqueries = ["SELECT COUNT(*) FROM t WHERE age < 3"]\n'
     found = survey("fourier", 8, asked)
     design = found.survey.design
-    assert {c.dimension for c in demand_curves(design, found.wishes.workload)} == {0}
+    assert {c.dimension for c in demand_curves(design, found.workload)} == {0}
     assert {c.dimension for c in information_curves(design)} == {0}
     assert {c.dimension for c in error_curves(design, 1000)} == {0}
     whole = survey("fourier", 8, SEX).survey.design

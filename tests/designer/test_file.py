@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import ldpsql
-from ldpsql.designer import design, designed
+from ldpsql.designer import design, design_survey
 from ldpsql.survey import Survey
 from ldpsql_device.errors import QueryError, SurveyError
 
@@ -100,9 +100,9 @@ def test_the_mechanism_is_told_the_workload():
 
 
 def test_predictions_are_for_the_given_the_files_or_a_usual_number_of_people():
-    assert designed(named("hio")).people == 100_000
-    assert designed(named("hio", "users = 5000\n")).people == 5000
-    given = designed(named("hio", "users = 5000\n"), users=70)
+    assert design_survey(named("hio")).people == 100_000
+    assert design_survey(named("hio", "users = 5000\n")).people == 5000
+    given = design_survey(named("hio", "users = 5000\n"), users=70)
     assert given.people == given.forecast.people == 70
     assert given.survey.users == 5000
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.command_line import refusal, run
 
-from ldpsql.designer import designed
+from ldpsql.designer import design_survey
 from ldpsql.designer.curves import demand_curves, error_curves, information_curves
 from ldpsql.plots.survey import draw_survey
 
@@ -35,7 +35,7 @@ def source(tmp_path, mechanism="fourier"):
 
 def drawn(mechanism: str, text: str = TOML):
     pytest.importorskip("matplotlib", reason="pictures need the extra [plot]")
-    found = designed(text.format(mechanism), users=5000)
+    found = design_survey(text.format(mechanism), users=5000)
     return found, draw_survey(found)
 
 
@@ -48,7 +48,7 @@ def test_a_fourier_survey_has_three_panels_that_show_the_numbers():
     design = found.survey.design
     demand, told, errors = figure.axes
     for axes, curves in (
-        (demand, demand_curves(design, found.wishes.workload)),
+        (demand, demand_curves(design, found.workload)),
         (told, information_curves(design)),
     ):
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")

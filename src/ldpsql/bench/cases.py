@@ -121,7 +121,7 @@ def shared_key(setting: Setting) -> str:
         "survey": [setting.file.table, setting.file.schema.to_keys(), setting.file.mechanism],
         "options": dict(setting.file.options),
         "estimator": setting.file.estimator,
-        "workload": setting.file.workload,
+        "workload": setting.file.workload_options,
         "trust": repr(setting.file.shuffled),
         "people": setting.people.fingerprint,
         "questions": [question.sql for question in setting.questions],

@@ -90,7 +90,7 @@ class Contestant:
         return known is not None and known.can_be_reserved and not self.is_named
 
     def _chosen(self, file: SurveyFile, users: int) -> tuple[Design, Mapping[str, Any]]:
-        best = choose(file.wishes, file.promise, users).best
+        best = choose(file.workload, file.promise, users).best
         return best.forecast.design, best.options
 
     def _designed(self, file: SurveyFile) -> tuple[Design, Mapping[str, Any]]:
@@ -101,7 +101,7 @@ class Contestant:
         reason = maker.reserved(domain)
         if reason is not None and not self.is_named:
             raise SurveyError(reason)
-        return design_for(maker, domain, file.promise, options, file.wishes.workload), options
+        return design_for(maker, domain, file.promise, options, file.workload), options
 
 
 def _at(file: SurveyFile, epsilon: Epsilon) -> SurveyFile:
@@ -122,7 +122,7 @@ def counts_only(file: SurveyFile) -> SurveyFile:
     schema = replace(file.schema, measures=())
     if not schema.dimensions:
         raise SurveyError("without its measures the survey has no column to ask about")
-    return replace(file, schema=schema, workload=None)
+    return replace(file, schema=schema, workload_options=None)
 
 
 def _value(text: str) -> Any:

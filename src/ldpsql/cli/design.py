@@ -14,7 +14,7 @@ from ldpsql.cli import options
 from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:
-    from ldpsql.designer import Designed
+    from ldpsql.designer import DesignedSurvey
     from ldpsql.survey import Survey
 
 _MOST_VALUES = 12
@@ -77,7 +77,7 @@ def design(
     the explanation to stderr.
     """
     from ldpsql.cli.progress import Progress  # noqa: PLC0415
-    from ldpsql.designer import designed  # noqa: PLC0415
+    from ldpsql.designer import design_survey  # noqa: PLC0415
 
     for written in (target, picture):
         if written is not None:
@@ -97,7 +97,7 @@ def design(
 
             charts.require_matplotlib()
         with Progress("designing", sys.stderr) as progress:
-            found = designed(
+            found = design_survey(
                 source,
                 epsilon=epsilon,
                 mechanism=mechanism,
@@ -124,7 +124,7 @@ def design(
     click.echo("\n".join(lines), err=target is None)
 
 
-def _forecasts(found: Designed, users: int | None, half_width: float | None) -> list[str]:
+def _forecasts(found: DesignedSurvey, users: int | None, half_width: float | None) -> list[str]:
     """What was compared, what is expected, and what a target takes, as far as it was asked; in any
     case how far the survey is from the best, where that is known."""
     survey = found.survey
@@ -138,7 +138,7 @@ def _forecasts(found: Designed, users: int | None, half_width: float | None) -> 
     return lines
 
 
-def _expectations(found: Designed) -> list[str]:
+def _expectations(found: DesignedSurvey) -> list[str]:
     from ldpsql.cli.comparison import comparison  # noqa: PLC0415
     from ldpsql.cli.forecast import forecast  # noqa: PLC0415
 
@@ -149,7 +149,7 @@ def _expectations(found: Designed) -> list[str]:
         return [*compared, _unanswered(error)]
 
 
-def _certificate(found: Designed) -> list[str]:
+def _certificate(found: DesignedSurvey) -> list[str]:
     """The distance from the best possible, or why there is none."""
     from ldpsql.cli.forecast import distance  # noqa: PLC0415
 

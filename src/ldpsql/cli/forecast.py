@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from ldpsql.cli.figures import about, significant
-from ldpsql.designer import Designed
-from ldpsql.designer.planning import least_users
+from ldpsql.designer import DesignedSurvey
+from ldpsql.designer.forecast import least_users
 from ldpsql_device.epsilon import LARGEST_EPSILON
 
 _MOST_KINDS = 12
 
 
-def forecast(designed: Designed) -> list[str]:
+def forecast(designed: DesignedSurvey) -> list[str]:
     """Lines: the expected standard error of every kind of query, and how far it is from the best.
 
     Sums are those about the middle of the measure's bounds, which is what an average needs.
@@ -31,10 +31,10 @@ def forecast(designed: Designed) -> list[str]:
     ]
 
 
-def distance(designed: Designed) -> list[str]:
+def distance(designed: DesignedSurvey) -> list[str]:
     """A line: the least error that any survey can have, and how far this one is from it.
 
-    No line where `Designed.bound` is unknown, or there is nothing to tell.
+    No line where `DesignedSurvey.bound` is unknown, or there is nothing to tell.
     """
     bound = designed.bound
     ratio = None if bound is None else designed.forecast.ratio(bound)
@@ -48,7 +48,7 @@ def distance(designed: Designed) -> list[str]:
     ]
 
 
-def plan(designed: Designed, half_width: float) -> list[str]:
+def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
     """Lines: what the wanted half-width of a typical count takes.
 
     half_width: of the 95 % interval, as a share of the people.

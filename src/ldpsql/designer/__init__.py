@@ -1,14 +1,12 @@
-"""Public. Sees parameters. From a survey file to a designed survey.
+"""From a survey file to a designed survey; run by whoever designs it, and sees no data.
 
-    file --wishes, questions--> Workload --auto--> Design --> Survey
+    file --queries--> Workload --auto--> Design --> Survey
 
-`wishes` reads the table [workload], `questions` the SQL in it; `probes` are examples of its
-queries, `forecast` the expected error of a design on them, `auto` the choice of a mechanism by it,
-`planning` the people or the epsilon that a wanted precision takes.
+`questions` reads the SQL in a workload, `forecast` expects the error of a design on samples of it
+and says what a wanted precision takes, `auto` chooses a mechanism by the error, `curves` are the
+numbers of a picture, and `starter` writes a file to begin with.
 """
 
-from __future__ import annotations
+from ldpsql.designer.file import DesignedSurvey, design, design_survey
 
-from ldpsql.designer.file import Designed, design, designed
-
-__all__ = ["Designed", "design", "designed"]
+__all__ = ["DesignedSurvey", "design", "design_survey"]

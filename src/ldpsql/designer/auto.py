@@ -1,4 +1,4 @@
-"""Public. Sees parameters. `auto`: the mechanism with the least expected error on a workload.
+"""`auto`: the mechanism with the least expected error on a workload.
 
 Every mechanism of the registry is tried with the options that may suit it. A small sample of the
 workload finds the best options of each; a larger one, the same for all, ranks what is left. Those
@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
-from ldpsql.designer.forecast import Forecast
-from ldpsql.designer.probes import Probe, probes_of
-from ldpsql.designer.wishes import Wishes
-from ldpsql.mechanisms.base import Design, Mechanism
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.recipes.base import Promise
+from ldpsql.recipes.base import AnyRecipe, Promise
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
@@ -57,7 +55,7 @@ class Candidate:
 class Choice:
     """The outcome of `auto`.
 
-    ranked: the best first.  left_out: why the other mechanisms are none.  bound: on the
+    ranked: the best first.  left_out: why the other mechanisms do not take part.  bound: on the
     workload's variance, or None where it is unknown or says nothing.
     """
 
@@ -72,72 +70,71 @@ class Choice:
 
 
 def choose(
-    wishes: Wishes, promise: Promise, people: int, tell: Callable[[str], None] = lambda _: None
+    workload: Workload, promise: Promise, people: int, tell: Callable[[str], None] = lambda _: None
 ) -> Choice:
     """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
 
     Deterministic; SurveyError, with the reasons, if none fits.
     tell: is told the name of the mechanism that is being tried.
     """
-    race, final = probes_of(wishes, RACE), probes_of(wishes, FINAL)
+    race, final = sample_queries(workload, RACE), sample_queries(workload, FINAL)
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
-    for maker in MECHANISMS.values():
-        tell(f"trying {maker.name}")
+    for recipe in MECHANISMS.values():
+        tell(f"trying {recipe.name}")
         try:
-            best = _best_options(maker, wishes, promise, people, race)
-            ranked.append(
-                Candidate(
-                    maker.name, best.options, Forecast.of(best.forecast.design, final, people)
-                )
-            )
+            best = _best_options(recipe, workload, promise, people, race)
+            forecast = Forecast.of(best.forecast.design, final, people)
         except Error as error:
-            left_out[maker.name] = str(error)
+            left_out[recipe.name] = str(error)
+        else:
+            ranked.append(Candidate(recipe.name, best.options, forecast))
     if not ranked:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
     ranked.sort(key=lambda candidate: candidate.rank)
-    return Choice(tuple(ranked), left_out, bound_of(wishes, promise))
+    return Choice(tuple(ranked), left_out, bound_of(workload, promise))
 
 
-def bound_of(wishes: Wishes, promise: Promise) -> Bound | None:
+def bound_of(workload: Workload, promise: Promise) -> Bound | None:
     """The least variance of the workload, where it is known and says something: it is about the
     local promise alone."""
     if not isinstance(promise, Epsilon) or float(promise) >= BOUND_BELOW:
         return None
-    return spectral_bound(wishes.workload, promise)
+    return spectral_bound(workload, promise)
 
 
 def _best_options(
-    maker: Mechanism, wishes: Wishes, promise: Promise, people: int, probes: tuple[Probe, ...]
+    recipe: AnyRecipe,
+    workload: Workload,
+    promise: Promise,
+    people: int,
+    samples: tuple[SampledQueries, ...],
 ) -> Candidate:
     """The best options of a mechanism; SurveyError of the default ones where none does."""
-    domain = wishes.workload.domain
-    reason = maker.reserved(domain)
+    domain = workload.domain
+    reason = recipe.reserved(domain)
     if reason is not None:
         raise SurveyError(reason)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     refusals: dict[str, Error] = {}
-    for alternatives in (*option_sets(domain, people), *marginal_sets(wishes.workload, promise)):
+    for alternatives in (*option_sets(domain, people), *marginal_sets(workload, promise)):
         for options in alternatives:
             try:
-                found.append(_candidate(maker, options, wishes, promise, probes))
-                break
+                design = design_for(recipe, domain, promise, options, workload)
+                forecast = Forecast.of(_check_sound(design), samples, 1)
             except Error as error:
                 refusals[str(options)] = error
-    if not found:
+            else:
+                candidates.append(Candidate(recipe.name, options, forecast))
+                break
+    if not candidates:
         raise refusals[str({})]
-    return min(found, key=lambda candidate: candidate.rank)
+    return min(candidates, key=lambda candidate: candidate.rank)
 
 
-def _candidate(
-    maker: Mechanism, options: Options, wishes: Wishes, promise: Promise, probes: tuple[Probe, ...]
-) -> Candidate:
-    design = design_for(maker, wishes.workload.domain, promise, options, wishes.workload)
-    return Candidate(maker.name, options, Forecast.of(_sound(design), probes, 1))
-
-
-def _sound(design: Design) -> Design:
+def _check_sound(design: AnyDesign) -> AnyDesign:
+    """SurveyError for a design that `auto` may not choose."""
     if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
     if design.asks_in_rounds:
@@ -181,7 +178,7 @@ def marginal_sets(workload: Workload, promise: Promise) -> Iterator[tuple[Option
 def bins_for(people: int) -> int:
     """16 sqrt(people / 40), a power of two: finer bins would cost more noise than they tell.
 
-    Specification: fourier, section 6.4.
+    Source: docs/spec/fourier.md#6.4.
     """
     wanted = math.log2(16.0 * math.sqrt(people / 40.0))
     return min(max(1 << max(round(wanted), 0), LEAST_BINS), MOST_BINS)

@@ -1,7 +1,12 @@
-"""Public. Sees parameters. A survey file, read and designed."""
+"""From a survey file to a designed survey.
+
+A survey file is TOML: a table [survey], one table per column, and [workload], what is to be
+answered best.
+"""
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,19 +17,19 @@ from typing import Any
 from ldpsql.bounds import Bound
 from ldpsql.designer.auto import FINAL, Choice, bound_of, choose
 from ldpsql.designer.estimators import check_estimator
-from ldpsql.designer.forecast import DEFAULT_USERS, Forecast
-from ldpsql.designer.planning import least_epsilon
-from ldpsql.designer.probes import probes_of
-from ldpsql.designer.wishes import Wishes, read_wishes
+from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.recipes.base import Promise
 from ldpsql.survey import AUTO, Survey, check_users, text_of
+from ldpsql.workload import DEFAULT_PREDICATES, KINDS, DeclaredQuery, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import TRUSTS, Shuffled
 from ldpsql_device.schema import Schema
 
+MOST_CLASSES = 20_000
+MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")
 _HEAD = (
     "table",
@@ -38,6 +43,8 @@ _HEAD = (
     "delta",
     "honest",
 )
+_WORKLOAD = ("queries", "max_predicates", "kinds")
+_EQUALITY_TYPES = ("category", "bool")
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,8 @@ class SurveyFile:
     """What a survey file says.
 
     epsilon: of one report; with `shuffled`, of the shuffled batch.  options: of the mechanism.
-    users: how many people are expected, or None.  workload: the table
-    [workload] as written, or None.  estimator: as written, or None; the survey checks it.
+    users: how many people are expected, or None.  workload_options: the table [workload] as
+    written, or None.  estimator: as written, or None; the survey checks it.
     accept_no_guarantee: whether the mechanism may promise nothing.  shuffled: what is promised once
     reports are shuffled, or None for trust = "local".
     """
@@ -57,7 +64,7 @@ class SurveyFile:
     mechanism: str
     options: Mapping[str, Any]
     users: int | None
-    workload: Mapping[str, Any] | None
+    workload_options: Mapping[str, Any] | None
     estimator: Any
     accept_no_guarantee: bool
     shuffled: Shuffled | None = None
@@ -74,21 +81,21 @@ class SurveyFile:
         return self.epsilon if self.shuffled is None else self.shuffled.central
 
     @cached_property
-    def wishes(self) -> Wishes:
+    def workload(self) -> Workload:
         """What is to be answered best."""
-        return read_wishes(self.workload, self.table, self.schema)
+        return read_workload(self.workload_options, self.table, self.schema)
 
 
 @dataclass(frozen=True)
-class Designed:
+class DesignedSurvey:
     """A designed survey with what led to it.
 
-    choice: what `auto` compared, or None where the file names a mechanism.  people: how many the
-    forecasts are for.
+    workload: what it should answer best.  choice: what `auto` compared, or None where the file
+    names a mechanism.  people: how many the forecasts are for.
     """
 
     survey: Survey
-    wishes: Wishes
+    workload: Workload
     choice: Choice | None
     people: int
 
@@ -97,7 +104,8 @@ class Designed:
         """The expected error of the survey on its workload."""
         if self.choice is not None:
             return self.choice.best.forecast
-        return Forecast.of(self.survey.design, probes_of(self.wishes, FINAL), self.people)
+        samples = sample_queries(self.workload, FINAL)
+        return Forecast.of(self.survey.design, samples, self.people)
 
     @cached_property
     def bound(self) -> Bound | None:
@@ -112,19 +120,19 @@ class Designed:
             return None
         if self.choice is not None:
             return self.choice.bound
-        return bound_of(self.wishes, promise_of(self.survey))
+        return bound_of(self.workload, promise_of(self.survey))
 
     def epsilon_for(self, half_width: float) -> Epsilon | None:
         """The smallest epsilon, of a report or of the shuffled batch as the survey promises it,
         with which the same mechanism reaches a half-width."""
-        maker, probes = registered(self.survey.design.name), self.forecast.probes
+        recipe, samples = registered(self.survey.design.name), self.forecast.samples
         own = promise_of(self.survey)
 
         def at(epsilon: Epsilon) -> Forecast:
             promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
             domain, options = self.survey.schema.record_domain, self.survey.options
-            design = design_for(maker, domain, promise, options, self.wishes.workload)
-            return Forecast.of(design, probes, self.people)
+            design = design_for(recipe, domain, promise, options, self.workload)
+            return Forecast.of(design, samples, self.people)
 
         return least_epsilon(self.forecast, half_width, at)
 
@@ -153,7 +161,7 @@ def design(
     Raises SurveyError, which names the key, for a missing bound, an unknown key, or anything else
     that is not as it should be; QueryError and UnsupportedSQL for SQL in [workload].
     """
-    return designed(
+    return design_survey(
         source,
         epsilon=epsilon,
         mechanism=mechanism,
@@ -162,7 +170,7 @@ def design(
     ).survey
 
 
-def designed(
+def design_survey(
     source: str | Path,
     *,
     epsilon: str | None = None,
@@ -170,7 +178,7 @@ def designed(
     users: int | None = None,
     accept_no_guarantee: bool = False,
     tell: Callable[[str], None] = lambda _: None,
-) -> Designed:
+) -> DesignedSurvey:
     """As `design`, with the workload and what `auto` compared.
 
     tell: is told which mechanism is being tried.
@@ -180,7 +188,7 @@ def designed(
     people = users or file.users or DEFAULT_USERS
     choice = None
     if file.mechanism == AUTO:
-        choice = choose(file.wishes, file.promise, people, tell)
+        choice = choose(file.workload, file.promise, people, tell)
         best = choice.best
         made = best.forecast.design
         trust = file.shuffled
@@ -193,20 +201,21 @@ def designed(
             file.shuffled or file.epsilon,
             file.mechanism,
             file.options,
-            file.wishes.workload,
+            file.workload,
             accept_no_guarantee=file.accept_no_guarantee or accept_no_guarantee,
         )
     # What a shuffled survey says of its users is part of its promise.
     users = file.users if file.shuffled is None else None
-    survey = replace(survey, estimator=file.estimator, workload=file.workload, users=users)
-    return Designed(survey, file.wishes, choice, people)
+    workload = file.workload_options
+    survey = replace(survey, estimator=file.estimator, workload=workload, users=users)
+    return DesignedSurvey(survey, file.workload, choice, people)
 
 
 def read_file(
     source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
 ) -> SurveyFile:
     """Read a survey file; errors as for `design`."""
-    data = _tables(source)
+    data = _parse(source)
     head = data.pop("survey", None)
     if not isinstance(head, dict):
         raise SurveyError("the survey file has no [survey] table")
@@ -231,23 +240,21 @@ def read_file(
     workload = data.pop("workload", None)
     if not isinstance(workload, dict | None):
         raise SurveyError("[workload] must be a table")
-    name = mechanism if mechanism is not None else head.get("mechanism", AUTO)
-    budget, schema = Epsilon.parse(head["epsilon"]), Schema.from_keys(data)
     return SurveyFile(
-        head["table"],
-        schema,
-        budget,
-        str(name),
-        options,
-        users,
-        workload,
-        head.get("estimator"),
-        accepted,
-        _trust(head, users),
+        table=head["table"],
+        epsilon=Epsilon.parse(head["epsilon"]),
+        schema=Schema.from_keys(data),
+        mechanism=str(mechanism if mechanism is not None else head.get("mechanism", AUTO)),
+        options=options,
+        users=users,
+        workload_options=workload,
+        estimator=head.get("estimator"),
+        accept_no_guarantee=accepted,
+        shuffled=_read_trust(head, users),
     )
 
 
-def _trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
+def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
     """What `trust`, `delta` and `honest` say; SurveyError for parts of a promise."""
     trust = head.get("trust", "local")
     if trust not in TRUSTS:
@@ -269,10 +276,91 @@ def _trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
     return Shuffled.parse(head["epsilon"], head["delta"], users, head.get("honest", 1))
 
 
-def _tables(source: str | Path) -> dict[str, Any]:
+def _parse(source: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text_of(source))
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"the survey file is not valid TOML: {error}") from None
     except RecursionError:
         raise SurveyError("the survey file is not valid TOML: nested too deeply") from None
+
+
+# -- the table [workload] -------------------------------------------------------------------------
+
+
+def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) -> Workload:
+    """The workload of a survey named `name`; None for a survey file without the table.
+
+    Without `queries` every predicate is asked for: its kinds are those of [workload.kinds], else
+    ranges on ordered dimensions and equality on the others, up to `max_predicates` in a query.
+    Queries alone have all the weight; beside one of the other keys they have half of it.
+    SurveyError names the key; QueryError and UnsupportedSQL come from the SQL.
+    """
+    keys = dict(table or {})
+    for key in keys:
+        if key not in _WORKLOAD:
+            raise SurveyError(f"[workload]: unknown key {key!r}; it knows: {', '.join(_WORKLOAD)}")
+    texts = keys.get("queries", [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise SurveyError("[workload]: queries must be a list of SQL texts")
+    if len(texts) > MOST_QUERIES:
+        raise SurveyError(f"[workload]: at most {MOST_QUERIES} queries, not {len(texts)}")
+    if not texts:
+        return _read_classes(keys, schema)
+    share = 1.0 if len(keys) == 1 else 0.5
+    queries = _declare_all(texts, name, schema, share)
+    most = max(1, *(len(query.constrained) for query in queries))
+    if len(keys) == 1:
+        return Workload(schema.record_domain, (), queries, most)
+    everyday = _read_classes(keys, schema)
+    return Workload(
+        schema.record_domain,
+        tuple(replace(entry, weight=entry.weight * share) for entry in everyday.classes),
+        queries,
+        max(most, everyday.max_predicates),
+    )
+
+
+def _declare_all(
+    texts: list[str], name: str, schema: Schema, share: float
+) -> tuple[DeclaredQuery, ...]:
+    """The declared queries of all texts, each text weighing the same, together `share`."""
+    # Reading SQL loads sqlglot, which a survey without queries does not need.
+    from ldpsql.designer.questions import UndesignedSurvey, declare_queries  # noqa: PLC0415
+
+    survey = UndesignedSurvey(name, schema)
+    return tuple(
+        replace(query, weight=share * query.weight / len(texts))
+        for number, text in enumerate(texts, 1)
+        for query in declare_queries(text, number, survey)
+    )
+
+
+def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
+    """Every predicate of a kind, on every one and every several dimensions."""
+    most = keys.get("max_predicates", DEFAULT_PREDICATES)
+    if type(most) is not int or most < 1:
+        raise SurveyError("[workload]: max_predicates must be a whole number, at least 1")
+    domain = schema.record_domain
+    kinds: dict[int, Kind] = {
+        i: "equality" if dimension.domain.type in _EQUALITY_TYPES else "range"
+        for i, dimension in enumerate(schema.dimensions)
+    }
+    chosen = keys.get("kinds", {})
+    if not isinstance(chosen, Mapping):
+        raise SurveyError('[workload]: kinds must be a table: [workload.kinds] age = "range"')
+    position = {name.lower(): i for i, name in enumerate(domain.names)}
+    for name, kind in chosen.items():
+        if name.lower() not in position:
+            raise SurveyError(f"[workload]: {name} is not a dimension")
+        if kind not in KINDS:
+            raise SurveyError(f"[workload]: {name} must be one of {', '.join(KINDS)}, not {kind!r}")
+        kinds[position[name.lower()]] = kind
+    asked = sum(size > 1 for size in domain.sizes)
+    subsets = sum(math.comb(asked, k) for k in range(1, min(most, asked) + 1))
+    if subsets * (1 + len(domain.bounds)) > MOST_CLASSES:
+        raise SurveyError(
+            f"[workload]: max_predicates = {most} over {asked} dimensions asks for {subsets} sets "
+            f"of dimensions, too many to design for; name the queries that matter instead"
+        )
+    return Workload.everyday(domain, kinds, most)

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. The SQL of a workload as declared queries.
+"""The SQL of a workload as declared queries.
 
 The same parser and the same first passes of the engine read it as will read the analyst's
 questions, so that what is designed for is what will be asked.
@@ -6,13 +6,12 @@ questions, so that what is designed for is what will be asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TypeVar
 
 from ldpsql.aggregates import Aggregate, Target, aggregates, targets_of
-from ldpsql.boxes import Box
+from ldpsql.designer.forecast import take_evenly
 from ldpsql.engine.plan import Slice, linear
 from ldpsql.engine.rewrite.boxes import rows, slices
 from ldpsql.engine.rewrite.disjoin import disjoint
@@ -24,30 +23,18 @@ from ldpsql_device.schema import Schema
 
 MOST_PARTS = 256
 AVG_COUNT, AVG_SUM = 0.25, 0.75
-"""How an AVG weighs its COUNT and its sum about the middle (specification fourier, section 7)."""
-
-_Entry = TypeVar("_Entry")
+"""How an AVG weighs its COUNT and its sum about the middle (docs/spec/fourier.md#7)."""
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A survey that can be asked before there is a design."""
+class UndesignedSurvey:
+    """A survey whose schema can be asked before there is a design."""
 
     table: str
     schema: Schema
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """A sum over people that an aggregate needs, with its share of the aggregate."""
-
-    share: float
-    target: Target
-    level: float = 1.0
-    contrast: float = 0.0
-
-
-def declared(sql: str, number: int, draft: Draft) -> tuple[DeclaredQuery, ...]:
+def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[DeclaredQuery, ...]:
     """The declared queries of one SQL text, their weights summing to 1.
 
     Every base query and every aggregate in it counts alike, and so does every row of its private
@@ -55,14 +42,22 @@ def declared(sql: str, number: int, draft: Draft) -> tuple[DeclaredQuery, ...]:
     known exactly anyway is left out. number: how an error names the text. QueryError and
     UnsupportedSQL carry the place in it.
     """
+
+    def find_survey(name: str) -> UndesignedSurvey:
+        if name.lower() != survey.table.lower():
+            raise QueryError(
+                f"a workload cannot ask {name}", hint=f"it asks its own survey: FROM {survey.table}"
+            )
+        return survey
+
     try:
-        statement = parse(sql, None, lambda name: _survey(name, draft))
-        found = [
-            replace(query, weight=query.weight / len(statement.bases))
+        statement = parse(sql, None, find_survey)
+        queries = [
+            replace(query, weight=query.weight / len(statement.bases), text=number)
             for base in statement.bases
-            for query in _base(base, draft.schema, sql)
+            for query in _declare(base, survey.schema, sql)
         ]
-        if not found:
+        if not queries:
             raise QueryError(
                 "it asks for nothing that reports must tell",
                 hint="COUNT(*) of everybody is exact, and what cannot match is 0; leave it out",
@@ -74,66 +69,48 @@ def declared(sql: str, number: int, draft: Draft) -> tuple[DeclaredQuery, ...]:
             place=error.place,
             hint=error.hint,
         ) from None
-    total = sum(query.weight for query in found)
-    return tuple(replace(query, weight=query.weight / total) for query in found)
+    total = sum(query.weight for query in queries)
+    return tuple(replace(query, weight=query.weight / total) for query in queries)
 
 
-def evenly(entries: Sequence[_Entry], most: int) -> list[_Entry]:
-    """All entries, or `most` of them at even distances."""
-    if len(entries) <= most:
-        return list(entries)
-    return [entries[(2 * i + 1) * len(entries) // (2 * most)] for i in range(most)]
-
-
-def _survey(name: str, draft: Draft) -> Draft:
-    if name.lower() != draft.table.lower():
-        raise QueryError(
-            f"a workload cannot ask {name}", hint=f"it asks its own survey: FROM {draft.table}"
-        )
-    return draft
-
-
-def _base(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
+def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
+    """The sums of one base query: by aggregate, row and slice, unless they are known exactly."""
     sizes = schema.record_domain.sizes
     pieces = [
         Slice(piece.condition, disjoint(piece.boxes, sizes))
         for piece in slices(query.predicate, schema, sql)
     ]
-    parts = evenly(
-        list(product(pieces, (box for _, box in rows(query.keys, schema, sql)))), MOST_PARTS
-    )
+    boxes = [box for _, box in rows(query.keys, schema, sql)]
+    parts = take_evenly(list(product(pieces, boxes)), MOST_PARTS)
     asked = {
         (aggregate.function, aggregate.column): aggregate
         for column in query.columns
         for aggregate in aggregates(column.expression)
     }
     for aggregate in asked.values():
-        for wanted in _wanted(aggregate, schema):
-            share = wanted.share / (len(asked) * len(parts))
+        for share, target, level, contrast in _sums_of(aggregate, schema):
+            weight = share / (len(asked) * len(parts))
             for piece, row in parts:
-                yield from _part(piece, row, wanted, share, schema)
+                linear_query = linear(piece, row, target, schema)
+                terms = tuple((factor, box.sides) for factor, box in linear_query.terms)
+                is_exact = linear_query.measure is None and any(
+                    box.is_whole for _, box in linear_query.terms
+                )
+                if terms and not is_exact:
+                    yield DeclaredQuery(weight, terms, linear_query.measure, level, contrast)
 
 
-def _part(
-    piece: Slice, row: Box, wanted: _Wanted, share: float, schema: Schema
-) -> Iterator[DeclaredQuery]:
-    """One sum of one row of one slice, unless it is known exactly."""
-    query = linear(piece, row, wanted.target, schema)
-    is_exact = query.measure is None and any(box.is_whole for _, box in query.terms)
-    if query.terms and not is_exact:
-        terms = tuple((coefficient, box.sides) for coefficient, box in query.terms)
-        yield DeclaredQuery(share, terms, query.measure, wanted.level, wanted.contrast)
-
-
-def _wanted(aggregate: Aggregate, schema: Schema) -> list[_Wanted]:
+def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, float, float]]:
+    """What an aggregate takes: its share, the sum over people, and their level and contrast."""
     targets = targets_of(aggregate, schema)
     measure = targets[0].measure
     if measure is None:
-        return [_Wanted(1.0, targets[-1])]
+        return [(1.0, targets[-1], 1.0, 0.0)]
     if aggregate.function == "AVG":
         total, count = targets
-        return [_Wanted(AVG_COUNT, count), _Wanted(AVG_SUM, total, 0.0, 1.0)]
+        return [(AVG_COUNT, count, 1.0, 0.0), (AVG_SUM, total, 0.0, 1.0)]
+    # In units of the largest bound, a person counts the middle of the bounds, and half their
+    # distance more or less by the sign.
     low, high = schema.measures[measure].bounds
     largest = max(abs(low), abs(high))
-    middle, half = (high + low) / 2.0, (high - low) / 2.0
-    return [_Wanted(1.0, targets[0], middle / largest, half / largest)]
+    return [(1.0, targets[0], (high + low) / 2.0 / largest, (high - low) / 2.0 / largest)]

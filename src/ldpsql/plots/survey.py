@@ -12,12 +12,12 @@ from ldpsql.plots.charts import Curve, Panel, draw_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ldpsql.designer import Designed
+    from ldpsql.designer import DesignedSurvey
 
 _LONGEST_NAME = 20
 
 
-def draw_survey(designed: Designed) -> Figure:
+def draw_survey(designed: DesignedSurvey) -> Figure:
     """Panels of what is asked, what a report tells (Fourier designs only), and expected errors."""
     survey, domain = designed.survey, designed.survey.design.domain
     names = [
@@ -31,7 +31,7 @@ def draw_survey(designed: Designed) -> Figure:
         shown = tuple(Curve(names[c.dimension], c.x.tolist(), c.y.tolist()) for c in curves)
         return Panel(title, x_label, unit, shown, log_x=2, log_y=True)
 
-    demand = demand_curves(survey.design, designed.wishes.workload)
+    demand = demand_curves(survey.design, designed.workload)
     panels = [
         frequencies("What the questions need", "mean energy γ of the questions", demand),
     ]

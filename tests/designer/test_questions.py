@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from ldpsql.designer.wishes import read_wishes
+from ldpsql.designer.file import read_workload
 from ldpsql_device.errors import QueryError, SurveyError, UnsupportedSQL
 from ldpsql_device.schema import Schema
 
@@ -23,16 +23,16 @@ SCHEMA = Schema.from_keys(
 )
 
 
-def wishes(**table):
-    return read_wishes(table or None, "app", SCHEMA)
+def read(**table):
+    return read_workload(table or None, "app", SCHEMA)
 
 
 def declared(*queries, **table):
-    return wishes(queries=list(queries), **table).workload.queries
+    return read(queries=list(queries), **table).queries
 
 
 def test_nothing_said_is_ranges_equalities_and_pairs():
-    workload = wishes().workload
+    workload = read()
     predicates = {entry.predicates for entry in workload.classes}
     age, state, member = (0, "range"), (1, "equality"), (2, "equality")
     assert predicates == {(age,), (state,), (member,), (age, state), (age, member), (state, member)}
@@ -41,7 +41,7 @@ def test_nothing_said_is_ranges_equalities_and_pairs():
 
 
 def test_kinds_and_the_number_of_predicates_can_be_said():
-    workload = wishes(kinds={"AGE": "prefix", "state": "range"}, max_predicates=3).workload
+    workload = read(kinds={"AGE": "prefix", "state": "range"}, max_predicates=3)
     assert ((0, "prefix"), (1, "range"), (2, "equality")) in {
         e.predicates for e in workload.classes
     }
@@ -49,25 +49,25 @@ def test_kinds_and_the_number_of_predicates_can_be_said():
 
 
 def test_queries_alone_have_all_the_weight_and_half_beside_others():
-    alone = wishes(queries=["SELECT COUNT(*) FROM app WHERE age < 30"])
-    assert alone.workload.classes == ()
-    assert [query.weight for query in alone.workload.queries] == [1.0]
-    assert alone.numbers == (1,)
-    both = wishes(queries=["SELECT COUNT(*) FROM app WHERE age < 30"], max_predicates=1).workload
+    alone = read(queries=["SELECT COUNT(*) FROM app WHERE age < 30"])
+    assert alone.classes == ()
+    assert [query.weight for query in alone.queries] == [1.0]
+    assert [query.text for query in alone.queries] == [1]
+    both = read(queries=["SELECT COUNT(*) FROM app WHERE age < 30"], max_predicates=1)
     assert sum(query.weight for query in both.queries) == pytest.approx(0.5)
     assert sum(entry.weight for entry in both.classes) == pytest.approx(0.5)
 
 
 def test_every_text_weighs_the_same():
-    found = wishes(
+    workload = read(
         queries=[
             "SELECT COUNT(*) FROM app WHERE age < 30",
             "SELECT state, COUNT(*), AVG(spent) FROM APP GROUP BY state",
         ]
     )
     weights = {1: 0.0, 2: 0.0}
-    for number, query in zip(found.numbers, found.workload.queries, strict=True):
-        weights[number] += query.weight
+    for query in workload.queries:
+        weights[query.text] += query.weight
     assert weights == pytest.approx({1: 0.5, 2: 0.5})
 
 
@@ -101,7 +101,7 @@ def test_groups_and_public_slices_are_averaged():
 def test_many_groups_are_taken_evenly():
     schema = Schema.from_keys({"dimension": {"zip": {"type": "int", "domain": [0, 999]}}})
     text = "SELECT zip, COUNT(*) FROM app GROUP BY zip"
-    queries = read_wishes({"queries": [text]}, "app", schema).workload.queries
+    queries = read_workload({"queries": [text]}, "app", schema).queries
     codes = [query.terms[0][1][0][0][0] for query in queries]
     assert len(codes) == 256
     assert codes[0] < 4 and codes[-1] > 995
@@ -154,11 +154,11 @@ def test_the_caret_stands_under_the_mistake():
 )
 def test_a_bad_table_is_refused_by_its_key(table, message):
     with pytest.raises(SurveyError, match=r"^\[workload\]: ") as refusal:
-        wishes(**table)
+        read(**table)
     assert message in str(refusal.value)
 
 
 def test_too_many_sets_of_dimensions_are_refused_at_once():
     names = {f"x{i}": {"type": "bool"} for i in range(60)}
     with pytest.raises(SurveyError, match="too many to design for"):
-        read_wishes({"max_predicates": 30}, "app", Schema.from_keys({"dimension": names}))
+        read_workload({"max_predicates": 30}, "app", Schema.from_keys({"dimension": names}))

@@ -1,0 +1,250 @@
+"""Sampled queries, the errors expected of them, and what a wanted precision takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from ldpsql.designer import design_survey
+from ldpsql.designer.file import read_workload
+from ldpsql.designer.forecast import (
+    MOST_CLASSES,
+    MOST_PER_CLASS,
+    Forecast,
+    epsilon_at,
+    least_epsilon,
+    least_users,
+    place_of,
+    predicate_of,
+    sample_queries,
+)
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.workload import QueryClass, Workload, gram
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain, Schema
+
+
+def domain(*sizes: int) -> RecordDomain:
+    return RecordDomain(
+        tuple(f"x{i}" for i in range(len(sizes))), sizes, ("pay",), ((0.0, 4.0),), (None,)
+    )
+
+
+def single(*predicates, sizes) -> Workload:
+    return Workload(domain(*sizes), (QueryClass(1.0, predicates),))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 9])
+@pytest.mark.parametrize("kind", ["range", "prefix", "equality"])
+def test_numbers_go_through_all_predicates(kind, size):
+    count = size * (size + 1) // 2 if kind == "range" else size
+    found = [predicate_of(kind, size, number) for number in range(count)]
+    assert len(set(found)) == count
+    matrix = np.zeros((size, size))
+    for ((low, high),) in found:
+        matrix[low:high, low:high] += 1 / count
+    assert matrix == pytest.approx(gram(kind, size))
+    if kind == "range":
+        lengths = [high - low for ((low, high),) in found]
+        assert lengths == sorted(lengths)
+
+
+def test_a_small_class_is_sampled_by_all_its_queries():
+    (sample,) = sample_queries(single((0, "range"), sizes=(8,)), 200)
+    assert len(set(sample.queries)) == 36
+
+
+@pytest.mark.parametrize("kind", ["range", "prefix", "equality"])
+def test_a_large_class_is_sampled_evenly(kind):
+    """The Gram of the samples is near that of the class, for one predicate and for two."""
+    size = 64
+    (sample,) = sample_queries(single((0, kind), (1, "range"), sizes=(size, 40)), 200)
+    assert len(sample.queries) == MOST_PER_CLASS
+    for axis, (own, length) in enumerate(((kind, size), ("range", 40))):
+        cover = np.zeros(length)
+        for query in sample.queries:
+            for low, high in query.terms[0][1].sides[axis] or ((0, length),):
+                cover[low:high] += 1 / len(sample.queries)
+        assert np.abs(cover - gram(own, length).diagonal()).max() < 0.15
+    mean = np.mean(
+        [
+            np.prod([_share(s, m) for s, m in zip(q.terms[0][1].sides, (size, 40), strict=True)])
+            for q in sample.queries
+        ]
+    )
+    expected = gram(kind, size).trace() / size * gram("range", 40).trace() / 40
+    assert mean == pytest.approx(expected, rel=0.06)
+
+
+def _share(side, size) -> float:
+    return 1.0 if side is None else sum(high - low for low, high in side) / size
+
+
+def test_words_units_and_targets():
+    schema = Schema.from_keys(
+        {
+            "dimension": {
+                "age": {"type": "int", "domain": [0, 3]},
+                "state": {"type": "category", "values": ["CA", "NY"]},
+            },
+            "measure": {"pay": {"bounds": [2, 10]}},
+        }
+    )
+    text = "SELECT AVG(pay), SUM(pay) FROM app WHERE age < 2"
+    found = {
+        p.text: p
+        for p in sample_queries(
+            read_workload({"queries": [text], "max_predicates": 2}, "app", schema), 100
+        )
+    }
+    assert (
+        list(found)
+        == [
+            "age range",
+            "SUM(pay) by age range",
+            "state =",
+            "SUM(pay) by state =",
+            "age range x state =",
+            "SUM(pay) by age range x state =",
+            "query 1: COUNT",
+            "query 1: SUM(pay)",
+        ]
+        or len(found) == 8
+    )
+    middle = found["SUM(pay) by age range"]
+    assert (middle.is_about_middle, middle.unit, middle.shown, middle.is_count) == (
+        True,
+        1,
+        4,
+        False,
+    )
+    assert found["age range"].is_count
+    assert found["age range x state ="].group == "COUNT, 2 predicates"
+
+
+def test_sums_of_declared_queries_are_in_units_of_the_largest_bound():
+    schema = Schema.from_keys(
+        {
+            "dimension": {"age": {"type": "int", "domain": [0, 3]}},
+            "measure": {"pay": {"bounds": [-10, 2]}},
+        }
+    )
+    text = "SELECT SUM(pay) FROM app WHERE age < 2"
+    (sample,) = sample_queries(read_workload({"queries": [text]}, "app", schema), 100)
+    assert (sample.is_about_middle, sample.unit, sample.shown) == (False, pytest.approx(10), 1.0)
+
+
+def test_of_many_classes_some_are_drawn_and_weights_stay():
+    workload = Workload.everyday(domain(*[20] * 12))
+    samples = sample_queries(workload, 72)
+    assert len(workload.classes) == 2 * (12 + 66)
+    assert len(samples) <= MOST_CLASSES
+    assert samples == sample_queries(workload, 72)
+    drawn, whole = Counter(), Counter()
+    for sample in samples:
+        drawn[sample.group] += sample.weight
+    for entry in workload.classes:
+        target = "COUNT" if entry.measure is None else "SUM(pay)"
+        number = len(entry.predicates)
+        whole[f"{target}, {number} predicate{'s' * (number > 1)}"] += entry.weight
+    assert drawn == pytest.approx(whole)
+
+
+# -- what a wanted precision takes ----------------------------------------------------------------
+
+TOML = """
+[survey]
+table = "app"
+epsilon = "1"
+mechanism = "olh"
+[dimension.x]
+type = "int"
+domain = [1, 20]
+[measure.pay]
+bounds = [0, 10]
+"""
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return design_survey(TOML, users=10_000)
+
+
+def at(survey):
+    """The forecast at an epsilon, and the epsilons that were tried."""
+    tried: list[Epsilon] = []
+
+    def forecast(epsilon: Epsilon) -> Forecast:
+        tried.append(epsilon)
+        design = mechanism("olh").design(survey.survey.schema.record_domain, epsilon, {})
+        return Forecast.of(design, survey.forecast.samples, survey.people)
+
+    return forecast, tried
+
+
+def test_places_are_epsilons_of_three_digits():
+    assert [str(epsilon_at(place)) for place in (0, 1, 900, 2700, 3600, 3700)] == [
+        "0.001",
+        "0.00101",
+        "0.01",
+        "1",
+        "10",
+        "20",
+    ]
+    for text in ("0.001", "0.0123", "1", "1.23", "9.99", "10", "20"):
+        assert str(epsilon_at(place_of(Epsilon.parse(text)))) == text
+    assert str(epsilon_at(place_of(Epsilon.parse("1.2349")))) == "1.23"
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.02, 0.015])
+def test_the_smallest_epsilon_suffices_and_the_next_smaller_does_not(survey, share):
+    forecast, tried = at(survey)
+    found = least_epsilon(survey.forecast, share, forecast)
+    assert len(tried) <= 25
+    assert forecast(found).half_width <= share
+    assert forecast(epsilon_at(place_of(found) - 1)).half_width > share
+
+
+def test_what_no_epsilon_gives_is_none(survey):
+    forecast, tried = at(survey)
+    assert least_epsilon(survey.forecast, 1e-4, forecast) is None
+    assert len(tried) <= 25
+
+
+def test_an_easy_wish_takes_the_smallest_epsilon(survey):
+    def easy(epsilon: Epsilon) -> Forecast:
+        return survey.forecast
+
+    assert str(least_epsilon(survey.forecast, 0.9, easy)) == "0.001"
+
+
+def test_an_epsilon_without_a_design_is_not_enough(survey):
+    def refusing(epsilon: Epsilon) -> Forecast:
+        if epsilon.value < 2:
+            raise SurveyError("too small")
+        return survey.forecast
+
+    assert str(least_epsilon(survey.forecast, 0.9, refusing)) == "2"
+
+
+@pytest.mark.parametrize("share", [0.5, 0.02, 0.001])
+def test_the_fewest_people(survey, share):
+    users = least_users(survey.forecast, share)
+    design, samples = survey.survey.design, survey.forecast.samples
+    assert Forecast.of(design, samples, users).half_width <= share * (1 + 1e-9)
+    assert Forecast.of(design, samples, users - 1).half_width > share
+
+
+def test_sums_do_not_count_towards_a_typical_count(survey):
+    counts = [
+        variance
+        for probe, variance in zip(survey.forecast.samples, survey.forecast.variances, strict=True)
+        if probe.is_count
+    ]
+    assert len(counts) == 1 < len(survey.forecast.samples)
+    assert survey.forecast.half_width == pytest.approx(1.959964 * counts[0] ** 0.5 / 10_000)
+    sums = design_survey(TOML + '[workload]\nqueries = ["SELECT SUM(pay) FROM app WHERE x < 5"]\n')
+    assert 0 < sums.forecast.half_width < 1
