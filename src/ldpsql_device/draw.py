@@ -15,14 +15,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,
-    LARGEST_RADIX,
     WORDS,
     Arcs,
     Bits,
@@ -31,7 +30,6 @@ from ldpsql_device.plan import (
     Cuts,
     Digit,
     Divide,
-    Face,
     Integers,
     Keep,
     Ladder,
@@ -43,6 +41,7 @@ from ldpsql_device.plan import (
     Subset,
     Table,
     ThenTable,
+    Varying,
     Whole,
     base_points,
     subset_words,
@@ -52,7 +51,7 @@ from ldpsql_device.plan import (
 Words = NDArray[np.uint64]
 _ONE = np.uint64(1)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-_BLOCK_WORDS = 1 << 21
+_BLOCK_WORDS = 1 << 20
 
 
 class Entropy(Protocol):
@@ -79,39 +78,47 @@ def draw(plan: Plan, codes: Integers, entropy: Entropy) -> list[Integers]:
 
 def interpret(plan: Plan, codes: Integers, words: Words) -> list[Integers]:
     """The reports that these words mean, shape (n, plan.words): columns of shape (n,) each."""
-    columns = [np.zeros(len(codes), dtype=np.int64) for _ in plan.columns]
-    chosen = np.searchsorted(plan.face_cuts, words[:, 0], side="right")
-    for number in np.unique(chosen).tolist():
-        rows = np.flatnonzero(chosen == number)
-        face, first = plan.faces[number], plan.first_questions[number]
-        question, answers = _answer_face(plan, face, codes[rows], words[rows])
-        columns[0][rows] = first + question
-        for place, answer in answers:
-            columns[place][rows] = answer
-    return columns
+    count = len(codes)
+    face_of = plan.face_choice.find(halves_of(words, 0))
+    if len(plan.faces) == 1:
+        return _answer_face(plan, 0, codes, words)
+    # People of one face stand together from here on, and go back to their places at the end.
+    order = np.argsort(face_of.astype(np.uint16), kind="stable")
+    ends = np.cumsum(np.bincount(face_of, minlength=len(plan.faces)))
+    codes, words = codes.take(order, axis=0), words.take(order, axis=0)
+    columns = [np.empty(count, dtype=np.int64) for _ in plan.columns]
+    for number in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+        rows = slice(ends[number - 1] if number else 0, ends[number])
+        for column, answer in zip(
+            columns, _answer_face(plan, number, codes[rows], words[rows]), strict=True
+        ):
+            column[rows] = answer
+    back = np.empty_like(order)
+    back[order] = np.arange(count)
+    return [column.take(back) for column in columns]
 
 
-def _answer_face(
-    plan: Plan, face: Face, codes: Integers, words: Words
-) -> tuple[Integers, list[tuple[int, Integers]]]:
-    """Question number within the face, and the other columns by their place in the report."""
-    place, count = 1, len(codes)
-    choices = []
-    for step in face.steps:
-        choices.append(np.searchsorted(step.cuts, words[:, place], side="right"))
-        place += 1
-    coins = []
-    for coin in face.coins:
-        coins.append(scale(words[:, place], value_of(coin, choices)))
-        place += 1
-    answers = list(enumerate(coins, start=1))
-    column = 1 + plan.coin_columns
+def halves_of(words: Words, number: int) -> NDArray[np.uint32]:
+    """A half of the words of blind choices: 0 is the upper one of the first, 1 its lower one."""
+    word = words[:, number // 2]
+    return (word & _LOW if number % 2 else word >> _HALF).astype(np.uint32)
+
+
+def _answer_face(plan: Plan, number: int, codes: Integers, words: Words) -> list[Integers]:
+    """The columns of the reports of people who drew this face."""
+    face, count = plan.faces[number], len(codes)
+    choices = [step.choice.find(halves_of(words, 1 + s)) for s, step in enumerate(face.steps)]
+    place = plan.blind_words
+    coins = [scale(words[:, place + c], value_of(r, choices)) for c, r in enumerate(face.coins)]
+    place += plan.coin_columns
+    nothing = np.zeros(count, dtype=np.int64)
+    columns = [plan.first_questions[number] + face.question_of(choices, count), *coins]
+    columns += [nothing] * (1 + plan.coin_columns - len(columns))
     for part in face.parts:
         symbol = symbols(plan, part, codes, choices, coins)
-        given = _respond(plan, part, symbol, choices, words[:, place : place + part.words])
-        answers += enumerate(given, start=column)
-        place, column = place + part.words, column + part.columns
-    return face.question_of(choices, count), answers
+        columns += _respond(plan, part, symbol, choices, words[:, place : place + part.words])
+        place += part.words
+    return columns + [nothing] * (len(plan.columns) - len(columns))
 
 
 def scale(words: Words, ranges: Whole) -> Integers:
@@ -280,25 +287,50 @@ def rungs(plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices) 
             [column.take(number) for column in points],
         )
     assert isinstance(response, Subset)
-    base, size, inside, outside = _subset_columns(part, plan.odds[response.odds], choices)
-    # Where everything is inside, the last word of that rung is the last word of all.
-    last = np.where(base < size, base.astype(np.uint64) * inside - _ONE, np.uint64(WORDS - 1))
-    return Rungs([last], [inside, outside], [base, np.maximum(size - base, 1)])
+    known = _subset_columns(part, plan.odds[response.odds], choices)
+    return Rungs([known.last], [known.inside, known.outside], [known.base, known.others])
 
 
-def _subset_columns(
-    part: Part, odds: int, choices: Choices
-) -> tuple[Integers, Integers, Words, Words]:
-    """Points inside, points, words per point inside and outside; one entry, or one per person."""
+class _Subsets(NamedTuple):
+    """Last word inside, words per point inside and outside, points inside and outside."""
+
+    last: Words
+    inside: Words
+    outside: Words
+    base: Integers
+    others: Integers
+
+    def of(self, choice: Integers) -> _Subsets:
+        """For what every person drew."""
+        return _Subsets(
+            self.last.take(choice),
+            self.inside.take(choice),
+            self.outside.take(choice),
+            self.base.take(choice),
+            self.others.take(choice),
+        )
+
+
+def _subset_columns(part: Part, odds: int, choices: Choices) -> _Subsets:
+    """What the rungs of a subset response are made of, one entry, or one per person.
+
+    Where it depends on one step, of fewer choices than people, each choice is worked out once.
+    """
+    columns = {i.step: len(i.values) for i in part.integers() if isinstance(i, Varying)}
+    if len(columns) == 1:
+        ((step, count),) = columns.items()
+        if len(choices[step]) > count:
+            every = [np.arange(count)] * (step + 1)
+            return _subset_columns(part, odds, every).of(choices[step])
     base, size = (np.atleast_1d(np.asarray(whole)) for whole in base_and_size(part, choices))
     base, size = np.broadcast_arrays(base, size)
-    pairs, place = np.unique(base * (LARGEST_RADIX + 1) + size, return_inverse=True)
-    split = [divmod(pair, LARGEST_RADIX + 1) for pair in pairs.tolist()]
-    found = [subset_words(*pair, odds) for pair in split]
+    words = [subset_words(*pair, odds) for pair in zip(base.tolist(), size.tolist(), strict=True)]
     # A width of 2^64, that of the only point, does not fit; one less gives the same index.
-    inside = np.array([min(one, WORDS - 1) for one, _ in found], dtype=np.uint64)
-    outside = np.array([max(other, 1) for _, other in found], dtype=np.uint64)
-    return base, size, inside[place], outside[place]
+    inside = np.array([min(one, WORDS - 1) for one, _ in words], dtype=np.uint64)
+    outside = np.array([max(other, 1) for _, other in words], dtype=np.uint64)
+    # Where everything is inside, the last word of that rung is the last word of all.
+    last = np.where(base < size, base.astype(np.uint64) * inside - _ONE, np.uint64(WORDS - 1))
+    return _Subsets(last, inside, outside, base, np.maximum(size - base, 1))
 
 
 def base_and_size(part: Part, choices: Choices) -> tuple[Whole, Whole]:
@@ -324,10 +356,11 @@ def answer(
         offsets = _arc_offsets(radices, counts, rung == 0, index)
     else:
         offsets = _listed_offsets(part, choices, rung == 0, index, radices)
-    turned = [
-        (digit - offset) % radix
-        for digit, offset, radix in zip(symbol, offsets, radices, strict=True)
-    ]
+    turned = []
+    for digit, offset, radix in zip(symbol, offsets, radices, strict=True):
+        # digit - offset lies above -radix, so that one addition reduces it.
+        difference = digit - offset
+        turned.append(difference + radix * (difference < 0))
     return flatten(turned, radices)
 
 
@@ -343,7 +376,11 @@ def _arc_offsets(
     interval; the product itself counts as the piece behind the last digit.
     """
     digits = len(radices)
-    piece = np.where(is_inside, digits, 0)
+    # A part has fewer than 2^31 points, and narrow numbers are divided twice as fast.
+    index = index.astype(np.int32)
+    radices = [np.asarray(radix).astype(np.int32) for radix in radices]
+    counts = [np.asarray(count).astype(np.int32) for count in counts]
+    piece = np.where(is_inside, np.int8(digits), np.int8(0))
     for p in range(digits - 1):
         points = (radices[p] - counts[p]) * math.prod(counts[:p]) * math.prod(radices[p + 1 :])
         beyond = (piece == p) & (index >= points)
@@ -351,10 +388,12 @@ def _arc_offsets(
     offsets = []
     for p in reversed(range(digits)):
         is_first = piece == p
-        span = np.where(is_first, np.asarray(radices[p]) - counts[p], radices[p])
-        span = np.where(piece > p, counts[p], span)
-        # The slowest digit takes what is left.
-        index, offset = (index // span, index % span) if p else (index, index)
+        offset = index
+        if p:  # The slowest digit takes what is left.
+            span = radices[p] - is_first * counts[p]
+            span += (counts[p] - radices[p]) * (piece > p)
+            index = offset // span
+            offset = offset - index * span
         offsets.append(offset + is_first * counts[p])
     return offsets[::-1]
 

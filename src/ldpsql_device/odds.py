@@ -17,6 +17,7 @@ import numpy as np
 from ldpsql_device.draw import Rungs, answer, base_and_size, flatten, part_radices, rungs, symbols
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,
+    HALVES,
     WORDS,
     Bits,
     Choices,
@@ -68,15 +69,16 @@ def _face_law(
     first, chosen = plan.first_questions[number], face.combinations()
     for combination in range(face.choices):
         choices = [choice[combination : combination + 1] for choice in chosen]
-        words = plan.face_words[number]
+        halves = plan.face_choice.preimages[number]
         for step, choice in zip(face.steps, choices, strict=True):
-            words *= step.preimages[int(choice[0])]
+            halves *= step.choice.preimages[int(choice[0])]
         question = first + int(face.question_of(choices, 1)[0])
         ranges = [int(np.asarray(value_of(coin, choices)).item()) for coin in face.coins]
         blank = (0,) * (plan.coin_columns - len(ranges))
         for coins in product(*map(range, ranges)):
             drawn = math.prod(map(_coin_words, coins, ranges))
-            chance = Fraction(words * drawn, WORDS ** (1 + len(face.steps) + len(coins)))
+            everything = HALVES ** (1 + len(face.steps)) * WORDS ** len(coins)
+            chance = Fraction(halves * drawn, everything)
             for answers, share in _answers(plan, face, record, choices, coins):
                 width = len(plan.columns) - 1 - plan.coin_columns - len(answers)
                 yield (question, *coins, *blank, *answers, *(0,) * width), chance * share
@@ -329,11 +331,11 @@ def _largest_choice(plan: Plan, face: Face, part: Part) -> Fraction:
     order = np.argsort(low)
     if part.digits[0].modulus or part.then or (high[order][:-1] >= low[order][1:]).any():
         return Fraction(1)
-    words = [
-        math.prod(step.preimages[int(c)] for step, c in zip(face.steps, row, strict=True))
+    halves = [
+        math.prod(step.choice.preimages[int(c)] for step, c in zip(face.steps, row, strict=True))
         for row in zip(*choices, strict=True)
     ]
-    return Fraction(max(words), WORDS ** len(face.steps))
+    return Fraction(max(halves), HALVES ** len(face.steps))
 
 
 def _row_odds(one: Sequence[int], other: Sequence[int]) -> Fraction | None:
@@ -528,7 +530,7 @@ def excess(plan: Plan, allowed: Fraction) -> Fraction:
     for plans with one table of words. 1 for a face that is neither a table nor within `allowed`.
     """
     total = Fraction(0)
-    for face, words in zip(plan.faces, plan.face_words, strict=True):
+    for face, halves in zip(plan.faces, plan.face_choice.preimages, strict=True):
         bound = _face_odds(plan, face, Definition("local"))
         if bound is not None and bound <= allowed:
             continue
@@ -542,5 +544,5 @@ def excess(plan: Plan, allowed: Fraction) -> Fraction:
             )
             for one, other in product(response.rows, repeat=2)
         )
-        total += Fraction(words, WORDS) * worst / WORDS
+        total += Fraction(halves, HALVES) * worst / WORDS
     return total

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ldpsql_device.errors import SurveyError
 
-WORDS = 1 << 64
+WORDS, HALVES = 1 << 64, 1 << 32
 LARGEST = 1 << 53
 LARGEST_RADIX = 1 << 31
 LARGEST_PRIME = 1 << 26
@@ -491,6 +491,14 @@ class Part:
             return (self.then.values,)
         return (2,) if isinstance(self.then, Parity) else tuple(d.radix for d in self.digits)
 
+    def integers(self) -> Iterator[Integer]:
+        """The integers that the response depends on."""
+        yield from self.radices
+        if isinstance(self.response, Arcs):
+            yield from self.response.counts
+        if isinstance(self.response, Comb | Scrambled):
+            yield from self.response.numbers
+
     @property
     def words(self) -> int:
         """Words of 64 bits that the answer takes."""
@@ -545,6 +553,7 @@ class Step:
         require(max(self.exponents, default=0) <= 64, "an exponent is at most 64")
         require(min(self.mantissas) > 0, "the weight of a choice is not positive")
         require(sum(self.weights) <= WORDS, "the weights of a step are too large")
+        require(min(self.choice.preimages) > 0, "the weights of a step")
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
@@ -554,27 +563,60 @@ class Step:
         return tuple(m << e for m, e in zip(self.mantissas, self.exponents, strict=True))
 
     @cached_property
-    def cuts(self) -> NDArray[np.uint64]:
-        """The first word of every choice but the first, shape (choices - 1,)."""
-        return cut_words(self.weights)
+    def choice(self) -> Choice:
+        """How the halves of words mean the choices."""
+        return Choice(self.weights)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several alternatives by a half of a word, a number of 32 bits.
+
+    With the partial sums C of the weights and their total W, alternative i begins at
+    floor(C_i HALVES / W), where C_0 = 0.
+    """
+
+    weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        require(min(self.preimages) > 0, "a weight is less than 2^-32 of all")
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The first half that means each alternative, and HALVES."""
+        total = sum(self.weights)
+        return tuple(sums * HALVES // total for sums in accumulate(self.weights, initial=0))
 
     @cached_property
     def preimages(self) -> tuple[int, ...]:
-        """How many of the WORDS words mean each choice; they sum to WORDS."""
-        return count_words(self.weights)
+        """How many halves mean each alternative; they sum to HALVES."""
+        return tuple(end - start for start, end in pairwise(self.starts))
 
+    @cached_property
+    def cuts(self) -> NDArray[np.uint32]:
+        """The first half of every alternative but the first, shape (alternatives - 1,)."""
+        return np.array(self.starts[1:-1], dtype=np.uint32)
 
-def cut_words(weights: Sequence[int]) -> NDArray[np.uint64]:
-    """Of all alternatives but the first the first word that means it: floor(C WORDS / total)."""
-    total = sum(weights)
-    starts = [partial * WORDS // total for partial in accumulate(weights)][:-1]
-    return np.array(starts, dtype=np.uint64)
+    @cached_property
+    def _guide(self) -> tuple[Integers, NDArray[np.bool_]]:
+        """By the upper 16 bits of a half: an alternative, and whether all such halves mean it."""
+        low = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
+        first = np.searchsorted(self.cuts, low, side="right")
+        last = np.searchsorted(self.cuts, low | np.uint32(0xFFFF), side="right")
+        return first, first == last
 
-
-def count_words(weights: Sequence[int]) -> tuple[int, ...]:
-    """How many words mean each alternative."""
-    cuts = [0, *cut_words(weights).tolist(), WORDS]
-    return tuple(end - start for start, end in pairwise(cuts))
+    def find(self, halves: NDArray[np.uint32]) -> Integers:
+        """The alternative of every half; a guide by their upper bits answers most of many."""
+        if len(self.weights) == 1:
+            return np.zeros(len(halves), dtype=np.int64)
+        if len(halves) < 1 << 12:
+            return np.searchsorted(self.cuts, halves, side="right")
+        first, is_decided = self._guide
+        bucket = halves >> np.uint32(16)
+        found = first.take(bucket)
+        open_ = np.flatnonzero(~is_decided.take(bucket))
+        found[open_] = np.searchsorted(self.cuts, halves[open_], side="right")
+        return found
 
 
 @dataclass(frozen=True)
@@ -623,13 +665,10 @@ class Face:
                     if isinstance(term.look, Divide):
                         yield term.look.width
             if isinstance(part.then, Hash):
-                yield from (part.then.prime, part.then.values)
+                yield part.then.prime
             if isinstance(part.then, Parity):
                 yield from (part.then.times, part.then.plus)
-            if isinstance(part.response, Arcs):
-                yield from part.response.counts
-            if isinstance(part.response, Comb | Scrambled):
-                yield from part.response.numbers
+            yield from part.integers()
 
     @cached_property
     def choices(self) -> int:
@@ -640,12 +679,6 @@ class Face:
     def questions(self) -> int:
         """Combinations of the choices that are reported."""
         return math.prod(len(step.mantissas) for step in self.steps if not step.secret)
-
-    @property
-    def words(self) -> int:
-        """Words of 64 bits that a device needs for one of these questions."""
-        parts = sum(part.words for part in self.parts)
-        return 1 + len(self.steps) + len(self.coins) + parts
 
     def combinations(self) -> list[Integers]:
         """Per step the choice in every combination, shape (choices,); first step slowest."""
@@ -680,6 +713,7 @@ class Plan:
         require(1 <= len(self.faces) <= MOST_FACES, "no face, or too many")
         require(sum(face.weight for face in self.faces) <= WORDS, "the weights are too large")
         require(self.questions <= MOST_QUESTIONS, "too many questions")
+        require(min(self.face_choice.preimages) > 0, "the weights of faces")
         require(all(table and min(table) >= 0 for table in self.tables), "a table of whole numbers")
         for face in self.faces:
             for part in face.parts:
@@ -745,14 +779,9 @@ class Plan:
         return tuple(np.array(table, dtype=np.int64) for table in self.tables)
 
     @cached_property
-    def face_cuts(self) -> NDArray[np.uint64]:
-        """The first word of every face but the first, shape (faces - 1,)."""
-        return cut_words([face.weight for face in self.faces])
-
-    @cached_property
-    def face_words(self) -> tuple[int, ...]:
-        """How many of the WORDS words mean each face."""
-        return count_words([face.weight for face in self.faces])
+    def face_choice(self) -> Choice:
+        """How the first half of the first word means the faces."""
+        return Choice(tuple(face.weight for face in self.faces))
 
     @cached_property
     def first_questions(self) -> tuple[int, ...]:
@@ -767,17 +796,23 @@ class Plan:
     @cached_property
     def words(self) -> int:
         """Words of 64 bits that every device draws, whatever its question."""
-        return max(face.words for face in self.faces)
+        answers = max(sum(part.words for part in face.parts) for face in self.faces)
+        return self.blind_words + self.coin_columns + answers
+
+    @cached_property
+    def blind_words(self) -> int:
+        """Words whose halves choose the face and what is drawn in its steps."""
+        return max(len(face.steps) for face in self.faces) // 2 + 1
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Probability of every question, shape (questions,)."""
         parts = []
-        for face, words in zip(self.faces, self.face_words, strict=True):
-            share = np.array([words / WORDS])
+        for face, halves in zip(self.faces, self.face_choice.preimages, strict=True):
+            share = np.array([halves / HALVES])
             for step in face.steps:
                 if not step.secret:
-                    preimages = np.array(step.preimages, dtype=np.float64) / WORDS
+                    preimages = np.array(step.choice.preimages, dtype=np.float64) / HALVES
                     share = np.multiply.outer(share, preimages).ravel()
             parts.append(share)
         return np.concatenate(parts)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from support.plans import EVERY_PLAN, Case
 
-from ldpsql.audit.bisection import law_by_bisection
+from ldpsql.audit import bisection
+from ldpsql.audit.bisection import law_of_interpreter
 from ldpsql_device.draw import draw, interpret
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.odds import law, odds
@@ -73,12 +74,7 @@ def test_odds_are_those_of_the_enumerated_law(case: Case) -> None:
 
 def test_bisection_of_the_words_gives_the_law(case: Case) -> None:
     for record in records(case.plan)[:3]:
-
-        def report(words: np.ndarray, record: tuple[int, ...] = record) -> Integers:
-            codes = np.tile(np.array(record), (len(words), 1))
-            return np.stack(interpret(case.plan, codes, words), axis=1)
-
-        assert law_by_bisection(report, case.plan.words) == law(case.plan, record)
+        assert law_of_interpreter(case.plan, record) == law(case.plan, record)
 
 
 def test_reports_follow_the_law(case: Case) -> None:
@@ -118,23 +114,21 @@ def test_bisection_finds_a_sampler_that_is_two_percent_off(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All words are moved by 2 %: what the first ones mean comes up too often."""
-    record = records(case.plan)[-1]
-    share = np.uint64(WORDS // 50)
+    record, share = records(case.plan)[-1], np.uint64(WORDS // 50)
 
-    def report(words: np.ndarray) -> Integers:
-        codes = np.tile(np.array(record), (len(words), 1))
-        return np.stack(interpret(case.plan, codes, np.maximum(words, share) - share), axis=1)
+    def moved(plan: Plan, codes: Integers, words: np.ndarray) -> list[Integers]:
+        return interpret(plan, codes, np.maximum(words, share) - share)
 
-    assert law_by_bisection(report, case.plan.words) != law(case.plan, record)
+    monkeypatch.setattr(bisection, "interpret", moved)
+    assert law_of_interpreter(case.plan, record) != law(case.plan, record)
 
 
-def test_bisection_finds_a_border_that_is_one_word_off() -> None:
+def test_bisection_finds_a_border_that_is_one_word_off(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = EVERY_PLAN[0].plan
     inside, _ = subset_words(1, 5, plan.odds[0])
 
-    def report(words: np.ndarray) -> Integers:
-        words = words.copy()
-        words[words[:, 1] == np.uint64(inside), 1] = 0
-        return np.stack(interpret(plan, np.zeros((len(words), 1), dtype=np.int64), words), axis=1)
+    def moved(plan: Plan, codes: Integers, words: np.ndarray) -> list[Integers]:
+        return interpret(plan, codes, np.where(words == np.uint64(inside), np.uint64(0), words))
 
-    assert law_by_bisection(report, plan.words) != law(plan, (0,))
+    monkeypatch.setattr(bisection, "interpret", moved)
+    assert law_of_interpreter(plan, (0,)) != law(plan, (0,))
