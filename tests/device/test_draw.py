@@ -14,7 +14,8 @@ from ldpsql.audit import bisection
 from ldpsql.audit.bisection import law_of_interpreter
 from ldpsql_device.draw import draw, interpret
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.odds import law, odds
+from ldpsql_device.law import law
+from ldpsql_device.odds import odds
 from ldpsql_device.plan import WORDS, Integers, Plan, subset_words
 from ldpsql_device.plan_json import plan_from_json, plan_to_json
 

@@ -1,0 +1,159 @@
+"""The exact law of a plan: every report of a record with its probability, for small plans.
+
+It counts the words by the functions with which `draw` reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from ldpsql_device.draw import Rungs, answer, flatten, part_radices, rungs, symbols
+from ldpsql_device.plan import (
+    BITS_PER_COLUMN,
+    HALVES,
+    WORDS,
+    Bits,
+    Choices,
+    Face,
+    Integers,
+    Keep,
+    Part,
+    Plan,
+    Rows,
+    value_of,
+)
+
+Report = tuple[int, ...]
+LARGEST_LAW = 1 << 22
+
+
+def count_reports(plan: Plan) -> int:
+    """How many different reports there are."""
+    return sum(math.prod(row) for row in plan.limits.tolist())
+
+
+def law(plan: Plan, record: Sequence[int]) -> dict[Report, Fraction]:
+    """The exact probability of every report of a record, an encoded one: a code per attribute.
+
+    Raises ValueError where there are more than LARGEST_LAW reports.
+    """
+    if count_reports(plan) > LARGEST_LAW:
+        raise ValueError("the reports of this plan are too many to enumerate")
+    found: dict[Report, Fraction] = {}
+    for number, face in enumerate(plan.faces):
+        for row, chance in _face_law(plan, number, face, record):
+            found[row] = found.get(row, Fraction(0)) + chance
+    return found
+
+
+def _face_law(
+    plan: Plan, number: int, face: Face, record: Sequence[int]
+) -> Iterator[tuple[Report, Fraction]]:
+    """The reports of one face with their probabilities, one secret choice after the other."""
+    first, chosen = plan.first_questions[number], face.combinations()
+    for combination in range(face.choices):
+        choices = [choice[combination : combination + 1] for choice in chosen]
+        halves = plan.face_choice.preimages[number]
+        for step, choice in zip(face.steps, choices, strict=True):
+            halves *= step.choice.preimages[int(choice[0])]
+        question = first + int(face.question_of(choices, 1)[0])
+        ranges = [int(np.asarray(value_of(coin, choices)).item()) for coin in face.coins]
+        blank = (0,) * (plan.coin_columns - len(ranges))
+        for coins in product(*map(range, ranges)):
+            drawn = math.prod(map(_coin_words, coins, ranges))
+            everything = HALVES ** (1 + len(face.steps)) * WORDS ** len(coins)
+            chance = Fraction(halves * drawn, everything)
+            for answers, share in _answers(plan, face, record, choices, coins):
+                width = len(plan.columns) - 1 - plan.coin_columns - len(answers)
+                yield (question, *coins, *blank, *answers, *(0,) * width), chance * share
+
+
+def _coin_words(coin: int, limit: int) -> int:
+    """How many words mean a coin: those with floor(word limit / WORDS) equal to it."""
+    return -(-(coin + 1) * WORDS // limit) + -coin * WORDS // limit
+
+
+def _answers(
+    plan: Plan, face: Face, record: Sequence[int], choices: Choices, coins: Sequence[int]
+) -> Iterator[tuple[Report, Fraction]]:
+    """What a face's parts answer together, with probabilities."""
+    codes = np.array([record], dtype=np.int64)
+    drawn = [np.array([coin]) for coin in coins]
+    laws = [
+        list(part_law(plan, part, symbols(plan, part, codes, choices, drawn), choices).items())
+        for part in face.parts
+    ]
+    for combination in product(*laws):
+        row = tuple(column for columns, _ in combination for column in columns)
+        yield row, math.prod((share for _, share in combination), start=Fraction(1))
+
+
+def part_law(
+    plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices
+) -> dict[Report, Fraction]:
+    """The columns that answer one symbol (arrays of one entry), with exact probabilities."""
+    radices, response = part_radices(part, choices), part.response
+    flat = int(flatten(symbol, radices)[0])
+    size = int(math.prod(int(np.asarray(radix).item()) for radix in radices))
+    if isinstance(response, Rows):
+        row = response.rows[flat]
+        return {(place,): Fraction(words, WORDS) for place, words in enumerate(row) if words}
+    if isinstance(response, Bits):
+        return _bits_law(response, size, flat)
+    if isinstance(response, Keep):
+        return _kept_law(size, flat, part.fakes)
+    found: dict[Report, Fraction] = {}
+    for rung, index, words in _points(rungs(plan, part, symbol, choices)):
+        repeated = [np.repeat(digit, len(index)) for digit in symbol]
+        same = [np.repeat(choice, len(index)) for choice in choices]
+        answers = answer(part, repeated, same, np.full(len(index), rung), index)
+        for place, number in zip(answers.tolist(), words, strict=True):
+            found[(place,)] = found.get((place,), Fraction(0)) + Fraction(number, WORDS)
+    return found
+
+
+def _points(ladder: Rungs) -> Iterator[tuple[int, Integers, list[int]]]:
+    """Rung by rung: its points that have words, and how many each has, for one person."""
+    start = 0
+    for rung, (widths, points) in enumerate(zip(ladder.widths, ladder.points, strict=True)):
+        lasts = ladder.lasts
+        end = int(np.asarray(lasts[rung]).item()) + 1 if rung < len(lasts) else WORDS
+        width, count = int(np.asarray(widths).item()), int(np.asarray(points).item())
+        if end > start:
+            words = [width] * (count - 1)
+            yield rung, np.arange(count), [*words, end - start - width * (count - 1)]
+        start = end
+
+
+def _bits_law(response: Bits, size: int, flat: int) -> dict[Report, Fraction]:
+    """One bit after the other; 2^size rows."""
+    found: dict[int, Fraction] = {0: Fraction(1)}
+    for bit in range(size):
+        own, other = (t[bit % len(t)] for t in (response.own, response.other))
+        one = Fraction(own if bit == flat else other, WORDS)
+        found = {
+            row | (is_set << bit): chance * (one if is_set else 1 - one)
+            for row, chance in found.items()
+            for is_set in (0, 1)
+        }
+    columns, mask = -(-size // BITS_PER_COLUMN), (1 << BITS_PER_COLUMN) - 1
+    return {
+        tuple(row >> BITS_PER_COLUMN * place & mask for place in range(columns)): chance
+        for row, chance in found.items()
+        if chance
+    }
+
+
+def _kept_law(size: int, flat: int, fakes: int) -> dict[Report, Fraction]:
+    """The symbol among fakes, sorted."""
+    found: dict[Report, Fraction] = {}
+    for drawn in product(range(size), repeat=fakes):
+        row = tuple(sorted((flat, *drawn)))
+        chance = math.prod((_coin_words(fake, size) for fake in drawn), start=1)
+        found[row] = found.get(row, Fraction(0)) + Fraction(chance, WORDS**fakes)
+    return found
