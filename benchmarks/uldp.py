@@ -10,10 +10,9 @@ from benchmarks.tables import print_table
 from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.dbapi import Connection
+from ldpsql.decoders.cells import CellSum
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.cells.query import CellSum
-from ldpsql.mechanisms.uldp.design import CellDesign
-from ldpsql.mechanisms.uldp.response import Response
+from ldpsql.recipes.uldp import CellDesign
 from ldpsql.report import Histogram, Rows
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -99,7 +98,7 @@ def product_of_marginals(made: CellDesign, counts: Floats) -> Floats:
 def surveys(made: CellDesign, runs: int, *, anew: bool = False) -> Iterator[Floats]:
     """Counts of reports of many surveys, of the same people or of people drawn anew."""
     truth = NURSERY.counts()
-    channel = made.layout.apply(Response.forward, np.eye(len(truth)))
+    channel = made.channel.worth(np.eye(len(truth)))
     random = np.random.default_rng(11)
     for _ in range(runs):
         people = truth

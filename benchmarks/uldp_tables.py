@@ -15,9 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchmarks.figures.data import people
+from ldpsql.decoders.cells import noise
 from ldpsql.designer import design
-from ldpsql.mechanisms.cells.estimator import noise
-from ldpsql.mechanisms.uldp.design import CellDesign
+from ldpsql.recipes.uldp import CellDesign
 from ldpsql.survey import Survey
 
 Floats = NDArray[np.float64]

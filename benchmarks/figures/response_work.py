@@ -16,7 +16,7 @@ from benchmarks.figures.data import people
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.base import Codes, Design
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.mechanisms.truthful.mechanism import TruthfulDesign
+from ldpsql.recipes.truthful import TruthfulDesign
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

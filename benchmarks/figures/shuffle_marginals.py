@@ -22,12 +22,13 @@ from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.marginals import MarginalEstimator
 from ldpsql.mechanisms.base import Codes
 from ldpsql.mechanisms.levels_estimator import UniformFrequencies
-from ldpsql.mechanisms.marginals.arr_design import ArrDesign
-from ldpsql.mechanisms.marginals.collected import CollectedMarginals, MarginalEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.plots.charts import Curve, Panel, draw_figure
+from ldpsql.recipes.arr import ArrDesign
+from ldpsql.recipes.marginals import CollectedMarginals
 from ldpsql.report import Pair
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -16,11 +16,10 @@ import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.uldp_tables import Floats, Setting, exact_error
-from ldpsql.mechanisms.uldp.design import CellDesign
-from ldpsql.mechanisms.uldp.response import Response
-from ldpsql.mechanisms.uldp.smoothing import by_em
+from ldpsql.decoders.people_tables import climb_likelihood
 from ldpsql.plots import charts
 from ldpsql.plots.charts import Curve, Panel
+from ldpsql.recipes.uldp import CellDesign
 from ldpsql_device.errors import SurveyError
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def _rows(setting: Setting, epsilon: str, people: int, runs: int) -> Iterator[Ro
             continue
         assert isinstance(made, CellDesign)
         drawn = _drawn(made, counts, runs)
-        smooth = _error(by_em(made.channel, drawn).T, counts)
+        smooth = _error(climb_likelihood(made.channel, drawn).T, counts)
         yield _row(setting, epsilon, counts, name, exact_error(made, counts), smooth)
         if name == "tdrr":
             products = np.array([_product(made, one) for one in drawn.T])
@@ -97,7 +96,7 @@ def _row(
 
 def _drawn(made: CellDesign, counts: Floats, runs: int) -> Floats:
     """Counts of reports of simulated surveys of the same people, (cells, runs)."""
-    channel = made.layout.apply(Response.forward, np.eye(len(counts)))
+    channel = made.channel.worth(np.eye(len(counts)))
     random = np.random.default_rng(12)
     people = counts.astype(np.int64)
     return np.stack([random.multinomial(people, channel).sum(axis=0) for _ in range(runs)], 1) * 1.0

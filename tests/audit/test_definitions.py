@@ -11,12 +11,11 @@ from support.sensitive_domains import made, spared
 from ldpsql.audit import audit_design
 from ldpsql.audit.definitions import Definition
 from ldpsql.audit.exposure import exposures
+from ldpsql.decoders.uldp import Response
 from ldpsql.mechanisms.base import Law
 from ldpsql.mechanisms.draws import SPACE
-from ldpsql.mechanisms.uldp import tables, urap
-from ldpsql.mechanisms.uldp.design import CellDesign
-from ldpsql.mechanisms.uldp.layout import Layout
-from ldpsql.mechanisms.uldp.response import Response
+from ldpsql.recipes import uldp, uldp_responses
+from ldpsql.recipes.uldp import CellDesign
 from ldpsql_device.epsilon import Epsilon
 
 PLANE = ((3, 5), (2, 2))
@@ -86,13 +85,12 @@ def test_the_definition_of_two_attributes_condition_by_condition():
 
 def with_words(design, **changes):
     """The design with some words of its response multiplied."""
-    (response,) = design.layout.responses
+    (response,) = design.responses
     words = {
         pair: int(word * Fraction(changes.get(f"w{pair[0]}{pair[1]}", 1)))
         for pair, word in response.words.items()
     }
-    layout = Layout(design.layout.axes, (Response(response.shape, words),))
-    return replace(design, layout=layout)
+    return replace(design, responses=(Response(response.shape, words),))
 
 
 @pytest.mark.parametrize(
@@ -120,8 +118,8 @@ def test_mutants_are_caught(name, change):
 
 def test_a_share_rounded_the_wrong_way_is_caught(monkeypatch):
     """By one part of 2^64, on a table of any size."""
-    right = tables._share
-    monkeypatch.setattr(tables, "_share", lambda *args: right(*args) - 1)
+    right = uldp_responses._share
+    monkeypatch.setattr(uldp_responses, "_share", lambda *args: right(*args) - 1)
     for sizes, held in (PLANE, ((60, 60), (3, 3))):
         found = audit_design(made("jurr", sizes, held, "3"))
         assert "the odds of some report are above e^3" in found.problems
@@ -129,15 +127,15 @@ def test_a_share_rounded_the_wrong_way_is_caught(monkeypatch):
 
 
 def test_a_threshold_of_urap_rounded_the_wrong_way_is_caught(monkeypatch):
-    right = urap._up
+    right = uldp._round_up
     assert audit_design(made("urap", (5,), (2,), "1")).holds
-    monkeypatch.setattr(urap, "_up", lambda chance: right(chance) - 1)
+    monkeypatch.setattr(uldp, "_round_up", lambda chance: right(chance) - 1)
     assert not audit_design(made("urap", (5,), (2,), "1")).holds
 
 
 def test_a_value_that_others_name_is_caught(monkeypatch):
     """Definition 3 with its conditions, not just its odds."""
-    monkeypatch.setattr(CellDesign, "_disclosures", (0.5, 0.5))
+    monkeypatch.setattr(CellDesign, "disclosures", (0.5, 0.5))
     stray = replace(made("jd-grr", *PLANE, "1.5"), kind="uldp-joint")
     found = audit_design(stray)
     assert found.odds <= stray.epsilon.odds
@@ -207,7 +205,7 @@ def test_who_is_protected_against_whom():
 
 def test_a_word_space_is_never_exceeded():
     """The truth gets what the others leave."""
-    (response,) = made("jurr", *PLANE, "1.5").layout.responses
+    (response,) = made("jurr", *PLANE, "1.5").channel.responses
     for kind in response.shape.kinds:
         given = sum(
             response.words[kind, mask] * response.shape.cells(mask)

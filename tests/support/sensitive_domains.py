@@ -27,7 +27,7 @@ def made(name, sizes, held, epsilon, **options):
 def matrix(design):
     """C[record, cell] in floats, from the exact channel of a design that reports cells."""
     law = design.law()
-    found = np.zeros((len(law.inputs), design.layout.cells))
+    found = np.zeros((len(law.inputs), design.channel.cells))
     for column, (_, cell) in enumerate(law.outputs):
         found[:, cell] = [float(row[column]) for row in law.probabilities]
     return found

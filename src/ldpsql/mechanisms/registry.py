@@ -16,7 +16,7 @@ _Line = tuple[Any, ...]
 
 _LINES: Mapping[str, _Line] = {
     "fourier": ("ldpsql.recipes.fourier.recipe", "Fourier"),
-    "staircase": ("staircase.mechanism", "Staircase"),
+    "staircase": ("ldpsql.recipes.staircase", "STAIRCASE"),
     "hgrr": ("hgrr", "Hgrr"),
     "hio": ("hio", "Hio"),
     "ahio": ("ahio", "Ahio"),
@@ -24,31 +24,32 @@ _LINES: Mapping[str, _Line] = {
     "hi": ("hi", "Hi"),
     "hh": ("hh", "Hh"),
     "haarhrr": ("haar", "HaarHrr"),
-    "ahead": ("ahead.mechanism", "Ahead"),
+    "ahead": ("ldpsql.recipes.ahead", "AHEAD"),
     "lgrr": ("lgrr", "Lgrr"),
     "lgrr-fd": ("lgrr", "LgrrFd"),
     "lgrr-repaired": ("lgrr", "LgrrRepaired"),
     "grr": ("flat", "Flat", "grr"),
     "olh": ("flat", "Flat", "olh"),
     "oue": ("flat", "Flat", "oue"),
-    "urr": ("uldp.mechanisms", "Cprr", "urr", "uldp", 1),
-    "urap": ("uldp.urap", "Urap"),
-    "cprr": ("uldp.mechanisms", "Cprr", "cprr"),
-    "jurr": ("uldp.mechanisms", "Jurr"),
-    "jurr-g": ("uldp.mechanisms", "JurrG"),
-    "tdrr": ("uldp.mechanisms", "Tdrr"),
-    "jd-grr": ("uldp.mechanisms", "Cprr", "jd-grr", "local"),
-    "truthful": ("truthful.mechanism", "Truthful"),
-    "srr-ss": ("marginals.mechanisms", "Marginals", "srr-ss", "grr"),
-    "psrr-ss": ("marginals.mechanisms", "Marginals", "psrr-ss", "padded"),
-    "arr-ss": ("marginals.arr", "ArrSs"),
-    "srr-ms": ("marginals.mechanisms", "Marginals", "srr-ms", "grr", True),
-    "sue-ms": ("marginals.mechanisms", "Marginals", "sue-ms", "sue", True),
-    "oue-ms": ("marginals.mechanisms", "Marginals", "oue-ms", "oue", True),
-    "solh": ("marginals.mechanisms", "Marginals", "solh", "solh"),
-    "ft": ("marginals.walsh", "Ft"),
+    "urr": ("ldpsql.recipes.uldp", "URR"),
+    "urap": ("ldpsql.recipes.uldp", "URAP"),
+    "cprr": ("ldpsql.recipes.uldp", "CPRR"),
+    "jurr": ("ldpsql.recipes.uldp", "JURR"),
+    "jurr-g": ("ldpsql.recipes.uldp", "JURR_G"),
+    "tdrr": ("ldpsql.recipes.uldp", "TDRR"),
+    "jd-grr": ("ldpsql.recipes.uldp", "JD_GRR"),
+    "truthful": ("ldpsql.recipes.truthful", "TRUTHFUL"),
+    "srr-ss": ("ldpsql.recipes.marginals", "SRR_SS"),
+    "psrr-ss": ("ldpsql.recipes.marginals", "PSRR_SS"),
+    "arr-ss": ("ldpsql.recipes.arr", "ARR_SS"),
+    "srr-ms": ("ldpsql.recipes.marginals", "SRR_MS"),
+    "sue-ms": ("ldpsql.recipes.marginals", "SUE_MS"),
+    "oue-ms": ("ldpsql.recipes.marginals", "OUE_MS"),
+    "solh": ("ldpsql.recipes.marginals", "SOLH"),
+    "ft": ("ldpsql.recipes.ft", "FT"),
 }
-"""Name -> module (below this package, or in full), class in it, and what it is made with."""
+"""Name -> module (below this package, or in full), and the recipe in it, or its class and what
+that is made with."""
 
 
 class _Registry(MutableMapping[str, Mechanism]):
@@ -62,7 +63,8 @@ class _Registry(MutableMapping[str, Mechanism]):
         if made is None:
             module, maker, *given = _LINES[name]
             path = module if module.startswith("ldpsql.") else f"ldpsql.mechanisms.{module}"
-            made = getattr(import_module(path), maker)(*given)
+            named = getattr(import_module(path), maker)
+            made = named(*given) if isinstance(named, type) else named
             self._made[name] = made
         return made
 

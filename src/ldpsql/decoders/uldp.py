@@ -1,0 +1,495 @@
+"""Channels in which some values are sensitive, solved kind by kind instead of as a matrix.
+
+Attribute j of a response has sizes[j] ranks, the first sensitive[j] of which are sensitive. Sets of
+attributes are bit masks. A record whose sensitive attributes are exactly S is of *kind* S, and so
+is a report. With one 64-bit word a record of kind S answers, for every T that contains S, with each
+of the
+
+    m_T = product of sensitive[j] over j in T
+
+cells that are sensitive in T and agree with it elsewhere for words[S, T] words, and with itself for
+the rest. The channel is square and its kinds are nested: a record of kind S sends reports of kind S
+and above only. So solving with it goes kind by kind, and within a kind the channel is a multiple of
+the identity plus a constant along the sensitive ranks. Source: docs/spec/uldp.md#2,
+docs/spec/uldp.md#6, docs/spec/uldp.md#6.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.decoders.cells import Channel
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.base import Codes, Outcome, Words
+from ldpsql.mechanisms.draws import SPACE
+from ldpsql.mechanisms.reported_rows import ReportedRows
+from ldpsql.report import Pair
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
+
+Kind = int
+Mask = NDArray[np.bool_]
+
+# -- one response ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The attributes of a response: sizes, and how many of the first ranks are sensitive."""
+
+    sizes: tuple[int, ...]
+    sensitive: tuple[int, ...]
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of which there are records, those with few sensitive attributes first."""
+        pairs = list(zip(self.sizes, self.sensitive, strict=True))
+        there_are = [
+            kind
+            for kind in range(1 << len(pairs))
+            if all(few if kind >> j & 1 else size > few for j, (size, few) in enumerate(pairs))
+        ]
+        return tuple(sorted(there_are, key=lambda kind: (kind.bit_count(), kind)))
+
+    def above(self, kind: Kind) -> list[Kind]:
+        """The other kinds that are sensitive wherever this one is."""
+        return [other for other in self.kinds if other != kind and other & kind == kind]
+
+    def below(self, kind: Kind) -> list[Kind]:
+        """The other kinds that are sensitive only where this one is."""
+        return [other for other in self.kinds if other != kind and other & kind == other]
+
+    def cells(self, kind: Kind) -> int:
+        """m_T: the sensitive combinations of the attributes of a kind."""
+        return math.prod(self.sensitive[j] for j in self.axes(kind))
+
+    def block(self, kind: Kind) -> tuple[slice, ...]:
+        """Where the cells of a kind lie in a table of the sizes."""
+        return tuple(
+            slice(0, few) if kind >> j & 1 else slice(few, size)
+            for j, (size, few) in enumerate(zip(self.sizes, self.sensitive, strict=True))
+        )
+
+    def axes(self, kind: Kind) -> tuple[int, ...]:
+        """The attributes of a kind."""
+        return tuple(j for j in range(len(self.sizes)) if kind >> j & 1)
+
+
+@dataclass(frozen=True)
+class Response:
+    """The integers of the channel: words[S, T] out of 2^64 for one cell of kind T under kind S.
+
+    SurveyError unless every record keeps some probability to answer with itself alone.
+    """
+
+    shape: Shape
+    words: Mapping[tuple[Kind, Kind], int]
+
+    def __post_init__(self) -> None:
+        if min(self.extra.values()) <= 0 or min(self.words.values(), default=1) < 1:
+            raise SurveyError("the probabilities of the response do not leave room for the truth")
+
+    @cached_property
+    def extra(self) -> Mapping[Kind, int]:
+        """Words with which a record of each kind answers with itself, beside its share of a set."""
+        return {
+            kind: SPACE
+            - sum(self.words[kind, mask] * self.shape.cells(mask) for mask in self.targets(kind))
+            for kind in self.shape.kinds
+        }
+
+    def targets(self, kind: Kind) -> list[Kind]:
+        """The kinds over which a record of this kind spreads evenly."""
+        return [*([kind] if kind else []), *self.shape.above(kind)]
+
+    # -- device ---------------------------------------------------------------------------------
+
+    def draw(self, ranks: Codes, words: Words) -> Codes:
+        """Device. The reported ranks (n, d) of records (n, d), each from one word."""
+        sensitive = np.array(self.shape.sensitive, dtype=np.int64)
+        kinds = ((ranks < sensitive) << np.arange(len(sensitive))).sum(axis=1)
+        starts, ends, widths = self._ladder
+        place = (words[:, None] >= ends[kinds]).sum(axis=1)
+        index = ((words - starts[kinds, place]) // widths[kinds, place]).astype(np.int64)
+        result = ranks.copy()
+        for j in range(len(sensitive)):
+            spread = (place < ends.shape[1]) & (place >> j & 1 == 1)
+            base = np.where(spread, sensitive[j], 1)
+            result[:, j] = np.where(spread, index % base, ranks[:, j])
+            index //= base
+        return result
+
+    @cached_property
+    def _ladder(self) -> tuple[Words, Words, Words]:
+        """Per kind: first word and words per cell of each set T and of the truth, last words."""
+        masks = 1 << len(self.shape.sizes)
+        starts = np.zeros((masks, masks + 1), dtype=np.uint64)
+        ends = np.zeros((masks, masks), dtype=np.uint64)
+        widths = np.ones((masks, masks + 1), dtype=np.uint64)
+        for kind in self.shape.kinds:
+            place = 0
+            for mask in range(masks):
+                starts[kind, mask] = place
+                if (kind, mask) in self.words:
+                    place += self.words[kind, mask] * self.shape.cells(mask)
+                    widths[kind, mask] = self.words[kind, mask]
+                ends[kind, mask] = place
+            starts[kind, masks] = place
+        return starts, ends, widths
+
+    def law(self, ranks: Outcome) -> Iterator[tuple[Outcome, Fraction]]:
+        """Every report of a record, with its exact probability."""
+        pairs = zip(ranks, self.shape.sensitive, strict=True)
+        kind = sum((rank < few) << j for j, (rank, few) in enumerate(pairs))
+        for mask in self.targets(kind):
+            sides = [
+                range(few) if mask >> j & 1 else (ranks[j],)
+                for j, few in enumerate(self.shape.sensitive)
+            ]
+            for cell in product(*sides):
+                own = self.extra[kind] if mask == kind and cell == ranks else 0
+                yield cell, Fraction(self.words[kind, mask] + own, SPACE)
+        if not kind:
+            yield ranks, Fraction(self.extra[kind], SPACE)
+
+    def odds(self) -> Fraction:
+        """Largest odds of a report of kind T under two records that agree outside T."""
+        return max(self._odds_of(kind) for kind in self.shape.kinds)
+
+    def _odds_of(self, kind: Kind) -> Fraction:
+        chances = [self.words[other, kind] for other in self.shape.below(kind)] if kind else []
+        if kind:
+            chances.append(self.words[kind, kind] + self.extra[kind])
+            if self.shape.cells(kind) > 1:
+                chances.append(self.words[kind, kind])
+        return Fraction(max(chances), min(chances)) if chances else Fraction(1)
+
+    def disclosure(self, attribute: int) -> float:
+        """Largest probability that a value which is not sensitive is given away."""
+        bit = 1 << attribute
+        return max(
+            (
+                1.0
+                - sum(
+                    self.words[kind, mask] * self.shape.cells(mask) / SPACE
+                    for mask in self.targets(kind)
+                    if mask & bit
+                )
+                for kind in self.shape.kinds
+                if not kind & bit
+            ),
+            default=0.0,
+        )
+
+    # -- the channel as a linear map: values have the shape (*sizes, k) ---------------------------
+
+    def forward(self, values: Array) -> Array:
+        """C v: what a report is worth on average under each record."""
+        shape, result = self.shape, np.empty_like(values)
+        for kind in shape.kinds:
+            result[shape.block(kind)] = values[shape.block(kind)] * self._keep(kind)
+        for mask in filter(None, shape.kinds):
+            total = values[shape.block(mask)].sum(axis=shape.axes(mask), keepdims=True)
+            for kind in (mask, *shape.below(mask)):
+                result[shape.block(kind)] += self._chance(kind, mask) * total
+        return result
+
+    def backward(self, values: Array) -> Array:
+        """v C: expected reports of so many records."""
+        shape, result = self.shape, np.empty_like(values)
+        for mask in shape.kinds:
+            result[shape.block(mask)] = values[shape.block(mask)] * self._keep(mask)
+            for kind in (mask, *shape.below(mask)) if mask else ():
+                total = values[shape.block(kind)].sum(axis=shape.axes(mask), keepdims=True)
+                result[shape.block(mask)] += self._chance(kind, mask) * total
+        return result
+
+    def solve(self, values: Array) -> Array:
+        """u with C u = values: the weight of each report.
+
+        Reports of kinds above S are solved first; what they contribute under a record of kind S is
+        subtracted before kind S itself is solved.
+        """
+        shape, solved = self.shape, np.empty_like(values)
+        for kind in reversed(shape.kinds):
+            rest = values[shape.block(kind)].copy()
+            for mask in shape.above(kind):
+                total = solved[shape.block(mask)].sum(axis=shape.axes(mask), keepdims=True)
+                rest -= self._chance(kind, mask) * total
+            solved[shape.block(kind)] = self._solve_kind(kind, rest)
+        return solved
+
+    def solve_reports(self, values: Array) -> Array:
+        """f with f C = values: the records behind so many reports; records of the kinds below a
+        report's are solved first."""
+        shape, solved = self.shape, np.empty_like(values)
+        for mask in shape.kinds:
+            rest = values[shape.block(mask)].copy()
+            for kind in shape.below(mask) if mask else ():
+                total = solved[shape.block(kind)].sum(axis=shape.axes(mask), keepdims=True)
+                rest -= self._chance(kind, mask) * total
+            solved[shape.block(mask)] = self._solve_kind(mask, rest)
+        return solved
+
+    def _solve_kind(self, kind: Kind, rest: Array) -> Array:
+        """x with keep x + chance (sum of x over the m sensitive cells) = rest.
+
+        Summed over the cells, (keep + m chance) sum x = sum rest, which gives the sum and then x
+        (the Sherman-Morrison formula). Both factors are positive, so nothing cancels.
+        """
+        keep = self._keep(kind)
+        if not kind:
+            return np.asarray(rest / keep)
+        chance = self._chance(kind, kind)
+        total = rest.sum(axis=self.shape.axes(kind), keepdims=True)
+        return np.asarray((rest - chance * total / (keep + self.shape.cells(kind) * chance)) / keep)
+
+    def _keep(self, kind: Kind) -> float:
+        return self.extra[kind] / SPACE
+
+    def _chance(self, kind: Kind, mask: Kind) -> float:
+        return self.words[kind, mask] / SPACE
+
+
+# -- the cells of a record domain ------------------------------------------------------------------
+
+
+def sensitive_cells(domain: RecordDomain) -> Mask:
+    """Which combinations of codes are sensitive in some dimension, shape `sizes`."""
+    cells = np.zeros(domain.sizes, dtype=bool)
+    for j, axis in enumerate(separate_axes(domain)):
+        others = [i for i in range(len(domain.sizes)) if i != j]
+        cells |= np.expand_dims(axis.is_sensitive, others)
+    return cells
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Dimensions taken as one attribute, its sensitive combinations of codes ranked first.
+
+    is_sensitive: of each combination, shape (combinations,).
+    """
+
+    is_sensitive: Mask
+
+    @cached_property
+    def order(self) -> Codes:
+        """The combination at each rank."""
+        return np.argsort(~self.is_sensitive, kind="stable")
+
+    @cached_property
+    def rank(self) -> Codes:
+        """The rank of each combination."""
+        return np.argsort(self.order)
+
+    @property
+    def sensitive(self) -> int:
+        """How many are sensitive."""
+        return int(self.is_sensitive.sum())
+
+
+def separate_axes(domain: RecordDomain) -> tuple[Axis, ...]:
+    """Every dimension as an attribute of its own."""
+    return tuple(
+        Axis(np.isin(np.arange(size), domain.sensitive_codes(j)))
+        for j, size in enumerate(domain.sizes)
+    )
+
+
+def shape_over(axes: Sequence[Axis]) -> Shape:
+    """The shape of a response over the axes together."""
+    return Shape(tuple(len(a.is_sensitive) for a in axes), tuple(a.sensitive for a in axes))
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseChannel(Channel):
+    """Reports that name a cell of all combinations: independent responses over consecutive axes.
+
+    Cells are numbered row by row over the dimensions' codes. Square: as many reports as records, so
+    the one linear unbiased estimator is the inverse.
+    """
+
+    axes: tuple[Axis, ...]
+    responses: tuple[Response, ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Combinations per axis."""
+        return tuple(len(axis.is_sensitive) for axis in self.axes)
+
+    @property
+    def cells(self) -> int:
+        """How many there are."""
+        return math.prod(self.sizes)
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """First axis of each response, and the one after its last."""
+        lengths = [len(response.shape.sizes) for response in self.responses]
+        return list(pairwise([0, *np.cumsum(lengths).tolist()]))
+
+    @cached_property
+    def _is_naming(self) -> Mask:
+        """Which reports name a value that is not sensitive, so only those who hold it send them."""
+        names = np.zeros(self.sizes, dtype=bool)
+        for j, axis in enumerate(self.axes):
+            others = [i for i in range(len(self.axes)) if i != j]
+            names |= np.expand_dims(~axis.is_sensitive, others)
+        return names.ravel()
+
+    def ranks(self, cells: Codes) -> Codes:
+        """Ranks (n, axes) of cells (n,)."""
+        places = np.unravel_index(cells, self.sizes)
+        return np.stack([a.rank[p] for a, p in zip(self.axes, places, strict=True)], axis=1)
+
+    def cells_at(self, ranks: Codes) -> Codes:
+        """Cells (n,) of ranks (n, axes)."""
+        places = tuple(a.order[ranks[:, j]] for j, a in enumerate(self.axes))
+        return np.asarray(np.ravel_multi_index(places, self.sizes), dtype=np.int64)
+
+    def _apply(self, what: Callable[[Response, Array], Array], values: Array) -> Array:
+        """A method of every response in turn, on one value per cell, shape (cells, k).
+
+        The channel is the Kronecker product of the responses' channels, so each is applied along
+        its own axes, which are put in the order of the ranks before and back after.
+        """
+        table = values.reshape(*self.sizes, -1)
+        for j, axis in enumerate(self.axes):
+            table = np.take(table, axis.order, axis=j)
+        for response, (first, end) in zip(self.responses, self.spans, strict=True):
+            span, front = range(first, end), range(end - first)
+            turned = np.moveaxis(table, span, front)
+            flat = turned.reshape(*turned.shape[: end - first], -1)
+            table = np.moveaxis(what(response, flat).reshape(turned.shape), front, span)
+        for j, axis in enumerate(self.axes):
+            table = np.take(table, axis.rank, axis=j)
+        return table.reshape(self.cells, -1)
+
+    def counts(self, reported: ReportedRows, pair: Pair) -> Array:
+        """Sums of u v over the reports of each cell."""
+        rows = reported.rows(0)
+        counted = np.bincount(rows.columns[0], rows.moment(*pair), minlength=self.cells)
+        return counted.astype(np.float64)
+
+    def totals(self, reported: ReportedRows, pair: Pair) -> Array:
+        """See `Channel.totals`."""
+        return self.behind(self.counts(reported, pair)[:, None])[:, 0]
+
+    def behind(self, counts: Array) -> Array:
+        """Unbiased records behind counts of reports, both (cells, k)."""
+        return self._apply(Response.solve_reports, counts)
+
+    def expected(self, people: Array) -> Array:
+        """Expected reports of people, both (cells, k)."""
+        return self._apply(Response.backward, people)
+
+    def worth(self, reports: Array) -> Array:
+        """What each record makes of a worth per report on average, both (cells, k)."""
+        return self._apply(Response.forward, reports)
+
+    def weights(self, cells: Array) -> Array:
+        """The weight of each report for queries (k, cells), shape (cells, k)."""
+        return self._apply(Response.solve, cells.T)
+
+    def second(self, totals: Array, left: Array, right: Array) -> Array:
+        """See `Channel.second`."""
+        reports, one = self.expected(totals[:, None]), self.weights(left)
+        other = one if right is left else self.weights(right)
+        return np.asarray(one.T @ (reports * other))
+
+    def spread(self, weights: Array) -> Array:
+        """See `Channel.spread`."""
+        squares = self.weights(weights) ** 2
+        named = squares[self._is_naming].max(axis=0, initial=0.0)
+        return np.asarray(np.maximum(np.ptp(self.worth(squares), axis=0), named))
+
+    def draw_counts(self, people: Array, random: np.random.Generator, count: int) -> Array:
+        """Counts of simulated reports of people drawn as a table says, shape (cells, count)."""
+        shares = np.maximum(self.expected(people[:, None])[:, 0], 0.0)
+        size = round(float(people.sum()))
+        return random.multinomial(size, shares / shares.sum(), count).T.astype(float)
+
+    def simulate(self, people: Array, random: np.random.Generator, count: int) -> Array:
+        """Unbiased people per cell from simulated reports of a table of people, (count, cells)."""
+        return self.behind(self.draw_counts(people, random, count)).T
+
+
+@dataclass(frozen=True, eq=False)
+class BitChannel(Channel):
+    """Reports of independent bits for sensitive values, and of at most one other value's name.
+
+    own, other: probabilities that the own bit and another sensitive one is set.  named: that a
+    value which is not sensitive is named by its owner.
+
+    A report tells of each value j by its bit or name: (bit - off_j) / (on_j - off_j) is an unbiased
+    estimate of "the person holds j", and given the person's value the bits are independent.
+    """
+
+    axis: Axis
+    own: float
+    other: float
+    named: float
+
+    @property
+    def cells(self) -> int:
+        """Number of values."""
+        return len(self.axis.is_sensitive)
+
+    @cached_property
+    def on(self) -> Array:
+        """Probability of each value's bit under the value itself, shape (cells,)."""
+        return np.where(self.axis.is_sensitive, self.own, self.named)
+
+    @cached_property
+    def off(self) -> Array:
+        """And under any other one."""
+        return np.where(self.axis.is_sensitive, self.other, 0.0)
+
+    @cached_property
+    def _excess(self) -> Array:
+        """Variance that a value's own bit has more than another one's, per person."""
+        width = (self.on - self.off) ** 2
+        return np.asarray((self.on * (1.0 - self.on) - self.off * (1.0 - self.off)) / width)
+
+    def totals(self, reported: ReportedRows, pair: Pair) -> Array:
+        """See `Channel.totals`."""
+        rows, sensitive = reported.all_rows, self.axis.sensitive
+        names, bits = rows.columns
+        moments = rows.moment(*pair)
+        people, is_bit = bits < 0, (bits >= 0) & (bits < sensitive)
+        seen = np.bincount(bits[is_bit], moments[is_bit], minlength=sensitive)
+        named = np.bincount(names[people], moments[people], minlength=self.cells - sensitive + 1)
+        set_ = np.concatenate([seen, named[1:]])[self.axis.rank]
+        return self._behind(set_, float(moments[people].sum()))
+
+    def _behind(self, set_: Array, people: float) -> Array:
+        return np.asarray((set_ - self.off * people) / (self.on - self.off))
+
+    def second(self, totals: Array, left: Array, right: Array) -> Array:
+        """See `Channel.second`.
+
+        Under value i a query's weight has mean w_i, and each bit adds its own variance.
+        """
+        rest = self.off * (1.0 - self.off) / (self.on - self.off) ** 2 * totals.sum()
+        return np.asarray((left * (totals + rest + self._excess * totals)) @ right.T)
+
+    def spread(self, weights: Array) -> Array:
+        """See `Channel.spread`."""
+        people = np.ptp(weights**2 * (1.0 + self._excess), axis=1)
+        named = (weights / self.on)[:, ~self.axis.is_sensitive] ** 2
+        return np.asarray(np.maximum(people, named.max(axis=1, initial=0.0)))
+
+    def simulate(self, people: Array, random: np.random.Generator, count: int) -> Array:
+        """Unbiased people per cell from simulated reports of a table of people, (count, cells)."""
+        total = round(float(people.sum()))
+        drawn = random.multinomial(total, people / people.sum(), count)
+        set_ = random.binomial(drawn, self.on) + random.binomial(total - drawn, self.off)
+        return self._behind(set_.astype(float), float(total))

@@ -1,1 +1,0 @@
-"""Public. Sees parameters. AHEAD: grids that later rounds refine where people are."""

@@ -1,1 +1,0 @@
-"""Public. Sees parameters. The channel of least variance for a workload."""

@@ -1,1 +1,0 @@
-"""Public. Sees parameters. The channel that most often tells the truth."""

@@ -1,0 +1,293 @@
+"""AHEAD: adaptive grids, refined round by round where people are.
+
+Every round has its own people, who report by a frequency oracle which leaf of the present grid
+holds them. After a round the leaves that hold enough people are split, and the next round's survey
+is made from that (`Survey.next_round`); the last round's survey answers best. One grid over one or
+two dimensions; with more, one per pair, and every person draws a pair (LLE). The grid that a person
+sees depends on other people's reports only, so each report is epsilon-LDP. Estimates are biased;
+their errors hold the noise, that people are a sample, and the expected bias. Source: Du, Zhang,
+Bai, Liu, Ji, Cheng, Chen, "AHEAD: adaptive hierarchical decomposition for range query under local
+differential privacy", CCS 2021; docs/spec/h4mda.md#6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.adaptive_grids import GridEstimator, GridQuery, MeasuredGrid, Partition
+from ldpsql.decoders.base import Design, Estimators
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
+from ldpsql.mechanisms.cell_query import known_lines, split_known
+from ldpsql.mechanisms.channel import enumerate_law, in_blocks
+from ldpsql.mechanisms.draws import below, probability_below
+from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
+from ldpsql.mechanisms.options import checked
+from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.mechanisms.oue import LARGEST_SLOT
+from ldpsql.numerics import project_on_simplex
+from ldpsql.recipes.base import Recipe, Takes, Task, read_options
+from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.schema import RecordDomain
+
+_BIAS = (
+    "frequencies are made non-negative and leaves that were not split are spread evenly; the "
+    "errors hold noise, sampling and what the grid lets expect of this bias"
+)
+
+
+@dataclass(frozen=True)
+class AheadDesign(Design[GridQuery]):
+    """One round: the grids so far, with the people of the rounds before."""
+
+    name: str
+    domain: RecordDomain
+    epsilon: Epsilon
+    oracle: str
+    partitions: tuple[Partition, ...]
+    asks_in_rounds = True
+
+    @property
+    def round(self) -> int:
+        """Number of this round, from 1."""
+        return len(self.partitions[0].people) + 1
+
+    @property
+    def earlier(self) -> int:
+        """People who answered the rounds before."""
+        return int(sum(sum(partition.people) for partition in self.partitions))
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are: one per depth of the grid."""
+        return depth_for(self.domain)
+
+    @cached_property
+    def axes(self) -> tuple[tuple[int, ...], ...]:
+        """The dimensions of each grid."""
+        return grids_for(self.domain)
+
+    @cached_property
+    def oracles(self) -> OracleTable:
+        """The oracle over the leaves of each grid."""
+        return OracleTable(self.oracle, self.epsilon, tuple(len(p.leaves) for p in self.partitions))
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """The grid, then the columns of the oracle."""
+        limits = np.array(self.oracles.limits, dtype=np.int64).reshape(len(self.partitions), -1)
+        bits = self.oracles.sizes if self.oracle == "oue" else ()
+        columns = ("grid", *self.oracles.columns)
+        return ReportFormat(columns, limits, unary=self.oracle == "oue", bits=bits)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record, for a person who answers one round."""
+        made = local_guarantee(self.epsilon)
+        note = "a person who answers several rounds loses epsilon in each"
+        return replace(made, not_protected=(*made.not_protected, note))
+
+    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
+        """Device. See `Design.randomize`."""
+        return in_blocks(self.report_format, codes, entropy, self._randomize_block)
+
+    def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
+        grid = below(entropy.words(len(codes)), len(self.partitions))
+        leaf = np.zeros(len(codes), dtype=np.int64)
+        for number in range(len(self.partitions)):
+            leaf = np.where(grid == number, self._leaf(number, codes), leaf)
+        return [grid, *self.oracles.respond(grid, leaf, entropy)]
+
+    def _leaf(self, grid: int, codes: Codes) -> Codes:
+        """The leaf that holds each person."""
+        place = tuple(codes[:, axis] for axis in self.axes[grid])
+        return np.asarray(self.partitions[grid].labels[place], dtype=np.int64)
+
+    def law(self) -> Law:
+        """The exact channel over all codes."""
+        outputs = sum(math.prod(map(int, row)) for row in self.report_format.limits)
+        return enumerate_law(self.domain, outputs, self._report_law)
+
+    def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
+        law: dict[Outcome, Fraction] = {}
+        for grid in range(len(self.partitions)):
+            chosen = probability_below(grid, len(self.partitions))
+            leaf = int(self._leaf(grid, np.array([record]))[0])
+            for outcome, chance in self.oracles.law(grid, leaf):
+                law[grid, *outcome] = chosen * chance
+        return law
+
+    def selector_odds(self) -> Fraction | None:
+        """The worst grid's odds: every leaf holds some record, and grids are drawn without looking
+        at the record."""
+        return self.oracles.worst_odds()
+
+    def prepare(self, query: LinearQuery) -> GridQuery:
+        """Its boxes as they are."""
+        known, boxes = split_known(query)
+        return GridQuery(known, tuple(boxes))
+
+    def describe(self, planned: GridQuery) -> list[str]:
+        """For EXPLAIN: how fine the grids are, and what the errors leave out."""
+        lines = known_lines(planned.known)
+        if planned.terms:
+            leaves = sum(self.oracles.sizes)
+            lines.append(f"adaptive grids of {leaves} leaves, round {self.round} of {self.rounds}")
+            lines.append(f"biased: {_BIAS}")
+        return lines
+
+    def estimator(self, histogram: Histogram) -> GridEstimator:
+        """From this round's reports and what the rounds before have left."""
+        people = float(self.earlier + histogram.people)
+        return self._answer_from(self._measure(histogram), people)
+
+    def _measure(self, histogram: Histogram) -> tuple[Partition, ...]:
+        """The grids after this round."""
+        source = ReportedFrequencies(oracles=self.oracles, histogram=histogram)
+        made = []
+        for grid, partition in enumerate(self.partitions):
+            every, people = np.arange(len(partition.leaves)), int(histogram.sizes[grid])
+            found = np.zeros(len(every))
+            if people:
+                found = project_on_simplex(source.at(grid, every, (None, None)))
+            made.append(partition.measure(found, people))
+        return tuple(made)
+
+    def _answer_from(self, partitions: tuple[Partition, ...], people: float) -> GridEstimator:
+        """Answers about `people` people from measured grids."""
+        return GridEstimator(self.axes, tuple(map(self._measure_noise, partitions)), people)
+
+    def _measure_noise(self, partition: Partition) -> MeasuredGrid:
+        """With the noise that the oracle had on the leaves of each round."""
+        rounds = range(1, len(partition.people) + 1)
+        oracles = OracleTable(self.oracle, self.epsilon, tuple(map(partition.leaves_in, rounds)))
+        noises = [oracles.support(place).node_variance for place in range(len(rounds))]
+        return MeasuredGrid(partition, noises)
+
+    @property
+    def estimators(self) -> Estimators[GridQuery]:
+        """By name, the default first."""
+        return {"adaptive": self.estimator}
+
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """See `Design.biases`."""
+        return {"adaptive": _BIAS}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """See `Design.remarks`: bits for every leaf may end a survey before its last round."""
+        codes = max(math.prod(partition.sizes) for partition in self.partitions)
+        if self.oracle != "oue" or codes <= LARGEST_SLOT:
+            return ()
+        return (
+            f"OUE sends a bit for each leaf of a grid, at most {LARGEST_SLOT}; one of {codes} "
+            "codes may come to need more, and its next round cannot be asked then (oracle = "
+            '"olh" has no such limit)',
+        )
+
+    def variance(self, queries: Sequence[GridQuery], people: int) -> Array:
+        """Predicted variance on the present leaves, records spread evenly, shape (k,).
+
+        people: of all rounds. Those of earlier rounds are as they were, the others are spread
+        evenly over this round and those that follow.
+        """
+        left = max(people - self.earlier, 0) / (self.rounds - self.round + 1)
+        spread = tuple(p.spread_evenly(left / len(self.partitions)) for p in self.partitions)
+        return np.diagonal(self._answer_from(spread, people).answer(queries).covariance).copy()
+
+    def following(self, histogram: Histogram) -> AheadDesign:
+        """The next round, from this one's reports; SurveyError after the last."""
+        if self.round >= self.rounds:
+            raise SurveyError(f"round {self.round} of {self.rounds} was the last one")
+        if not histogram.sizes.all():
+            raise SurveyError("a grid has no reports yet; ingest this round's reports first")
+        odds = float(self.epsilon.odds)
+        grown = tuple(
+            partition.grow(self.round, splitting_threshold(len(axes), float(size), odds))
+            for partition, axes, size in zip(
+                self._measure(histogram), self.axes, histogram.sizes, strict=True
+            )
+        )
+        return replace(self, partitions=grown)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """What `restore` of the mechanism needs besides domain and epsilon."""
+        return {
+            "oracle": self.oracle,
+            "grids": [partition.to_json() for partition in self.partitions],
+        }
+
+
+@dataclass(frozen=True)
+class AheadOptions:
+    """oracle: the frequency oracle of every round."""
+
+    oracle: Literal["grr", "olh", "oue", "auto"] = "olh"
+
+
+class Ahead(Recipe[AheadOptions]):
+    """COUNT over private dimensions, in rounds."""
+
+    name = "ahead"
+    takes = Takes((1, None), measures=False)
+    options = AheadOptions
+
+    def make(self, task: Task[AheadOptions]) -> AheadDesign:
+        """The first round: every grid split once."""
+        domain = task.domain
+        partitions = tuple(
+            Partition.first(tuple(domain.sizes[axis] for axis in axes), depth_for(domain))
+            for axes in grids_for(domain)
+        )
+        oracle = task.options.oracle
+        return checked(AheadDesign(self.name, domain, task.epsilon, oracle, partitions))
+
+    def remake(
+        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
+    ) -> AheadDesign:
+        """See `Recipe.remake`."""
+        oracle = read_options(AheadOptions, {"oracle": data["oracle"]}, self.name).oracle
+        depth = depth_for(domain)
+        partitions = tuple(
+            Partition.from_json(tuple(domain.sizes[axis] for axis in axes), depth, grid)
+            for axes, grid in zip(grids_for(domain), data["grids"], strict=True)
+        )
+        numbers = {len(partition.people) for partition in partitions}
+        if len(numbers) != 1 or not max(numbers) < depth:
+            raise SurveyError(f"a round is one of 1 to {depth}, the same for every grid")
+        return checked(AheadDesign(self.name, domain, epsilon, oracle, partitions))
+
+
+def depth_for(domain: RecordDomain) -> int:
+    """Halvings until every axis is down to single codes; at least one."""
+    return max(1, (max(domain.sizes) - 1).bit_length())
+
+
+def grids_for(domain: RecordDomain) -> tuple[tuple[int, ...], ...]:
+    """One grid over up to two dimensions, else one per pair."""
+    dimensions = range(len(domain.sizes))
+    if len(dimensions) <= 2:
+        return (tuple(dimensions),)
+    return tuple(combinations(dimensions, 2))
+
+
+def splitting_threshold(axes: int, people: float, odds: float) -> float:
+    """Share of people from which a node is worth splitting into 2^axes; see AHEAD, section 4."""
+    noise = 4.0 * odds / (odds - 1.0) ** 2 / people
+    return math.sqrt((2.0**axes + 1.0) * noise)
+
+
+AHEAD = Ahead()

@@ -1,0 +1,160 @@
+"""`staircase`: the channel of least variance for a workload over a small domain.
+
+A report is the number of a pattern of cells, E times as likely from a cell inside it as from one
+outside. Which patterns there are, and their weights, is public. Source:
+docs/spec/rr-optimum.md#2.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldpsql.bounds import BOUND_BELOW, spectral_bound
+from ldpsql.decoders.cells import shape_of
+from ldpsql.estimate import Array
+from ldpsql.mechanisms.options import whole
+from ldpsql.recipes.base import NoOptions, Recipe, Task
+from ldpsql.recipes.cells import refuse_cells
+from ldpsql.recipes.staircase_optimiser import Patterns, cell_gram, optimise, raise_eigenvalues
+from ldpsql.recipes.word_tables import ALL_WORDS, Table, WordDesign, make_staircase
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
+
+MOST_CELLS = 256
+FAST_CELLS = 48
+LEAST_INFORMATION = 1e-12
+_MOST_REPORTS = 1 << 14
+_SPARE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class StaircaseDesign(WordDesign):
+    """Weighted patterns over the cells of a record domain.
+
+    workload: what the weights are best for.  patterns: which cells each favours, shape (reports,
+    cells).  weights: words that lead to each report from a cell outside its pattern, before
+    rounding is made up for.
+    """
+
+    workload: Workload
+    patterns: Patterns
+    weights: tuple[int, ...]
+    name: str = "staircase"
+
+    def __post_init__(self) -> None:
+        least = float(np.linalg.eigvalsh(self.channel.information)[0])
+        if not least > LEAST_INFORMATION:
+            raise SurveyError("the patterns of the design do not tell all cells apart")
+
+    @cached_property
+    def words(self) -> Table:
+        """See `WordDesign.words`."""
+        return make_staircase(self.weights, self.patterns, self.epsilon.odds)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The certificate, where there is one: the variance against the bound on all channels."""
+        over = self.over_bound
+        if over is None:
+            return ()
+        return (
+            f"its mean variance over the workload is {over:.3f} of the least that any "
+            f"{self.epsilon}-LDP survey with unbiased answers can have",
+        )
+
+    @property
+    def mean_variance(self) -> float:
+        """Over the workload's queries, per person, people counting as a sample spread evenly."""
+        gram = cell_gram(self.workload)
+        cells = len(gram)
+        second = float(np.sum(self.channel.inverse * gram)) / cells
+        return second - float(gram.sum()) / cells**2
+
+    @property
+    def over_bound(self) -> float | None:
+        """Mean variance over the spectral bound; None where that is unknown or says nothing."""
+        if float(self.epsilon) >= BOUND_BELOW:
+            return None
+        bound = spectral_bound(self.workload, self.epsilon)
+        return self.mean_variance / bound.noise if bound and bound.noise else None
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Patterns as hexadecimal bits, the first cell's first."""
+        packed = np.packbits(self.patterns, axis=1)
+        return {
+            "workload": self.workload.to_json(),
+            "patterns": [row.tobytes().hex() for row in packed],
+            "weights": list(self.weights),
+        }
+
+
+class Staircase(Recipe[NoOptions]):
+    """COUNT, and SUM and AVG of private measures, over small domains."""
+
+    name = "staircase"
+    can_be_reserved = True
+
+    def refusal(self, domain: RecordDomain) -> str | None:
+        """See `Recipe.refusal`; a domain of too many cells."""
+        return super().refusal(domain) or refuse_cells(domain, MOST_CELLS, self.name)
+
+    def make(self, task: Task[NoOptions]) -> StaircaseDesign:
+        """The patterns that answer the workload best."""
+        if math.prod(shape_of(task.domain)) == 1:
+            # A single cell tells nothing; its report is a coin's.
+            patterns, theta = np.zeros((2, 1), dtype=bool), np.full(2, 0.5)
+        else:
+            gram = raise_eigenvalues(cell_gram(task.asked))
+            program = optimise(gram, float(task.epsilon.odds))
+            patterns, theta = program.patterns, program.weights
+        weights = _round_weights(task.epsilon, patterns, theta)
+        return StaircaseDesign(task.domain, task.epsilon, task.asked, patterns, weights)
+
+    def remake(
+        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
+    ) -> StaircaseDesign:
+        """The channel is made and checked anew."""
+        cells = math.prod(shape_of(domain))
+        weights = tuple(map(whole, data["weights"]))
+        if not 0 < len(weights) <= _MOST_REPORTS or len(data["patterns"]) != len(weights):
+            raise SurveyError("the design has not one pattern per weight")
+        patterns = np.concatenate([_read_pattern(text, cells) for text in data["patterns"]])
+        workload = Workload.from_json(domain, data["workload"])
+        return StaircaseDesign(domain, epsilon, workload, patterns, weights)
+
+    def reserved(self, domain: RecordDomain) -> str | None:
+        """Left out of `auto` where its design is slow."""
+        cells = math.prod(shape_of(domain))
+        if not FAST_CELLS < cells <= MOST_CELLS:
+            return None
+        # To one digit: measured 1.5 s for 64 cells, 55 s for 256.
+        seconds = 1.5 * math.pow(cells / 64, 2.6)
+        shown = max(1, int(round(seconds, -math.floor(math.log10(seconds)))))
+        return f"its design takes about {shown} s for {cells} combinations; ask for it by name"
+
+
+def _round_weights(epsilon: Epsilon, patterns: Patterns, theta: Array) -> tuple[int, ...]:
+    """In whole numbers, a trifle smaller than theta so that no cell's words run over."""
+    levels = 1.0 + (float(epsilon.odds) - 1.0) * patterns
+    scale = ALL_WORDS * (1.0 - _SPARE) / (theta @ levels).max() if len(levels[0]) > 1 else ALL_WORDS
+    return tuple(max(1, int(weight)) for weight in theta * scale)
+
+
+def _read_pattern(text: Any, cells: int) -> Patterns:
+    """One row of bits."""
+    bits = np.frombuffer(bytes.fromhex(text), dtype=np.uint8)
+    row = np.unpackbits(bits).astype(bool)
+    if len(bits) != -(-cells // 8) or row[cells:].any():
+        raise SurveyError("a pattern of the design does not fit the schema")
+    return row[None, :cells]
+
+
+STAIRCASE = Staircase()

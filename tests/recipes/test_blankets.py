@@ -1,0 +1,169 @@
+"""What the mechanisms over marginals state for the accountant, against what batches really tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations
+
+import numpy as np
+import pytest
+from support.exact_shuffle import batch_law, blanket_delta, true_delta
+from support.marginals import NAMES, domain_of
+
+from ldpsql.mechanisms.base import Design
+from ldpsql.mechanisms.draws import extremes_below
+from ldpsql.mechanisms.groups import GroupTable
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.marginals import MOST_OTHERS, CollectedMarginals, answered
+from ldpsql.shuffle import UNEVEN, delta_of
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+
+VISIBLE = ("srr-ms", "sue-ms", "oue-ms")
+PEOPLE = {"srr-ss": 4, "psrr-ss": 4, "arr-ss": 4, "srr-ms": 4, "ft": 4}
+SIZES = {"ft": (2, 2), "arr-ss": (2, 3), "srr-ss": (2, 3), "psrr-ss": (2, 3)}
+CENTRAL = Epsilon.parse("0.4")
+
+
+def design_of(name: str, epsilon: str) -> Design:
+    """Two attributes of two codes, or of two and three where there are few reports."""
+    options = {"values": 2} if name == "solh" else {}
+    return mechanism(name).design(
+        domain_of(*SIZES.get(name, (2, 2))), Epsilon.parse(epsilon), options
+    )
+
+
+def channel_of(design: Design) -> list[dict]:
+    """Per record, report -> probability."""
+    law = design.law()
+    return [
+        {row: float(chance) for row, chance in zip(law.outputs, chances, strict=True) if chance}
+        for chances in law.probabilities
+    ]
+
+
+def reweighted(table: GroupTable, shares: np.ndarray) -> GroupTable:
+    """The same groups with other chances."""
+    return type(table)(table.trees, table.reweighted(shares).groups)
+
+
+def delta_of_group(channel: list[dict], group: int, people: int, odds: float) -> float:
+    """The delta of a batch for one whose group is known, the others drawing theirs."""
+    own = [{y: p for y, p in row.items() if y[0] == group} for row in channel]
+    own = [{y: p / sum(row.values()) for y, p in row.items()} for row in own]
+    worst = 0.0
+    for others in combinations_with_replacement(channel, people - 1):
+        laws = []
+        for row in own:
+            laws.append(batch_law([*others, row]))
+        for one, other in permutations(laws, 2):
+            worst = max(worst, sum(max(p - odds * other.get(y, 0), 0) for y, p in one.items()))
+    return float(worst)
+
+
+def truth_of(name: str, epsilon: str) -> float:
+    """The worst delta over all data sets of a few people, by enumeration."""
+    design, people = design_of(name, epsilon), PEOPLE.get(name, 3)
+    channel, odds = channel_of(design), float(CENTRAL.odds)
+    if name in VISIBLE:
+        return max(delta_of_group(channel, group, people, odds) for group in (0, 1))
+    return float(true_delta(channel, people, odds))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", ["0.8", "2"])
+def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -> None:
+    """Nor much less: the bound is of use."""
+    design = design_of(name, epsilon)
+    assert design.states_blankets
+    stated = delta_of(design.blankets(), PEOPLE.get(name, 3), CENTRAL)
+    true = truth_of(name, epsilon)
+    assert true <= stated <= true * 1.7 + 1e-6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_blanket_of_a_smaller_budget_is_caught(name: str) -> None:
+    """The negative control of the test above."""
+    stated = delta_of(design_of(name, "0.8").blankets(), PEOPLE.get(name, 3), CENTRAL)
+    assert truth_of(name, "1.6") > stated
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_blanket_lies_below_the_channel_that_runs(name: str) -> None:
+    """And spends the odds that the design states, up to the unevenness of 64-bit draws."""
+    design = design_of(name, "1")
+    odds = [blanket.odds for blanket in design.blankets()]
+    assert max(odds) == pytest.approx(float(design.selector_odds()), rel=1e-12)
+
+
+def test_the_accountant_agrees_with_counting() -> None:
+    """On the blanket of a design as it is, of which no closed form is used."""
+    (blanket,) = design_of("srr-ss", "1").blankets()
+    exact = blanket_delta(blanket.atoms, 4, CENTRAL.odds)
+    assert delta_of((blanket,), 4, CENTRAL) == pytest.approx(float(exact), rel=1e-4)
+    assert delta_of((blanket,), 4, CENTRAL) >= float(exact) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", ["srr-ss", "arr-ss", "ft"])
+def test_marginals_that_are_asked_unevenly(name: str) -> None:
+    """As in a survey that somebody made by hand: its blankets are those of what devices do."""
+    design = design_of(name, "1.5")
+    assert isinstance(design, CollectedMarginals)
+    shares = np.array([0.9, *[0.1 / (len(design.marginals) - 1)] * (len(design.marginals) - 1)])
+    uneven = replace(design, table=reweighted(design.table, shares))
+    assert uneven.states_blankets
+    stated = delta_of(uneven.blankets(), 4, CENTRAL)
+    true = float(true_delta(channel_of(uneven), 4, float(CENTRAL.odds)))
+    assert true <= stated <= true * 1.7 + 1e-6
+
+
+@pytest.mark.parametrize("answers", [2, 3, 1000, 1_000_003, MOST_OTHERS + 1])
+def test_draws_are_as_even_as_the_accountant_allows_for(answers: int) -> None:
+    """Also among very many answers, where 64 bits leave some a little likelier."""
+    truth = Fraction(2, 3)
+    low, high = ((1 - truth) * chance for chance in extremes_below(answers - 1, answers - 1))
+    first, second, *rest = answered(truth, answers)
+    at = Epsilon.parse("3").odds
+    for number, (r, one, other) in ((1, first), (1, second), *((answers - 2, a) for a in rest)):
+        assert r <= number * low
+        worst = [(x, y) for x in (low, high) for y in (low, high)]
+        worst = [(truth, y) for _, y in worst] if (r, one, other) == first else worst
+        worst = [(x, truth) for x, _ in worst] if (r, one, other) == second else worst
+        counted = (one * (1 + UNEVEN) - at * other * (1 - UNEVEN)) / r
+        assert all((x - at * y) / low <= counted for x, y in worst)
+
+
+def test_more_answers_than_draws_are_even_enough_for_are_refused() -> None:
+    with pytest.raises(SurveyError, match=r"at most 1,048,577 answers"):
+        answered(Fraction(2, 3), MOST_OTHERS + 2)
+    design = mechanism("arr-ss").design(domain_of(1024, 1024), Epsilon.parse("1"), {"ways": 2})
+    assert design.states_blankets
+    assert delta_of(design.blankets(), 1000, CENTRAL) > 0
+    wider = mechanism("arr-ss").design(domain_of(1024, 1026), Epsilon.parse("1"), {"ways": 2})
+    assert wider.states_blankets
+    with pytest.raises(SurveyError, match="answers"):
+        wider.blankets()
+
+
+def test_ft_counts_the_parities_that_turn() -> None:
+    """Of 8 attributes and their pairs 20 of 36 at most, by a change of four."""
+    design = mechanism("ft").design(domain_of(*[2] * 8), Epsilon.parse("1"), {"ways": 2})
+    (blanket,) = design.blankets()
+    turned = sum(r for r, one, other in blanket.atoms if one != other)
+    alike = sum(r for r, one, other in blanket.atoms if one == other)
+    assert turned / alike == pytest.approx(20 / 16)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shuffled_designs_use_what_they_were_given(name: str) -> None:
+    """The central promise is kept, and a little more local epsilon would not."""
+    central = Central(Epsilon.parse("0.5"), Fraction(1, 1000), 1000)
+    options = {"values": 2} if name == "solh" else {}
+    design = mechanism(name).shuffled(domain_of(2, 2), central, options)
+    assert delta_of(design.blankets(), central.people, central.epsilon) <= central.delta
+    more = Epsilon(design.epsilon.value + Decimal("0.002"))
+    worse = mechanism(name).design(domain_of(2, 2), more, options)
+    assert delta_of(worse.blankets(), central.people, central.epsilon) > central.delta

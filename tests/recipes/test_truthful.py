@@ -1,0 +1,212 @@
+"""The mechanism `truthful`: what it promises, what it cannot estimate, and that it says so."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.fourier_designs import domain_of
+from support.histograms import histogram_of
+from support.significance import is_unbiased
+
+from ldpsql.audit import audit_design
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.boxes import Box, LinearQuery, codes
+from ldpsql.decoders.cells import MatrixChannel
+from ldpsql.estimate import quantile
+from ldpsql.mechanisms.promise import design_for
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.truthful import TruthfulDesign
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.guarantee import Central
+
+ONE = Epsilon.parse("1")
+FOUR = [0.35, 0.3, 0.3, 0.03, 0.02]
+SKEWED = [0.4, 0.3, 0.15, 0.1, 0.05]
+
+
+def made(prior=None, epsilon=ONE, sizes=(5,), **options) -> TruthfulDesign:
+    chosen = options if prior is None else {"prior": prior, **options}
+    return mechanism("truthful").design(domain_of(sizes), epsilon, chosen)
+
+
+def count(*members: int) -> LinearQuery:
+    return LinearQuery.count(Box((codes(members),)))
+
+
+def test_the_support_answers_by_randomized_response():
+    design = made(SKEWED)
+    channel = design.table.channel
+    p = np.e / (np.e + 1)
+    assert channel[0] == pytest.approx([p, 1 - p, 1 - p, 1 - p, 1 - p])
+    assert channel[1] == pytest.approx([1 - p, p, p, p, p])
+    assert not channel[2:].any()
+    assert design.agreement == pytest.approx(0.5117410050, abs=1e-9)
+
+
+def test_what_answers_as_one_is_counted_together_or_not_at_all():
+    design = made(FOUR)
+    assert design.pooled == (2, 3, 4)
+    for answered in (count(0), count(1), count(0, 1), count(2, 3, 4), count(1, 2, 3, 4)):
+        assert design.prepare(answered).is_asked
+    for refused in (count(2), count(3), count(0, 4), count(2, 3)):
+        with pytest.raises(UnsupportedSQL, match=r"cannot estimate .* \(x=2\), \(x=3\), \(x=4\)"):
+            design.prepare(refused)
+    assert "(x=2), (x=3), (x=4)" in design.remarks[1]
+    assert "answers precise" in design.remarks[0]
+
+
+def test_a_constant_channel_answers_nothing_but_everybody():
+    design = made([0.9, 0.1], sizes=(2,))
+    assert design.support == (0,)
+    assert "every report is the same" in design.remarks[-1]
+    for member in (0, 1):
+        with pytest.raises(UnsupportedSQL):
+            design.prepare(count(member))
+    assert not design.prepare(LinearQuery.count(Box((None,)))).is_asked
+    assert design.selector_odds() == 1
+
+
+def test_answers_are_unbiased_where_there_are_any():
+    design = made(FOUR)
+    random = np.random.default_rng(1)
+    found = []
+    plan = design.prepare(count(1))
+    for seed in range(200):
+        people = random.choice(5, 2_000, p=[0.1, 0.2, 0.3, 0.2, 0.2])[:, None]
+        histogram = histogram_of(design.randomize(people, SeededEntropy(seed)))
+        found.append(design.estimator(histogram).answer([plan]).values[0])
+    assert is_unbiased(np.array(found), 400.0)
+    assert not is_unbiased(np.array(found), 440.0)
+
+
+def test_what_only_reports_in_clear_tell_apart_has_an_honest_interval(monkeypatch):
+    """Of 100 people one sends such a report on average, and perhaps none does."""
+    design, shares = made([0.6, 0.1, 0.1, 0.1, 0.1], delta="0.01"), np.full(5, 0.2)
+    shares[3:] = 0.38, 0.02
+    random, plan = np.random.default_rng(3), design.prepare(count(4))
+    histograms = [
+        histogram_of(
+            design.randomize(random.choice(5, 5_000, p=shares)[:, None], SeededEntropy(seed))
+        )
+        for seed in range(200)
+    ]
+
+    def covered() -> float:
+        answers = [design.estimator(histogram).answer([plan]) for histogram in histograms]
+        half = [quantile(0.95) * answer.stderr[0] for answer in answers]
+        gaps = [abs(answer.values[0] - 100.0) for answer in answers]
+        return float(np.mean(np.array(gaps) <= half))
+
+    assert covered() >= 0.94
+    monkeypatch.setattr(MatrixChannel, "spread", lambda *_: np.zeros(1))
+    assert covered() < 0.9
+
+
+@pytest.mark.parametrize("prior", [None, SKEWED, FOUR, [0.96, 0.01, 0.01, 0.01, 0.01]])
+@pytest.mark.parametrize("delta", ["0.000001", "0.05", "0.15"])
+def test_sets_of_reports_keep_delta_exactly(prior, delta):
+    design = made(prior, delta=delta)
+    found = audit_design(design)
+    assert (found.holds, found.witness) == (True, None)
+    assert Fraction(delta) * (1 - Fraction(1, 10**9)) < found.divergence <= Fraction(delta)
+    assert found.epsilon == 1
+    assert str(design.guarantee) == f"1-LDP, delta {float(delta):g}"
+    assert "in clear" in design.guarantee.not_protected[0]
+
+
+def test_the_paper_s_constraint_per_report_is_not_enough():
+    """Three reports, each within e^epsilon and delta by itself, together are not."""
+    law = made(None, sizes=(3,), delta="0.1").law()
+    odds = ONE.odds
+    rows = [[Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)], [Fraction(1), 0, 0]]
+    channel = type(law)(((0,), (1,)), ((0, 0), (0, 1), (0, 2)), tuple(map(tuple, rows)))
+    each = max(p - odds * q for p, q in zip(*rows, strict=True))
+    assert each == Fraction(1, 4)
+    assert channel.divergence(odds) == Fraction(1, 2)
+
+
+def test_divergence_without_a_delta_is_none_at_the_odds_and_some_below():
+    law = mechanism("grr").design(domain_of((5,)), ONE, {}).law()
+    assert law.divergence(ONE.odds) == 0
+    assert law.divergence(ONE.odds / 2) > 0
+
+
+def test_a_delta_that_is_not_kept_is_caught(monkeypatch):
+    """One word in a thousand more is in clear than was promised."""
+    right = TruthfulDesign.__dict__["words"].func
+    design = made(SKEWED, delta="0.05")
+    more = made(SKEWED, delta="0.051")
+    monkeypatch.setattr(TruthfulDesign, "words", property(lambda self: right(more)))
+    found = audit_design(design)
+    assert not found.holds
+    assert any("some set of reports breaks (1, 0.05)-LDP" in text for text in found.problems)
+
+
+def test_what_is_told_in_clear_cannot_be_hidden_by_shuffling():
+    """The accountant amplifies epsilon alone."""
+    central = Central(ONE, Fraction(1, 10**6), 1_000)
+    maker, domain = mechanism("truthful"), domain_of((5,))
+    assert design_for(maker, domain, central, {}).delta == 0
+    with pytest.raises(SurveyError, match="locally private for every record"):
+        design_for(maker, domain, central, {"delta": "0.05"})
+
+
+def test_the_device_code_keeps_its_delta_and_more_is_noticed(monkeypatch):
+    design = made([0.5, 0.5], sizes=(2,), delta="0.05")
+    assert audit_design(design, reports=20_000, entropy=SeededEntropy(1)).holds
+    right = TruthfulDesign.__dict__["words"].func
+    more = made([0.5, 0.5], sizes=(2,), delta="0.6")
+    monkeypatch.setattr(TruthfulDesign, "words", property(lambda self: right(more)))
+    found = audit_design(
+        made([0.5, 0.5], sizes=(2,), delta="0.05"), reports=20_000, entropy=SeededEntropy(1)
+    )
+    assert found.empirical.epsilon > 1
+    assert any("device code does not keep" in text for text in found.problems)
+
+
+def test_an_honest_delta_reveals_next_to_nothing():
+    """The specification's comparison: 200 000 against 1.08, a minority of a fifth, epsilon 1."""
+    skewed = made([0.8, 0.2], sizes=(2,), delta="0.000001")
+    plain = made(None, sizes=(2,))
+    spread = {}
+    for name, design in (("skewed", skewed), ("plain", plain)):
+        channel, own = design.table.channel, design.channel.contributions[:, 1]
+        shares = channel @ np.array([0.8, 0.2])
+        spread[name] = float(shares @ own**2 - (shares @ own) ** 2)
+    assert spread["plain"] == pytest.approx(1.08, abs=0.005)
+    assert spread["skewed"] == pytest.approx(200_000, rel=1e-3)
+
+
+def test_a_prior_may_be_text_and_defaults_to_even_shares():
+    assert made("0.4, 0.3,0.15,0.1,0.05") == made(SKEWED)
+    assert made().support == (0, 1, 2, 3, 4)
+    assert made([0.25] * 4, sizes=(2, 2)).support == (0, 1, 2, 3)
+
+
+def test_what_has_no_place_is_refused():
+    signed = domain_of((3,), ((0.0, 1.0),))
+    with pytest.raises(SurveyError, match="no private measure"):
+        mechanism("truthful").design(signed, ONE, {})
+    for options, words in (
+        ({"prior": [0.5, 0.5]}, "prior must have 5 shares"),
+        ({"prior": [0.5] * 5}, "sum to 1"),
+        ({"prior": 3}, "list of shares"),
+        ({"delta": "1e-12"}, "at least 1e-09"),
+        ({"delta": "much"}, "not a number"),
+        ({"colour": 1}, "no option 'colour'"),
+    ):
+        with pytest.raises(SurveyError, match=words):
+            mechanism("truthful").design(domain_of((5,)), ONE, options)
+    assert "by name" in mechanism("truthful").reserved(domain_of((5,)))
+
+
+@pytest.mark.parametrize("support", [[], [0, 0], [5], [-1]])
+def test_a_support_that_does_not_fit_is_refused(support):
+    design = made(SKEWED)
+    data = json.loads(json.dumps(design.to_json())) | {"support": support}
+    with pytest.raises(SurveyError):
+        mechanism("truthful").restore(design.domain, ONE, data)
