@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ldpsql.bench import SeededEntropy
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.report import Histogram, Rows
+from ldpsql.report import Histogram
 
 
 def estimator_of(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> FourierEstimator:
@@ -36,11 +36,5 @@ def histogram_of(made: FourierDesign, cells: NDArray[np.int64]) -> Histogram:
     starts = np.concatenate([[0], np.cumsum(made.table.phases)])
     filled = np.flatnonzero(cells)
     family = np.searchsorted(starts, filled, side="right") - 1
-    rows = Rows((family, filled - starts[family]), cells[filled])
-
-    def load(wanted: int) -> Rows:
-        own = family == wanted
-        return Rows((rows.columns[1][own],), rows.counts[own])
-
-    sizes = np.add.reduceat(cells, starts[:-1])
-    return Histogram(sizes, load, lambda: rows)
+    columns = (family, filled - starts[family])
+    return Histogram(len(made.table.phases), columns, cells[filled])

@@ -13,7 +13,7 @@ from ldpsql.dbapi import Connection
 from ldpsql.decoders.cells import CellSum
 from ldpsql.estimate import quantile
 from ldpsql.recipes.uldp import CellDesign
-from ldpsql.report import Histogram, Rows
+from ldpsql.report import Histogram
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.table import randomize_batch
@@ -135,5 +135,4 @@ def _covered(made: CellDesign, *, anew: bool) -> Floats:
 
 def _histogram(counts: Floats) -> Histogram:
     whole = counts.astype(np.int64)
-    rows = Rows((np.arange(len(whole)),), whole)
-    return Histogram(np.array([whole.sum()]), lambda _: rows, lambda: rows)
+    return Histogram(1, (np.zeros_like(whole), np.arange(len(whole))), whole)

@@ -139,14 +139,28 @@ def test_a_moment_that_was_not_counted_is_an_error(left: Weight, right: Weight |
 
 
 def test_a_histogram_knows_its_people_and_totals() -> None:
-    """Without loading a row."""
-
-    def load(*selector: int) -> Rows:
-        raise AssertionError("nothing should be loaded")
-
-    histogram = Histogram(np.array([3, 0, 5]), load, load, {(PRICE, None): 12.5})
+    columns = (np.array([0, 0, 2], np.uint8), np.array([7, 300, 7], np.uint16))
+    prices = {(PRICE, None): np.array([2.5, 4.0, 6.0])}
+    histogram = Histogram(3, columns, np.array([1, 2, 5]), prices)
     assert histogram.people == 8
+    assert histogram.sizes.tolist() == [3, 0, 5]
+    assert [len(histogram.load(number).counts) for number in range(3)] == [2, 0, 1]
+    rows = histogram.load(0)
+    assert rows.columns[0].dtype == np.int64
+    assert rows.columns[0].tolist() == [7, 300]
+    assert rows.moment(PRICE, None).tolist() == [2.5, 4.0]
     assert histogram.total(None) == 8.0
     assert histogram.total(PRICE) == 12.5
     with pytest.raises(KeyError):
         histogram.total(AGE)
+
+
+def test_rows_of_bits_do_not_count_anybody_twice() -> None:
+    """Only the rows with bit = -1 count people; rows may come in any order."""
+    owners, bits = np.array([1, 0, 1, 0, 1]), np.array([0, -1, 1, 0, -1])
+    sums = {(PRICE, None): np.array([1.0, 2.0, 3.0, 4.0, 5.0])}
+    counts = np.array([2, 3, 1, 1, 4])
+    histogram = Histogram.of(2, (owners, bits), counts, sums, unary=True)
+    assert histogram.sizes.tolist() == [3, 4]
+    assert (histogram.people, histogram.total(PRICE)) == (7, 7.0)
+    assert histogram.load(1).columns[0].tolist() == [0, 1, -1]

@@ -9,9 +9,10 @@ estimator needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,28 +147,87 @@ class Rows:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Histogram:
-    """Counts of equal reports, read one selector at a time.
+    """Counts of the equal reports of some people.
 
-    sizes: reports per selector, shape (selectors,).
-    load: the rows of one selector; called at most once per selector by an estimator.
-    load_all: the rows of all selectors, the selector being their first column; called at most
-    once by an estimator.
-    totals: sum over all people of each moment (see `Rows.moments`).
+    types: how many report types there are.
+    columns: the histogram's columns, each of shape (r,) and of any integer type; the first, the
+    report type, ascends.
+    counts: people per row, shape (r,).
+    moments: for a pair of weights the sum of their product per row (see `Rows.moments`).
+    unary: whether rows count the people who set a bit, so that only the rows with bit = -1 count
+    every person once.
     siblings: how many histograms were read together, this one included.
     """
 
-    sizes: Integers
-    load: Callable[[int], Rows]
-    load_all: Callable[[], Rows]
-    totals: Mapping[tuple[Weight, Weight | None], float] = field(default_factory=dict)
+    types: int
+    columns: tuple[NDArray[np.integer[Any]], ...]
+    counts: Integers
+    moments: Mapping[tuple[Weight, Weight | None], Reals] = field(default_factory=dict)
+    unary: bool = False
     siblings: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        types: int,
+        columns: Sequence[NDArray[np.integer[Any]]],
+        counts: Integers,
+        moments: Mapping[tuple[Weight, Weight | None], Reals] | None = None,
+        *,
+        unary: bool = False,
+        siblings: int = 1,
+    ) -> Histogram:
+        """From rows in any order."""
+        given = moments or {}
+        owners = columns[0]
+        if (owners[1:] >= owners[:-1]).all():
+            return cls(types, tuple(columns), counts, given, unary, siblings)
+        order = np.argsort(owners, kind="stable")
+        sums = {pair: values[order] for pair, values in given.items()}
+        ordered = tuple(column[order] for column in columns)
+        return cls(types, ordered, counts[order], sums, unary, siblings)
+
+    def load(self, selector: int) -> Rows:
+        """The rows of one report type."""
+        types = self.columns[0]
+        wanted = types.dtype.type(selector)  # of the same type, or NumPy converts all of `types`
+        start, end = np.searchsorted(types, wanted), np.searchsorted(types, wanted, "right")
+        return self._rows(slice(start, end), 1)
+
+    def load_all(self) -> Rows:
+        """The rows of all report types, the type being their first column."""
+        return self._rows(slice(None), 0)
+
+    def _rows(self, rows: slice, first: int) -> Rows:
+        return Rows(
+            tuple(column[rows].astype(np.int64) for column in self.columns[first:]),
+            self.counts[rows],
+            {pair: values[rows] for pair, values in self.moments.items()},
+        )
+
+    @cached_property
+    def _once(self) -> slice | NDArray[np.bool_]:
+        """The rows that together count every person once."""
+        return self.columns[1] == -1 if self.unary else slice(None)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Reports of every type, shape (types,)."""
+        owners, counts = self.columns[0][self._once], self.counts[self._once]
+        # A float64 holds every number of people up to 2^53 exactly.
+        return np.rint(np.bincount(owners, counts, self.types)).astype(np.int64)
+
+    @cached_property
+    def totals(self) -> Mapping[tuple[Weight, Weight | None], float]:
+        """The sum over all people of each moment."""
+        return {pair: float(sums[self._once].sum()) for pair, sums in self.moments.items()}
 
     @property
     def people(self) -> int:
         """Number of reports."""
-        return int(self.sizes.sum())
+        return int(self.counts[self._once].sum())
 
     def total(self, weight: Weight | None) -> float:
         """Sum of a public weight over all people; their number for None."""

@@ -6,7 +6,7 @@ For evaluation only: raw values and reports meet here, and devices draw from a s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql.dbapi import Connection
-from ldpsql.report import Histogram, Integers, Reports, Rows
+from ldpsql.report import Histogram, Integers, Reports
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, Store, open_store
 from ldpsql.survey import Survey
@@ -115,32 +115,18 @@ def histogram_of(reports: Reports) -> Histogram:
     """Counts of equal reports, or counts per bit for unary formats, without a database."""
     form = reports.format
     columns = [np.asarray(reports.columns[name]).astype(np.int64) for name in form.columns]
-    selector = columns[0]
-
-    def load(wanted: int) -> Rows:
-        chosen = selector == wanted
-        if form.unary:
-            return _bits([column[chosen] for column in columns[1:]], int(chosen.sum()))
-        rows = np.stack([column[chosen] for column in columns[1:]])
-        distinct, counts = np.unique(rows, axis=1, return_counts=True)
-        return Rows(tuple(distinct), counts.astype(np.int64))
-
-    def load_all() -> Rows:
-        if not form.unary:
-            distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
-            return Rows(tuple(distinct), counts.astype(np.int64))
-        parts = [load(wanted) for wanted in range(form.selectors)]
-        owners = np.repeat(np.arange(form.selectors), [len(part.counts) for part in parts])
-        bits = np.concatenate([part.columns[0] for part in parts])
-        return Rows((owners, bits), np.concatenate([part.counts for part in parts]))
-
-    return Histogram(np.bincount(selector, minlength=form.selectors), load, load_all)
+    if form.unary:
+        parts = [_count_bits(wanted, columns) for wanted in range(form.selectors)]
+        owners, bits, counts = np.concatenate(parts, axis=1)
+        return Histogram(form.selectors, (owners, bits), counts, unary=True)
+    distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
+    return Histogram(form.selectors, tuple(distinct), counts.astype(np.int64))
 
 
-def _bits(words: list[Integers], people: int) -> Rows:
-    bits, counts = [-1], [people]
-    for number, word in enumerate(words):
-        for bit in range(_WORD):
-            bits.append(_WORD * number + bit)
-            counts.append(int((word >> bit & 1).sum()))
-    return Rows((np.array(bits),), np.array(counts))
+def _count_bits(wanted: int, columns: Sequence[Integers]) -> Integers:
+    """Report type, bit and how many people set it, for one report type, shape (3, bits + 1)."""
+    chosen = columns[0] == wanted
+    counts = [int(chosen.sum())]
+    for word in columns[1:]:
+        counts += [int((word[chosen] >> bit & 1).sum()) for bit in range(_WORD)]
+    return np.array([np.full(len(counts), wanted), np.arange(-1, len(counts) - 1), counts])

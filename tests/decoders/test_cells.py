@@ -14,7 +14,7 @@ from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.report import Histogram, Rows
+from ldpsql.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 
 RUNS, PEOPLE = 400, 1_000
@@ -63,8 +63,8 @@ def answers(epsilon: str, data: str, drop_out: float = 0.0) -> tuple[np.ndarray,
             late = np.arange(PEOPLE) >= drop_out * PEOPLE
             answer = answer[late | (answer >= design.table.reports // 2)]
         counts = np.bincount(answer, minlength=design.table.reports)
-        rows = Rows((np.flatnonzero(counts),), counts[counts > 0])
-        histogram = Histogram(np.array([len(answer)]), lambda _, r=rows: r, lambda r=rows: r)
+        seen = np.flatnonzero(counts)
+        histogram = Histogram(1, (np.zeros_like(seen), seen), counts[seen])
         given = design.estimator(histogram).answer(plans)
         found.append((given.values, given.stderr))
     values, errors = zip(*found, strict=True)
@@ -142,9 +142,8 @@ def test_public_weights_are_summed():
         (weight, None): np.bincount(answer, amount, size),
         (weight, weight): np.bincount(answer, amount**2, size),
     }
-    rows = Rows((np.arange(size),), np.bincount(answer, minlength=size), moments)
-    totals = {pair: float(m.sum()) for pair, m in moments.items()}
-    histogram = Histogram(np.array([len(codes)]), lambda _: rows, lambda: rows, totals)
+    columns = (np.zeros(size, dtype=np.int64), np.arange(size))
+    histogram = Histogram(1, columns, np.bincount(answer, minlength=size), moments)
     query = LinearQuery(((1.0, Box((((1, 3),),))),), None, weight)
     found = design.estimator(histogram).answer([design.prepare(query)])
     truth = amount[(codes >= 1) & (codes < 3)].sum()

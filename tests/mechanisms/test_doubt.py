@@ -15,7 +15,7 @@ from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.doubt import doubted
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.report import Histogram, Reports, Rows
+from ldpsql.report import Histogram, Reports
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
@@ -76,24 +76,10 @@ def weighted(reports: Reports, pay: np.ndarray) -> Histogram:
     """A histogram with one row per report, and its public column."""
     columns = [np.asarray(reports.columns[n]).astype(np.int64) for n in reports.format.columns]
 
-    def moments(chosen: np.ndarray) -> dict[tuple[Weight, Weight | None], np.ndarray]:
-        return {(PAY, None): pay[chosen], (PAY, PAY): pay[chosen] ** 2}
-
-    def load(selector: int) -> Rows:
-        chosen = columns[0] == selector
-        return Rows(
-            tuple(column[chosen] for column in columns[1:]),
-            np.ones(int(chosen.sum()), dtype=np.int64),
-            moments(chosen),
-        )
-
-    def load_all() -> Rows:
-        every = np.full(len(pay), True)
-        return Rows(tuple(columns), np.ones(len(pay), dtype=np.int64), moments(every))
-
-    totals = {(PAY, None): float(pay.sum()), (PAY, PAY): float((pay**2).sum())}
-    sizes = np.bincount(columns[0], minlength=reports.format.selectors)
-    return Histogram(sizes, load, load_all, totals)
+    moments: dict[tuple[Weight, Weight | None], np.ndarray]
+    moments = {(PAY, None): pay, (PAY, PAY): pay**2}
+    ones = np.ones(len(pay), dtype=np.int64)
+    return Histogram.of(reports.format.selectors, columns, ones, moments)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ldpsql.decoders.fourier.families import Base, Cluster, FamilyTable
 from ldpsql.decoders.fourier.group import Axes, Group
 from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.mechanisms.base import Outcome
-from ldpsql.report import Histogram, Reports, Rows
+from ldpsql.report import Histogram, Reports
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
@@ -256,14 +256,7 @@ def histogram(
     sums per family are whole."""
     family, phase = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     given = {pair: np.asarray(values, dtype=float) for pair, values in (moments or {}).items()}
-    own = Rows((family, phase), np.asarray(counts), given)
-    sizes = np.bincount(family, np.asarray(counts, dtype=float), len(design.table.weights))
-    totals = {pair: float(values.sum()) for pair, values in given.items()}
-
-    def never(selector: int) -> Rows:
-        raise AssertionError(f"selector {selector} loaded alone")
-
-    return Histogram(np.rint(sizes).astype(np.int64), never, lambda: own, totals)
+    return Histogram.of(len(design.table.weights), (family, phase), np.asarray(counts), given)
 
 
 def counted(design: FourierDesign, reports: Reports) -> Histogram:

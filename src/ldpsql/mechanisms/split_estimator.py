@@ -45,27 +45,24 @@ class SplitFrequencies:
         cls, oracles: OracleTable, members: Sequence[Sequence[int]], histogram: Histogram
     ) -> SplitFrequencies:
         """members: the groups of each frame, in the order of the report's columns."""
-        place = {
-            group: (frame, position)
-            for frame, groups in enumerate(members)
-            for position, group in enumerate(groups)
-        }
-        sizes = np.array([histogram.sizes[place[group][0]] for group in sorted(place)])
         width = len(oracles.columns)
-        loaded: dict[int, Rows] = {}
-
-        def load(group: int) -> Rows:
-            frame, position = place[group]
-            if frame not in loaded:
-                loaded[frame] = histogram.load(frame)
-            rows = loaded[frame]
-            columns = rows.columns[position * width : (position + 1) * width]
-            return Rows(columns, rows.counts, rows.moments)
-
-        def load_all() -> Rows:
-            raise NotImplementedError("levels are read one at a time")
-
-        by_level = Histogram(sizes, load, load_all, histogram.totals)
+        parts: dict[int, Rows] = {}
+        for frame, groups in enumerate(members):
+            rows = histogram.load(frame)
+            for position, group in enumerate(groups):
+                owner = np.full(len(rows.counts), group)
+                columns = rows.columns[position * width : (position + 1) * width]
+                parts[group] = Rows((owner, *columns), rows.counts, rows.moments)
+        ordered = [parts[group] for group in sorted(parts)]
+        by_level = Histogram(
+            len(ordered),
+            tuple(map(np.concatenate, zip(*(rows.columns for rows in ordered), strict=True))),
+            np.concatenate([rows.counts for rows in ordered]),
+            {
+                pair: np.concatenate([rows.moments[pair] for rows in ordered])
+                for pair in ordered[0].moments
+            },
+        )
         return cls(histogram, ReportedFrequencies(oracles=oracles, histogram=by_level))
 
     @property

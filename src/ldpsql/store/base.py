@@ -18,7 +18,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from ldpsql.boxes import Weight
-from ldpsql.report import Histogram
+from ldpsql.report import Histogram, Integers
 from ldpsql.store.rules import Batch, Intake, KnownSurvey, Policy, Writer, digest, expand
 from ldpsql.survey import Survey
 from ldpsql_device.errors import QueryError
@@ -169,12 +169,23 @@ class Store(ABC):
     # -- counts out --------------------------------------------------------------------------
 
     @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Within it, everything that this thread reads is as it was when it began."""
+
+    @abstractmethod
     def version(self, table: str) -> int:
         """A number that changes whenever the survey's histogram does."""
 
     @abstractmethod
     def smallest_batch(self, table: str) -> int | None:
         """How many reports the smallest batch of a survey holds; None before the first."""
+
+    @abstractmethod
+    def sizes(self, table: str, condition: str | None = None) -> Integers:
+        """How many reports of every type there are, shape (report types,).
+
+        condition: as of a `Selection`. Reads much less than a histogram.
+        """
 
     @abstractmethod
     def histograms(

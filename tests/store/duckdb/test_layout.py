@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey
 
-from ldpsql.store.duckdb.layout import Layout, quoted, text
+from ldpsql.store.duckdb.layout import Layout
 from ldpsql.store.rules import Intake
 from ldpsql_device.errors import InternalError
 
@@ -38,8 +38,3 @@ def test_a_unary_histogram_counts_bits():
 def test_report_columns_cannot_take_the_store_s_own_names(name):
     with pytest.raises(InternalError, match=name):
         layout_of(fake_survey(options={**PLAIN, "columns": ["group", name, "y"]}))
-
-
-def test_names_and_strings_are_quoted():
-    assert quoted('a "b"') == '"a ""b"""'
-    assert text("it's") == "'it''s'"

@@ -177,5 +177,5 @@ def test_without_reports_there_is_one_empty_histogram_and_none_by_keys(store):
 
 def test_only_public_columns_can_be_keys(store):
     store.register(fake_survey(public=PUBLIC))
-    with pytest.raises(InternalError, match="age is no public column"):
+    with pytest.raises(InternalError, match="age is not a public column"):
         store.histograms("app", Selection(None, ("age",)))

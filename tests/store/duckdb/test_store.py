@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
+from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
 
 from ldpsql.store import Selection, open_store
 from ldpsql_device.errors import FingerprintError, InterfaceError, QueryError, StoreError
@@ -75,21 +75,43 @@ def test_the_version_moves_when_reports_arrive_and_only_then(store, tmp_path):
     assert versions[0] < versions[1] == versions[2] == versions[3]
 
 
-def test_rows_that_would_not_fit_their_head_are_refused(store):
-    survey = fake_survey()
+@pytest.mark.parametrize("options", [PLAIN, UNARY], ids=["plain", "unary"])
+def test_a_histogram_stays_what_it_was_when_reports_arrive(store, options):
+    survey = fake_survey(options=options)
     store.ingest_table(reports_of(survey, 10), survey)
     [(_, histogram)] = store.histograms("app", Selection())
-    store.ingest_table(reports_of(survey, 10), survey)
-    with pytest.raises(StoreError, match="arrived during the query"):
-        histogram.load(0)
-
-
-def test_heads_are_not_remembered_beyond_the_version_they_belong_to(store):
-    survey = fake_survey()
-    store.ingest_table(reports_of(survey, 10), survey)
-    assert people(store) == 10
     store.ingest_table(reports_of(survey, 5), survey)
-    assert people(store) == 15
+    assert histogram.people == histogram.sizes.sum() == 10
+    assert people(store) == store.sizes("app").sum() == 15
+
+
+def test_within_a_snapshot_a_thread_sees_no_reports_that_arrive(store):
+    survey = fake_survey(public=PUBLIC)
+    store.ingest_table(reports_of(survey, 10), survey)
+
+    def state():
+        batch, version = store.smallest_batch("app"), store.version("app")
+        everybody = store.public_people("app").column("ldpsql_people").to_numpy().sum()
+        return people(store), store.sizes("app").sum(), everybody, batch, version
+
+    with store.snapshot(), ThreadPoolExecutor(1) as other:
+        before = state()
+        store.ingest_table(reports_of(survey, 5), survey)
+        with store.snapshot():
+            assert state() == before
+        assert state() == before
+        assert other.submit(state).result()[:4] == (15, 15, 15, 5)
+    assert before[:4] == (10, 10, 10, 10)
+    assert state()[:4] == (15, 15, 15, 5)
+
+
+def test_sizes_are_those_of_the_selected_reports(store):
+    survey = fake_survey(options=UNARY, public=PUBLIC)
+    store.ingest_table(reports_of(survey, 1000), survey)
+    condition = '"amount" > 0.5'
+    [(_, histogram)] = store.histograms("app", Selection(condition))
+    assert 0 < histogram.people < 1000
+    assert store.sizes("app", condition).tolist() == histogram.sizes.tolist()
 
 
 def test_a_reader_cannot_write(tmp_path):

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from ldpsql.sql import literal
 from ldpsql.store.duckdb.files import JSON
-from ldpsql.store.duckdb.layout import Column, Layout, text
+from ldpsql.store.duckdb.layout import Column, Layout
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.rules import SURVEY_COLUMN, Incoming, refuse_rows
 from ldpsql_device.errors import ReportError
@@ -103,7 +104,7 @@ def _faults(
 ) -> Iterator[tuple[str, str]]:
     if SURVEY_COLUMN in incoming.types:
         yield (
-            f"r.{SURVEY_COLUMN}::VARCHAR IS DISTINCT FROM {text(layout.intake.fingerprint)}",
+            f"r.{SURVEY_COLUMN}::VARCHAR IS DISTINCT FROM {literal(layout.intake.fingerprint)}",
             "it belongs to another survey, or to none",
         )
     for column in layout.report_columns:
@@ -139,8 +140,8 @@ def _value(column: Column, incoming: Incoming) -> str:
         return f"TRY_CAST({raw} AS {column.type})"
     conditions = []
     if given == JSON:
-        conditions.append(f"json_type({raw}) IN ({', '.join(map(text, kind.json_types))})")
+        conditions.append(f"json_type({raw}) IN ({', '.join(map(literal, kind.json_types))})")
         raw = f"({raw} ->> '$')"
     if kind.text_pattern is not None:
-        conditions.append(f"regexp_full_match({raw}, {text(kind.text_pattern)})")
+        conditions.append(f"regexp_full_match({raw}, {literal(kind.text_pattern)})")
     return f"CASE WHEN {' AND '.join(conditions)} THEN TRY_CAST({raw} AS {column.type}) END"

@@ -17,7 +17,8 @@ import duckdb
 import pyarrow as pa
 
 from ldpsql.batch import BATCH_KEY
-from ldpsql.store.duckdb.layout import METADATA_KEY, quoted, text
+from ldpsql.sql import literal, quote
+from ldpsql.store.duckdb.layout import METADATA_KEY
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.rules import SURVEY_COLUMN, Incoming, damaged, require_distinct, require_suffix
 from ldpsql_device.errors import ReportError
@@ -56,7 +57,7 @@ def is_readable(incoming: Incoming) -> bool:
     """Whether a file read in place can be read to its end, judged without the store."""
     if incoming.relation == _STAGED:
         return True
-    columns = ", ".join(map(quoted, incoming.types))
+    columns = ", ".join(map(quote, incoming.types))
     try:
         with duckdb.connect(":memory:") as probe:
             probe.execute(f"SELECT max(hash({columns})) FROM {incoming.relation}").fetchall()
@@ -67,7 +68,7 @@ def is_readable(incoming: Incoming) -> bool:
 
 def _parquet(cursor: Connection, path: Path) -> Incoming:
     source = _literal(path)
-    keys = ", ".join(f"{text(key)}::BLOB" for key in (METADATA_KEY, BATCH_KEY))
+    keys = ", ".join(f"{literal(key)}::BLOB" for key in (METADATA_KEY, BATCH_KEY))
     pairs = cursor.execute(
         f"SELECT key, value FROM parquet_kv_metadata({source}) WHERE key IN ({keys})"
     ).fetchall()
@@ -98,7 +99,7 @@ def _csv(cursor: Connection, path: Path) -> Incoming:
     if not header:
         raise ReportError(f"{path} is empty: its first line must name the columns")
     require_distinct(str(path), header)
-    columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
     cursor.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
     _stage(cursor, f"SELECT * FROM read_csv({_literal(path)}, {_DIALECT}, columns={{{columns}}})")
     broken = cursor.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
@@ -118,7 +119,7 @@ def _json_lines(cursor: Connection, path: Path) -> Incoming:
     ).fetchall()
     names = [row[0] for row in keys]
     require_distinct(str(path), names, are_keys=True)
-    values = ", ".join(f"{_member(name)} AS {quoted(name)}" for name in names)
+    values = ", ".join(f"{_member(name)} AS {quote(name)}" for name in names)
     _stage(cursor, f"SELECT {values or 'NULL'} FROM {_LINES} WHERE whole")
     cursor.execute(f"DROP TABLE {_LINES}")
     types = {name: "VARCHAR" if name == SURVEY_COLUMN else JSON for name in names}
@@ -127,7 +128,7 @@ def _json_lines(cursor: Connection, path: Path) -> Incoming:
 
 def _member(name: str) -> str:
     """A member of each object as JSON, so that 0 and "0" differ; NULL for null or no member."""
-    place = text("/" + name.replace("~", "~0").replace("/", "~1"))  # RFC 6901
+    place = literal("/" + name.replace("~", "~0").replace("/", "~1"))  # RFC 6901
     if name == SURVEY_COLUMN:
         return f"json ->> {place}"
     return f"CASE WHEN json_type(json, {place}) <> 'NULL' THEN json -> {place} END"
@@ -171,4 +172,4 @@ def _claims(cursor: Connection, relation: str, names: Iterable[str]) -> frozense
 
 def _literal(path: Path) -> str:
     """A path as an SQL string in which no character is a wildcard."""
-    return text(glob.escape(str(path.absolute())))
+    return literal(glob.escape(str(path.absolute())))

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ldpsql.sql import literal
 from ldpsql.store.duckdb.layout import (
     BATCH_COLUMN,
     COUNT_COLUMN,
     Layout,
     names,
-    text,
 )
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql_device.errors import StoreError
@@ -45,7 +45,7 @@ class Progress:
 def progress(cursor: Connection, layout: Layout) -> Progress:
     """The state of a survey's histogram."""
     row = cursor.execute(
-        f"SELECT version, counted, merged FROM surveys WHERE name = {text(layout.key)}"
+        f"SELECT version, counted, merged FROM surveys WHERE name = {literal(layout.key)}"
     ).fetchone()
     if row is None:
         raise StoreError(f"the survey {layout.key} was removed from the store")
@@ -109,7 +109,7 @@ def tail(cursor: Connection, layout: Layout) -> int:
         return 0
     row = cursor.execute(
         "SELECT coalesce(sum(b.reports), 0)::BIGINT FROM batches b JOIN surveys s ON b.survey = "
-        f"s.name AND b.number > s.counted WHERE b.kept AND s.name = {text(layout.key)}"
+        f"s.name AND b.number > s.counted WHERE b.kept AND s.name = {literal(layout.key)}"
     ).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -170,7 +170,7 @@ def merge(cursor: Connection, layout: Layout) -> None:
 def refresh(cursor: Connection, layout: Layout) -> None:
     """Count all reports anew; StoreError where some of them were deleted."""
     row = cursor.execute(
-        f"SELECT count(*) FROM batches WHERE survey = {text(layout.key)} AND NOT kept"
+        f"SELECT count(*) FROM batches WHERE survey = {literal(layout.key)} AND NOT kept"
     ).fetchone()
     if row != (0,):
         raise StoreError(
@@ -201,8 +201,8 @@ def _replace(cursor: Connection, layout: Layout, query: str) -> None:
     )
     cursor.execute(
         f"UPDATE surveys SET merged = {_rows(cursor, layout.histogram)}, counted = coalesce(("
-        f"SELECT max(number) FROM batches WHERE survey = {text(layout.key)}), 0) "
-        f"WHERE name = {text(layout.key)}"
+        f"SELECT max(number) FROM batches WHERE survey = {literal(layout.key)}), 0) "
+        f"WHERE name = {literal(layout.key)}"
     )
 
 

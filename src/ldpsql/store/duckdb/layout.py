@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ldpsql.report import ReportFormat
+from ldpsql.sql import quote
 from ldpsql.store.rules import SURVEY_COLUMN, Intake
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
@@ -41,16 +42,6 @@ STORE_DDL = (
 _REPORT_TYPES = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 
-def quoted(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A string as an SQL literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 @dataclass(frozen=True)
 class Column:
     """A stored column.
@@ -67,7 +58,7 @@ class Column:
     @property
     def sql(self) -> str:
         """The name, quoted."""
-        return quoted(self.name)
+        return quote(self.name)
 
 
 @dataclass(frozen=True)
@@ -99,12 +90,12 @@ class Layout:
     @property
     def reports(self) -> str:
         """Name of the table of reports, quoted."""
-        return quoted(f"reports_{self.key}")
+        return quote(f"reports_{self.key}")
 
     @property
     def histogram(self) -> str:
         """Name of the histogram, quoted."""
-        return quoted(f"histogram_{self.key}")
+        return quote(f"histogram_{self.key}")
 
     @cached_property
     def report_columns(self) -> tuple[Column, ...]:

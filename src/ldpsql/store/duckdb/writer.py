@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
+from ldpsql.sql import literal
 from ldpsql.store.duckdb import files, fold
 from ldpsql.store.duckdb.checks import Checks
-from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout, text
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
 from ldpsql.store.duckdb.opening import Connection, known_surveys, transaction
 from ldpsql.store.rules import Batch, Incoming, Intake, KnownSurvey, Policy, Writer, damaged
 
@@ -56,17 +57,15 @@ class DuckDBWriter(Writer):
             self.cursor.execute(statement)
 
     def has_batch(self, intake: Intake, batch_id: str) -> bool:
-        query = f"SELECT 1 FROM batches WHERE survey = {text(intake.key)} AND id = {text(batch_id)}"
-        return self.cursor.execute(query).fetchone() is not None
+        query = "SELECT count(*) FROM batches WHERE survey = ? AND id = ?"
+        return _number(self.cursor, query, [intake.key, batch_id]) > 0
 
     def add_reports(self, intake: Intake, incoming: Incoming, batch_id: str, policy: Policy) -> int:
         layout, cursor = Layout(intake), self.cursor
         checks = Checks.of(cursor, layout, incoming)
         self._touched.setdefault(layout.key, (layout, fold.recent(cursor, layout)))
-        number = _one(
-            cursor,
-            f"SELECT coalesce(max(number), 0) + 1 FROM batches WHERE survey = {text(layout.key)}",
-        )
+        last = "SELECT coalesce(max(number), 0) FROM batches WHERE survey = ?"
+        number = _number(cursor, last, [layout.key]) + 1
         is_kept = policy.keep == "reports"
         taken = (self._keep if is_kept else self._count)(layout, checks.accepted, number)
         skipped = incoming.rows - taken
@@ -79,8 +78,7 @@ class DuckDBWriter(Writer):
         if not is_kept:
             self._discard(layout)
         if taken:
-            bump = f"UPDATE surveys SET version = version + 1 WHERE name = {text(layout.key)}"
-            cursor.execute(bump)
+            cursor.execute("UPDATE surveys SET version = version + 1 WHERE name = ?", [layout.key])
         return taken
 
     def merge_counts(self) -> None:
@@ -97,7 +95,7 @@ class DuckDBWriter(Writer):
         query = (
             f"INSERT INTO {layout.reports} SELECT {number} AS {BATCH_COLUMN}, * FROM ({accepted})"
         )
-        taken = _one(self.cursor, query)
+        taken = _number(self.cursor, query)
         if layout.format.unary:
             own = f"SELECT * FROM {layout.reports} WHERE {BATCH_COLUMN} = {number}"
             fold.append(self.cursor, layout, own)
@@ -106,13 +104,13 @@ class DuckDBWriter(Writer):
     def _count(self, layout: Layout, accepted: str, number: int) -> int:
         """Count the reports without keeping them."""
         fold.append(self.cursor, layout, accepted)
-        return _one(self.cursor, f"SELECT count(*) FROM ({accepted})")
+        return _number(self.cursor, f"SELECT count(*) FROM ({accepted})")
 
     def _discard(self, layout: Layout) -> None:
         """Delete all reports of a survey, once they are counted."""
         if not layout.format.unary and fold.tail(self.cursor, layout):
             fold.merge(self.cursor, layout)
-        name = text(layout.key)
+        name = literal(layout.key)
         self.cursor.execute(layout.ddl()[0])
         self.cursor.execute(f"UPDATE batches SET kept = false WHERE survey = {name}")
         self.cursor.execute(
@@ -121,7 +119,7 @@ class DuckDBWriter(Writer):
         )
 
 
-def _one(cursor: Connection, query: str) -> int:
+def _number(cursor: Connection, query: str, parameters: Sequence[str] = ()) -> int:
     """The one number that a query gives."""
-    row = cursor.execute(query).fetchone()
-    return 0 if row is None else int(row[0])
+    [(number,)] = cursor.execute(query, parameters).fetchall()
+    return int(number)
