@@ -132,7 +132,8 @@ def test_usage(tmp_path: Path, survey: Path) -> None:
     """What is no workload, no file of results and no list."""
     table = stored(tmp_path)
     assert "--workload is one of" in refusal(bench(table, survey, "--workload", "range"), 2)
-    assert "results are .csv or .parquet" in refusal(bench(table, survey, "-o", "x.json"), 2)
+    said = refusal(bench(table, survey, "-o", "x.xlsx"), 2)
+    assert "a table is one of .csv, .tsv, .jsonl, .arrow, .parquet, not 'x.xlsx'" in said
     assert "a number below 1" in refusal(bench(table, survey, "--users", "0"), 2)
     assert "there is no file" in refusal(bench(tmp_path / "none.parquet", survey), 1)
 

@@ -10,7 +10,6 @@ import pytest
 from support.command_line import refusal, run
 from support.surveys import RECORD, TOML, people, spared, unsound
 
-from ldpsql.cli import collect
 from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device.respond import respond
@@ -124,18 +123,6 @@ def test_what_is_missing_is_said(home):
     assert "there is no file nobody.parquet" in refusal(asked, 1)
     refusal(run("randomize", "people.parquet", "-o", "r.parquet"), 2)
     refusal(run("ingest", "nothing.parquet"), 1)
-
-
-def test_progress_is_drawn_on_a_terminal_only(home, monkeypatch, capfd):
-    with collect._progress() as draw:
-        assert draw is None
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with collect._progress() as draw:
-        draw(250, 500)
-        draw(500, 500)
-        draw(7, None)
-    bars = f"\r[{'#' * 20}{'-' * 20}] 250 people\r[{'#' * 40}] 500 people"
-    assert capfd.readouterr().err == f"{bars}\r7 people\n"
 
 
 def test_a_survey_without_a_guarantee_needs_its_flag(home):

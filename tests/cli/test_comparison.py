@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.cli.comparison import comparison
+from ldpsql.cli.forecast import comparison
 from ldpsql.designer.auto import Candidate, Choice
 from ldpsql.designer.forecast import Forecast, SampledQueries
 from ldpsql.recipes.fourier.recipe import Fourier

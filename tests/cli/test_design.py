@@ -187,7 +187,7 @@ def test_a_target_out_of_reach_says_so(source):
 @pytest.mark.parametrize("target", ["0", "-2%", "100%", "1", "2", "lots", "%", "nan", ""])
 def test_a_target_is_a_share(source, target):
     line = refusal(run("design", source, "--target", target), 2)
-    assert "is no share of the people; write ±2% or 0.02" in line
+    assert "is not a share of the people; write ±2% or 0.02" in line
 
 
 def test_bad_sql_in_the_workload_is_shown_with_its_place(source):

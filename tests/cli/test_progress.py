@@ -1,4 +1,4 @@
-"""A line about what takes long: on terminals only for as long as it does, elsewhere late."""
+"""What takes long: a bar on terminals, only for as long as it does; lines elsewhere, late."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from ldpsql.cli import progress
 from ldpsql.cli.progress import Progress
+
+ERASED = "\x1b[1A\x1b[2K"  # the line above
 
 
 class Terminal(io.StringIO):
@@ -35,21 +37,23 @@ def until(stream: io.StringIO, words: str) -> None:
 def test_a_terminal_sees_what_is_being_done_and_in_the_end_nothing() -> None:
     stream = Terminal()
     with Progress("designing", stream) as shown:
-        until(stream, "designing (0 s)")
-        shown.now("trying hio")
-        until(stream, "designing: trying hio (0 s)")
-    written = stream.getvalue()
-    assert "\n" not in written
-    assert written.endswith("\r\x1b[K")
+        until(stream, "designing")
+        shown.show("trying [hio]")
+        until(stream, "designing: trying [hio]")
+        shown.advance(250, 1500)
+        until(stream, "designing 250 of 1,500: trying [hio]")
+    assert stream.getvalue().endswith(ERASED)
 
 
 def test_elsewhere_it_is_lines_of_their_own() -> None:
     stream = io.StringIO()
     with Progress("designing", stream) as shown:
-        shown.now("trying hio")
+        shown.show("trying hio")
         until(stream, "trying hio")
+        shown.advance(7, None)
+        until(stream, "designing 7: trying hio")
     lines = stream.getvalue().splitlines()
-    assert set(lines) == {"designing: trying hio (0 s)"}
+    assert set(lines) == {"designing: trying hio (0 s)", "designing 7: trying hio (0 s)"}
     assert "\x1b" not in stream.getvalue()
 
 
@@ -64,12 +68,12 @@ def test_short_work_is_done_in_silence(
     assert stream.getvalue() == ""
 
 
-def test_an_error_passes_and_the_line_is_erased() -> None:
+def test_an_error_passes_and_the_bar_is_erased() -> None:
     stream = Terminal()
     with pytest.raises(ValueError, match="no such thing"), Progress("designing", stream):
         until(stream, "designing")
         raise ValueError("no such thing")
-    assert stream.getvalue().endswith("\r\x1b[K")
+    assert stream.getvalue().endswith(ERASED)
 
 
 def test_a_closed_stream_stops_no_work() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from support.command_line import run, store_reports
 
-from ldpsql.cli.shell import split_statements
-
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory):
@@ -68,29 +66,7 @@ def test_bytes_that_are_no_utf8_are_refused_and_do_not_end_it(database):
     assert "not valid UTF-8" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("a; b", ["a", " b"]),
-        ("a;", ["a", ""]),
-        ("a ';' b; c", ["a ';' b", " c"]),
-        ("a '' ; b", ["a '' ", " b"]),
-        ("a 'it''s;' ; b", ["a 'it''s;' ", " b"]),
-        ('a "x;y" ; b', ['a "x;y" ', " b"]),
-        ("a -- b;\nc; d", ["a -- b;\nc", " d"]),
-        ("a -- b;", ["a -- b;"]),
-        ("a '", ["a '"]),
-        ("a /* b; */ c; d", ["a /* b; */ c", " d"]),
-        ("a /* x /* y; */ ; */ b; c", ["a /* x /* y; */ ; */ b", " c"]),
-        ("a /* -- ; */; b", ["a /* -- ; */", " b"]),
-        ("a -- /* ;\n; b", ["a -- /* ;\n", " b"]),
-        ("a '/*'; b", ["a '/*'", " b"]),
-        ("a /* it's */; b", ["a /* it's */", " b"]),
-        ("a /* b;", ["a /* b;"]),
-        (r"a E'\';'; b", [r"a E'\';'", " b"]),
-        ("a $$;'$$; b", ["a $$;'$$", " b"]),
-        ("", [""]),
-    ],
-)
-def test_statements_end_at_semicolons_outside_of_quotes_and_comments(text, parts):
-    assert split_statements(text) == parts
+def test_comments_between_statements_are_no_questions(database):
+    done = shell(database, "-- one;\nSELECT COUNT(*) AS n FROM app;\n/* two; */ ;\n-- three")
+    assert done.exit_code == 0
+    assert done.stderr == ""

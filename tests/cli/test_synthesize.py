@@ -64,7 +64,7 @@ def test_as_many_rows_as_reports_unless_told(database, tmp_path):
     [
         (("-n", 0, "-o", "x.parquet"), 2, "0 is not in the range"),
         (("-n", 10**12, "-o", "x.parquet"), 2, "not in the range"),
-        (("-o", "x.xlsx"), 2, "a table is one of .parquet, .csv"),
+        (("-o", "x.xlsx"), 2, "a table is one of .csv, .tsv, .jsonl, .arrow, .parquet"),
         (("--table", "other", "-o", "x.csv"), 1, "other"),
         (("--table", "small", "-o", "x.csv"), 1, "small has no reports"),
         ((), 2, "Missing option"),

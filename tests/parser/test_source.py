@@ -4,7 +4,7 @@ import pytest
 from sqlglot import parse_one
 from support.sql_survey import base_of, marked, parsed, refusal
 
-from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH, read
+from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH, is_blank, read, split_statements
 from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 
@@ -157,3 +157,39 @@ def test_what_is_no_unicode_is_refused(sql: str) -> None:
     assert "not valid UTF-8" in str(error)
     assert marked(error) == "?"
     assert error.caret().encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a; b", ["a", " b"]),
+        ("a;", ["a", ""]),
+        ("a ';' b; c", ["a ';' b", " c"]),
+        ("a '' ; b", ["a '' ", " b"]),
+        ("a 'it''s;' ; b", ["a 'it''s;' ", " b"]),
+        ('a "x;y" ; b', ['a "x;y" ', " b"]),
+        ("a -- b;\nc; d", ["a -- b;\nc", " d"]),
+        ("a -- b;", ["a -- b;"]),
+        ("a '", ["a '"]),
+        ("a; b 'c;", ["a; b 'c;"]),
+        ("a /* b; */ c; d", ["a /* b; */ c", " d"]),
+        ("a /* x /* y; */ ; */ b; c", ["a /* x /* y; */ ; */ b", " c"]),
+        ("a /* -- ; */; b", ["a /* -- ; */", " b"]),
+        ("a -- /* ;\n; b", ["a -- /* ;\n", " b"]),
+        ("a '/*'; b", ["a '/*'", " b"]),
+        ("a /* it's */; b", ["a /* it's */", " b"]),
+        ("a /* b;", ["a /* b;"]),
+        (r"a E'\';'; b", [r"a E'\';'", " b"]),
+        ("a $$;'$$; b", ["a $$;'$$", " b"]),
+        ("", [""]),
+    ],
+)
+def test_statements_end_at_semicolons_outside_of_quotes_and_comments(text, parts):
+    assert split_statements(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"), [(" -- x\n/* ; */", True), ("", True), ("a", False), ("'", False)]
+)
+def test_a_text_of_comments_is_blank(text, blank):
+    assert is_blank(text) is blank

@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees reports. Questions: query and explain."""
+"""`query`, the default command, and `explain`."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def answer(
     options.keep_inputs(target, database)
     parameters = options.read_parameters(values)
 
-    from ldpsql.cli.output import write  # noqa: PLC0415  (what is heavy is loaded when needed)
+    from ldpsql.cli.results import write_result  # noqa: PLC0415  (what is heavy is loaded when needed)
     from ldpsql.engine.session import Session  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
     with closing(open_store(database, read_only=True)) as store:
         session = Session(store, confidence=confidence, estimator=estimator)
         result = session.execute(sql, parameters)
-        write(result, form, target, intervals=intervals)
+        write_result(result, form, target, intervals=intervals)
 
 
 def _text(sql: str | None) -> str:

@@ -1,8 +1,7 @@
-"""Public. Sees parameters. `audit` checks what a survey, or a mechanism, promises."""
+"""`audit`: checks what a survey, or a mechanism, promises."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.failure import AT_FAULT
+from ldpsql.cli.formats import FORMATS, Document, write_document
+from ldpsql.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ _LONG = 20_000
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "json"]),
+    type=click.Choice([known.name for known in FORMATS if known.takes == "all"]),
     default="table",
     show_default=True,
     help="Output format.",
@@ -110,7 +111,8 @@ def audit(
 
     found = audit_design(design, chosen, reports=(reports or _USUAL) if empirical else 0)
     holds = found.holds and (central is None or central.holds)
-    click.echo(_json(found, central) if form == "json" else "\n".join(_lines(found, central)))
+    facts = {**found.to_json(), **({} if central is None else {"central": central.to_json()})}
+    write_document(Document("\n".join(_lines(found, central)), facts=facts), form, None)
     if not holds:
         context.exit(AT_FAULT)
 
@@ -147,11 +149,6 @@ def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[st
     if codes > _LONG:
         click.echo(f"designing {name} for {codes:,} codes; this may take minutes", err=True)
     return maker.design(domain, budget, chosen)
-
-
-def _json(found: Audit, central: CentralAudit | None) -> str:
-    both = {} if central is None else {"central": central.to_json()}
-    return json.dumps({**found.to_json(), **both}, indent=1)
 
 
 def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
@@ -235,15 +232,10 @@ def _exposures(found: Audit) -> Iterator[str]:
     """Who is protected against which alternatives; the specification's table, for this channel."""
     if not found.exposures:
         return
-    rows = [
-        ("the owner's record", "against records that differ in", "odds", "promised by"),
-        *((row.owner, row.differs, row.text, row.promised) for row in found.exposures),
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for number, row in enumerate(rows):
-        head = "" if number else "who is safe"
-        cells = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-        yield f"{head:<13}{cells}"
+    head = ("the owner's record", "against records that differ in", "odds", "promised by")
+    rows = [(row.owner, row.differs, row.text, row.promised) for row in found.exposures]
+    for number, line in enumerate(table_lines(head, rows, [False] * 4)):
+        yield f"{'' if number else 'who is safe':<13}{line}"
     if found.method != "enumeration":
         yield (
             "             on the reduced domain: the same odds are bounded as on this one, but "

@@ -1,8 +1,8 @@
-"""Sees raw values and reports, for evaluation only. Mechanisms compared on a user's own table."""
+"""`bench`: mechanisms compared on a table of one's own. `demo`: a survey of made-up people."""
 
 from __future__ import annotations
 
-import re
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.cli import options
-from ldpsql.cli.bench_options import Listed, ResultFile
-from ldpsql.cli.bench_progress import progress_of_runs
+from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
+from ldpsql.cli.progress import Progress
 
 if TYPE_CHECKING:
     from ldpsql.bench.harness import Comparison
+    from ldpsql.bench.harness import Progress as RunsDone
     from ldpsql.bench.questions import Draft, Question
     from ldpsql.designer.file import SurveyFile
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--mechanisms",
-    type=Listed(str),
+    type=options.Listed(str),
     default=(),
     metavar="A,B",
     help="NAME[:KEY=VALUE...][/ESTIMATOR], such as hio:inference=consistent, fourier/smooth or "
@@ -45,11 +46,14 @@ if TYPE_CHECKING:
 )
 @click.option("--counts-only", is_flag=True, help="Leave the measures out of the survey.")
 @click.option(
-    "--epsilon", type=Listed(str), metavar="E,...", help="Epsilons.  [default: the survey's]"
+    "--epsilon",
+    type=options.Listed(str),
+    metavar="E,...",
+    help="Epsilons.  [default: the survey's]",
 )
 @click.option(
     "--users",
-    type=Listed(int, 1),
+    type=options.Listed(int, 1),
     metavar="N,...",
     help="Draw so many people from the table, with replacement where it has too few.  "
     "[default: all of them, as they are]",
@@ -63,7 +67,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--predicates",
-    type=Listed(int, 1),
+    type=options.Listed(int, 1),
     default="1,2",
     show_default=True,
     metavar="D,...",
@@ -86,7 +90,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--aggregates",
-    type=Listed(str),
+    type=options.Listed(str),
     default="count,sum,avg",
     show_default=True,
     metavar="A,...",
@@ -109,8 +113,8 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     "target",
-    type=ResultFile(),
-    help="Write the results to this .csv or .parquet file.",
+    type=options.TABLE_FILE,
+    help=f"Write the results to this file; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
 )
 @click.option(
     "--plot",
@@ -216,36 +220,33 @@ def _possible(aggregates: tuple[str, ...], file: SurveyFile) -> tuple[str, ...]:
 def _questions(workloads: Sequence[str], wanted: Any, draft: Draft) -> tuple[Question, ...]:
     from ldpsql.bench.questions import KINDS, from_texts  # noqa: PLC0415
 
-    found: list[Question] = []
+    questions: list[Question] = []
     for workload in dict.fromkeys(workloads):
         if workload in KINDS:
-            found += replace(wanted, kinds=(workload,)).questions(draft)
+            questions += replace(wanted, kinds=(workload,)).questions(draft)
         elif workload.lower().endswith(".sql"):
-            found += from_texts(_statements(Path(workload)), Path(workload).name, draft)
+            questions += from_texts(_statements(Path(workload)), Path(workload).name, draft)
         else:
             raise click.UsageError(
                 f"--workload is one of {', '.join(KINDS)}, or a file that ends in .sql, "
                 f"not {workload!r}"
             )
-    return tuple(found)
-
-
-_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+    return tuple(questions)
 
 
 def _statements(path: Path) -> list[tuple[int, str]]:
     """The statements of a file, each with the number of its first line."""
-    from ldpsql.cli.shell import split_statements  # noqa: PLC0415
+    from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
 
     text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
-    found, line = [], 1
+    statements, line = [], 1
     for part in split_statements(text):
         body = part.lstrip()
-        first = line + part[: len(part) - len(body)].count("\n")
-        if _COMMENT.sub("", body).strip():
-            found.append((first, body.rstrip()))
+        if not is_blank(body):
+            first = line + part[: len(part) - len(body)].count("\n")
+            statements.append((first, body.rstrip()))
         line += part.count("\n")
-    return found
+    return statements
 
 
 @contextmanager
@@ -272,38 +273,53 @@ def _compare(
 ) -> None:
     from ldpsql.bench.harness import compare  # noqa: PLC0415
     from ldpsql.bench.summary import lines, refusals, table  # noqa: PLC0415
-    from ldpsql.cli.bench_tables import costs, tables  # noqa: PLC0415
+    from ldpsql.cli.bench_results import tables, write_page  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
-    with progress_of_runs() as say:
-        found = compare(comparison, place, jobs=jobs, say=say)
-    for label, reason in refusals(found).items():
+    with Progress("comparing", sys.stderr) as shown:
+
+        def say(progress: RunsDone) -> None:
+            shown.advance(progress.done, progress.total)
+            shown.show(_line(progress))
+
+        outcomes = compare(comparison, place, jobs=jobs, say=say)
+    click.echo(f"{len(outcomes)} of {len(outcomes)} runs", err=True)
+    for label, reason in refusals(outcomes).items():
         click.echo(f"left out: {label}: {reason}", err=True)
-    results = lines(found)
+    results = lines(outcomes)
     if not results:
-        left_out = all(outcome.refused is not None for _, outcome in found)
+        left_out = all(outcome.refused is not None for _, outcome in outcomes)
         what = "no mechanism fits this survey" if left_out else "the answers have no rows"
         raise SurveyError(what)
     if target is not None:
-        _write(table(results), target)
-    for block in (*tables(results), costs(results)):
+        rows = table(results)
+        write_document(Document(schema=rows.schema, batches=[rows]), None, target)
+    for block in tables(results):
         click.echo(block)
     if pictures is not None:
-        from ldpsql.cli.bench_page import write_page  # noqa: PLC0415
-
-        click.echo(
-            f"figures: {write_page(results, pictures, name, comparison.confidence)}", err=True
-        )
+        page = write_page(results, pictures, name, comparison.confidence)
+        click.echo(f"figures: {page}", err=True)
 
 
-def _write(results: Any, target: Path) -> None:
-    import pyarrow.csv as pacsv  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+def _line(progress: RunsDone) -> str:
+    """What was run last, and how long the rest may take."""
+    case = progress.case
+    kept = f"{progress.kept} done before, " if progress.kept else ""
+    left = "" if progress.left is None else f"{_duration(progress.left)} left, "
+    return f"{kept}{left}{case.contestant.label}, epsilon {case.epsilon}, {case.users} people"
 
-    from ldpsql_device.atomic import replace_file  # noqa: PLC0415
 
-    with replace_file(target) as temporary:
-        if target.suffix.lower() == ".csv":
-            pacsv.write_csv(results, temporary)
-        else:
-            pq.write_table(results, temporary)
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@click.command(short_help="Run a whole survey on generated people.")
+def demo() -> None:
+    """Generate a shopping table, run a survey on it, ask four questions, compare with the truth."""
+    from ldpsql.demo import run  # noqa: PLC0415
+
+    run(click.echo)

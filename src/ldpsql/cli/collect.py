@@ -5,19 +5,17 @@ and `ingest` at the collector, and both see reports.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.progress import Progress
 
 if TYPE_CHECKING:
     from ldpsql.store import Batch
-
-_BAR = 40
 
 
 @click.command(short_help="Turn people's records into reports (device side).")
@@ -28,7 +26,7 @@ _BAR = 40
     "--output",
     "target",
     required=True,
-    type=options.ReportFile(),
+    type=options.REPORT_FILE,
     help="Parquet file for the reports.",
 )
 @click.option("--skip-invalid", is_flag=True, help="Leave people out whose record does not fit.")
@@ -60,7 +58,7 @@ def randomize(
 
     options.keep_inputs(target, survey)
     published = Survey.from_json(survey)
-    with _progress() as progress:
+    with Progress("randomizing", sys.stderr) as progress:
         tally = randomize_file(
             published,
             data,
@@ -68,7 +66,7 @@ def randomize(
             skip_invalid=skip_invalid,
             accept_no_guarantee=accept_no_guarantee,
             accept_disclosure=accept_disclosure,
-            progress=progress,
+            progress=progress.advance,
         )
     click.echo(f"{target}: {tally.people} reports", err=True)
     for name, count in tally.clamped.items():
@@ -76,18 +74,6 @@ def randomize(
             click.echo(f"note: {count} values of {name} were moved to its bounds", err=True)
     if tally.skipped:
         click.echo(f"note: {tally.skipped} records did not fit and were skipped", err=True)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
-    """What draws a progress bar on a terminal; None elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        yield _draw
-    finally:
-        click.echo(err=True)
 
 
 @click.command(short_help="Mix many people's reports into one batch (shuffler side).")
@@ -98,7 +84,7 @@ def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
     "--output",
     "target",
     required=True,
-    type=options.ReportFile(),
+    type=options.REPORT_FILE,
     help="Parquet file for the batch.",
 )
 def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
@@ -112,17 +98,9 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
 
     options.keep_inputs(target, survey)
     published = Survey.from_json(survey)
-    with _progress() as progress:
-        count = shuffle_reports(published, reports, target, progress=progress)
+    with Progress("shuffling", sys.stderr) as progress:
+        count = shuffle_reports(published, reports, target, progress=progress.advance)
     click.echo(f"{target}: {count} reports, shuffled", err=True)
-
-
-def _draw(done: int, total: int | None) -> None:
-    bar = ""
-    if total:
-        filled = _BAR * done // total
-        bar = f"[{'#' * filled}{'-' * (_BAR - filled)}] "
-    click.echo(f"\r{bar}{done} people", nl=False, err=True)
 
 
 @click.command(short_help="Store reports.")

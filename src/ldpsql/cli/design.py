@@ -43,7 +43,7 @@ MOST_PEOPLE = 10_000_000_000
 @click.option(
     "--plot",
     "picture",
-    type=options.PictureFile(),
+    type=options.OutputFile("a picture", (".png", ".svg")),
     help="Draw what is asked, what a report tells and the expected error; .png or .svg. Needs "
     "`pip install ldpsql[plot]`.",
 )
@@ -103,13 +103,13 @@ def design(
                 mechanism=mechanism,
                 users=users,
                 accept_no_guarantee=accept_no_guarantee,
-                tell=progress.now,
+                tell=progress.show,
             )
             survey = found.survey
-            progress.now("what to expect")
+            progress.show("what to expect")
             lines = [*_promise(survey), *_alphabet(survey), *_forecasts(found, users, half_width)]
             if picture is not None:
-                progress.now("drawing")
+                progress.show("drawing")
                 from ldpsql.plots.survey import draw_survey  # noqa: PLC0415
 
                 charts.save_figure(draw_survey(found), picture)
@@ -139,8 +139,7 @@ def _forecasts(found: DesignedSurvey, users: int | None, half_width: float | Non
 
 
 def _expectations(found: DesignedSurvey) -> list[str]:
-    from ldpsql.cli.comparison import comparison  # noqa: PLC0415
-    from ldpsql.cli.forecast import forecast  # noqa: PLC0415
+    from ldpsql.cli.forecast import comparison, forecast  # noqa: PLC0415
 
     compared = comparison(found.choice, found.people) if found.choice else []
     try:

@@ -1,15 +1,20 @@
-"""Public. Sees parameters. How well a survey will answer, before there is any data."""
+"""What `design` says of the errors to expect: of the survey, of others, and of other plans."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from ldpsql.cli.figures import about, significant
+from ldpsql.cli.tables import table_lines
 from ldpsql.designer import DesignedSurvey
+from ldpsql.designer.auto import Candidate, Choice
 from ldpsql.designer.forecast import least_users
 from ldpsql_device.epsilon import LARGEST_EPSILON
 
-_MOST_KINDS = 12
+_MOST_KINDS, _MOST_COLUMNS = 12, 6  # kinds of queries: lines of a forecast, columns of a comparison
+_HEADING = 14  # letters of a heading's line
 
 
 def forecast(designed: DesignedSurvey) -> list[str]:
@@ -19,14 +24,15 @@ def forecast(designed: DesignedSurvey) -> list[str]:
     """
     entries = designed.forecast.expected(_MOST_KINDS)
     figures = [significant(entry.error) for entry in entries]
-    width, room = max(len(entry.text) for entry in entries), max(map(len, figures))
-    lines = [
-        f"  {entry.text:<{width}}  ± {figure:>{room}}  ({100 * entry.share:.2g}% of {entry.limit})"
+    room = max(map(len, figures))
+    first, *others = [
+        [entry.text, f"± {figure:>{room}}", f"({100 * entry.share:.2g}% of {entry.limit})"]
         for entry, figure in zip(entries, figures, strict=True)
     ]
+    lines = table_lines(first, others, [False] * 3)
     return [
         f"expected standard error with {designed.people} people:",
-        *lines,
+        *(f"  {line}" for line in lines),
         *distance(designed),
     ]
 
@@ -76,3 +82,59 @@ def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
 def percent(share: float) -> str:
     """A share with three significant digits: 2.31%."""
     return f"{significant(100 * share)}%"
+
+
+def comparison(choice: Choice, people: int) -> list[str]:
+    """Lines: one row per mechanism, the chosen one first, and what was left out and why."""
+    kinds = [entry.text for entry in choice.best.forecast.expected(_MOST_COLUMNS)]
+    if len(kinds) > _MOST_COLUMNS:
+        kinds = []
+    has_bound = choice.best.forecast.ratio(choice.bound) is not None
+    head = ["mechanism", "whole workload", *kinds, *(["of least"] if has_bound else [])]
+    head += ["bits", "rounds", "guarantee", "options"]
+    rows = [_row(candidate, choice, len(kinds)) for candidate in choice.ranked]
+    lines = [f"expected standard errors with {people} people, by mechanism:"]
+    words = {"mechanism", "guarantee", "options"}
+    right = [name not in words for name in head]
+    lines += [f"  {line}" for line in table_lines(head, rows, right, heading_width=_HEADING)]
+    coarse = [candidate.name for candidate in choice.ranked if _is_coarse(candidate)]
+    if coarse:
+        lines.append(
+            f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as "
+            "spread evenly in it; where a range ends inside one, it can be off by some of them"
+        )
+    return lines + _left_out(choice.left_out)
+
+
+def _left_out(reasons: Mapping[str, str]) -> list[str]:
+    """One line for all mechanisms with the same reason, which may begin with their name."""
+    alike: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        alike.setdefault(reason.removeprefix(name).lstrip(": "), []).append(name)
+    return [f"  left out: {', '.join(names)}: {reason}" for reason, names in alike.items()]
+
+
+def _row(candidate: Candidate, choice: Choice, kinds: int) -> list[str]:
+    forecast, design = candidate.forecast, candidate.forecast.design
+    shown = forecast.expected(_MOST_COLUMNS)[:kinds]
+    ratio = forecast.ratio(choice.bound)
+    return [
+        candidate.name,
+        significant(forecast.error),
+        *(significant(entry.error) for entry in shown),
+        *([] if ratio is None else [f"{ratio:.2f}"]),
+        f"{design.report_format.bits_per_report:.1f}",
+        "1",  # every mechanism of the registry asks a person once
+        str(design.guarantee),
+        options_text(candidate.options),
+    ]
+
+
+def _is_coarse(candidate: Candidate) -> bool:
+    """Whether several codes share a bin, so that ranges are interpolated."""
+    return candidate.forecast.design.is_coarse
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """Options in words: fanout 4, inference consistent."""
+    return ", ".join(f"{key} {value}" for key, value in options.items()) or "defaults"

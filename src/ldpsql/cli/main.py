@@ -12,9 +12,8 @@ import click
 
 from ldpsql.cli.ask import explain, query
 from ldpsql.cli.audit import audit
-from ldpsql.cli.bench import bench
+from ldpsql.cli.bench import bench, demo
 from ldpsql.cli.collect import ingest, randomize, shuffle
-from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.schema import schema

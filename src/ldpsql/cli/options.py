@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Options that several commands share."""
+"""Options that several commands share, and checks of the files that they name."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from ldpsql.cli.formats import BY_NAME, TABLE_SUFFIXES
 
-FORMATS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "arrow", "parquet")
-PICTURES = (".png", ".svg")
-DATABASE = "ldpsql.duckdb"
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 database = click.option(
     "--db",
     "database",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="LDPSQL_DB",
-    default=DATABASE,
+    default="ldpsql.duckdb",
     show_default=True,
     show_envvar=True,
     help="The DuckDB file that holds the reports.",
@@ -47,7 +45,7 @@ estimator = click.option(
 output_format = click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(list(BY_NAME)),
     help="Output format.  [default: table, or what the suffix of -o says]",
 )
 
@@ -78,7 +76,7 @@ survey_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 class HalfWidth(click.ParamType[float]):
-    """A share of the people between 0 and 1: ±2%, +-2%, 2% or 0.02."""
+    """A share of the people between 0 and 1, as ±2%, +-2%, 2% or 0.02."""
 
     name = "share"
 
@@ -95,38 +93,59 @@ class HalfWidth(click.ParamType[float]):
         except ValueError:
             share = 0.0
         if not 0.0 < share < 1.0:
-            self.fail(f"{value!r} is no share of the people; write ±2% or 0.02", param, ctx)
+            self.fail(f"{value!r} is not a share of the people; write ±2% or 0.02", param, ctx)
         return share
 
 
-class ReportFile(click.Path):
-    """A file to write reports into; by its suffix it is read again."""
+class OutputFile(click.Path):
+    """A file to write, whose suffix says how.
 
-    def __init__(self) -> None:
+    what: it is, for the error; suffixes: it may have.
+    """
+
+    def __init__(self, what: str, suffixes: Sequence[str]) -> None:
         super().__init__(dir_okay=False, path_type=Path)
+        self._what, self._suffixes = what, suffixes
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, if it ends in .parquet."""
+        """The path, if it ends in one of the suffixes."""
         path = Path(str(super().convert(value, param, ctx)))
-        if path.suffix.lower() != ".parquet":
-            self.fail(
-                f"a file of reports ends in .parquet, which {path.name!r} does not", param, ctx
+        if path.suffix.lower() not in self._suffixes:
+            *others, last = self._suffixes
+            one = f"is one of {', '.join(self._suffixes)}" if others else f"ends in {last}"
+            self.fail(f"{self._what} {one}, not {path.name!r}", param, ctx)
+        return path
+
+
+REPORT_FILE = OutputFile("a file of reports", (".parquet",))
+TABLE_FILE = OutputFile("a table", TABLE_SUFFIXES)
+
+
+class Listed(click.ParamType[tuple[Any, ...]]):
+    """Values with commas between them, at least one, and none below `least`."""
+
+    name = "list"
+
+    def __init__(self, kind: type, least: float | None = None) -> None:
+        self._kind, self._least = kind, least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        """The values."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            values = tuple(
+                self._kind(part.strip()) for part in str(value).split(",") if part.strip()
             )
-        return path
-
-
-class PictureFile(click.Path):
-    """A file to draw into; its suffix says how."""
-
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, if it ends in .png or .svg."""
-        path = Path(str(super().convert(value, param, ctx)))
-        if path.suffix.lower() not in PICTURES:
-            self.fail(f"a picture is one of {', '.join(PICTURES)}, not {path.name!r}", param, ctx)
-        return path
+        except ValueError:
+            values = ()
+        if not values:
+            self.fail(f"{value!r} is not a list of values with commas between them", param, ctx)
+        if self._least is not None and min(values) < self._least:
+            self.fail(f"{value!r} holds a number below {self._least:g}", param, ctx)
+        return values
 
 
 def check_writable(target: Path) -> None:
@@ -173,7 +192,7 @@ def read_parameters(values: Sequence[str]) -> list[Any] | dict[str, Any] | None:
 
 
 def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """KEY=VALUE pairs; UsageError for one that is none."""
+    """Read KEY=VALUE pairs; UsageError for anything else."""
     parts = [pair.partition("=") for pair in pairs]
     for key, equals, _ in parts:
         if not equals or not key:
@@ -182,7 +201,7 @@ def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def stdin() -> TextIO:
-    """Standard input; bytes that are no UTF-8 come as surrogates, which the parser refuses."""
+    """Standard input; bytes that are not UTF-8 come as surrogates, which the parser refuses."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     return sys.stdin

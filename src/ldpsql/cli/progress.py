@@ -1,37 +1,42 @@
-"""Public. Sees parameters. A line on standard error that says what takes so long.
+"""What a long command is doing, and how far it is, on standard error.
 
-On a terminal it is rewritten in place and gone at the end. Elsewhere, where nothing can be taken
-back, it comes late and once a minute, as a line of its own.
+On a terminal it is a bar that appears after a second and is gone at the end. Elsewhere, where
+nothing can be taken back, it comes late and once a minute, as a line of its own.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TextIO
 
-PATIENCE, EVERY = 1.0, 0.5
-"""Seconds before the first line on a terminal, and between two of them."""
+PATIENCE, EVERY = 1.0, 0.2
+"""Seconds before the bar appears on a terminal, and between two looks at it."""
 LONG_PATIENCE, SELDOM = 10.0, 60.0
-"""The same elsewhere."""
-_ERASE = "\r\x1b[K"
+"""The same for lines elsewhere."""
 
 
 class Progress:
-    """Shows `work`, what of it is being done, and for how long, while a block runs."""
+    """Shows `work`, what of it is being done, how much of it is, and for how long it runs."""
 
     def __init__(self, work: str, stream: TextIO) -> None:
         self._work, self._stream = work, stream
         self._is_terminal = stream.isatty()
         self._part = ""
+        self._completed: int = 0
+        self._total: int | None = None
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._is_shown = False
 
-    def now(self, part: str) -> None:
+    def show(self, part: str) -> None:
         """From now on this part of the work is being done."""
         self._part = part
+
+    def advance(self, completed: int, total: int | None) -> None:
+        """So much of the work is done; total: None where nobody knows how much there is."""
+        self._completed, self._total = completed, total
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
@@ -46,22 +51,42 @@ class Progress:
     ) -> None:
         self._done.set()
         self._thread.join()
-        if self._is_shown and self._is_terminal:
-            self._write(_ERASE)
 
     def _run(self) -> None:
-        patience, pause = (PATIENCE, EVERY) if self._is_terminal else (LONG_PATIENCE, SELDOM)
-        while not self._done.wait(patience):
-            patience, self._is_shown = pause, True
-            self._write(f"{_ERASE}{self._line()}" if self._is_terminal else f"{self._line()}\n")
+        with suppress(OSError, ValueError):  # whoever reads standard error may have left
+            if self._is_terminal:
+                self._show_bar()
+            else:
+                self._write_lines()
+
+    def _show_bar(self) -> None:
+        if self._done.wait(PATIENCE):
+            return
+        from rich.console import Console  # noqa: PLC0415  (short work is done without it)
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.progress import Progress as Bars  # noqa: PLC0415
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+        console = Console(file=self._stream, highlight=False)
+        with Bars(*columns, console=console, transient=True, auto_refresh=False) as bars:
+            task = bars.add_task("")
+            while True:
+                completed, total = self._completed, self._total
+                bars.update(task, description=self._line(), completed=completed, total=total)
+                bars.refresh()
+                if self._done.wait(EVERY):
+                    return
+
+    def _write_lines(self) -> None:
+        pause = LONG_PATIENCE
+        while not self._done.wait(pause):
+            pause = SELDOM
+            seconds = time.monotonic() - self._start
+            self._stream.write(f"{self._line()} ({seconds:.0f} s)\n")
+            self._stream.flush()
 
     def _line(self) -> str:
         part = f": {self._part}" if self._part else ""
-        return f"{self._work}{part} ({time.monotonic() - self._start:.0f} s)"
-
-    def _write(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):  # whoever reads standard error has left
-            self._done.set()
+        of = f" of {self._total:,}" if self._total else ""
+        count = f" {self._completed:,}{of}" if self._completed else ""
+        return f"{self._work}{count}{part}"

@@ -1,18 +1,18 @@
-"""Runs at the collector. Sees reports. A line editor for questions."""
+"""`shell`: a line editor for questions."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ldpsql.cli import options
 from ldpsql.cli.failure import report
+from ldpsql.cli.tables import table_lines
 from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:
@@ -27,15 +27,6 @@ EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
 .survey [TABLE]  mechanism, guarantee and fingerprint
 .help            this text
 .quit            leave (or Ctrl-D)"""
-
-
-# What a semicolon may stand in, or a semicolon; a quote left open reaches to the end of the text.
-_MARK = re.compile(
-    r"""--[^\n]* | /\* | ; | \b[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z) | '[^']*(?:'|\Z) | "[^"]*(?:"|\Z)
-        | (\$\w*\$).*?(?:\1|\Z)""",
-    re.DOTALL | re.VERBOSE,
-)
-_COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 @click.command(short_help="Ask questions one after another.")
@@ -57,7 +48,7 @@ def shell(
 
     From a pipe there is no prompt, and the exit code is 1 if any statement failed.
     """
-    from ldpsql.cli.output import write  # noqa: PLC0415
+    from ldpsql.cli.results import write_result  # noqa: PLC0415
     from ldpsql.engine.session import Session  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
@@ -69,7 +60,7 @@ def shell(
             if text.startswith("."):
                 click.echo(_dot_command(store, text.encode(errors="replace").decode()))
             else:
-                write(session.execute(text), form, None, intervals=intervals)
+                write_result(session.execute(text), form, None, intervals=intervals)
 
         failed = _loop(_lines(interactive=interactive), respond)
     if failed and not interactive:
@@ -108,41 +99,17 @@ def _lines(*, interactive: bool) -> Iterator[str]:
 
 def _inputs(lines: Iterator[str]) -> Iterator[str]:
     """Dot commands and statements, without the semicolon; the last one may lack it."""
+    from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
+
     buffer = ""
     for line in lines:
         if not buffer.strip() and line.lstrip().startswith("."):
             yield line.strip()
             continue
         *complete, buffer = split_statements(buffer + line)
-        yield from (statement for statement in complete if statement.strip())
-    if buffer.strip():
+        yield from (statement for statement in complete if not is_blank(statement))
+    if not is_blank(buffer):
         yield buffer
-
-
-def split_statements(text: str) -> list[str]:
-    """Split at semicolons outside of quotes and comments; the last part is not finished yet.
-
-    >>> split_statements("SELECT 'a;b'; SELECT 2")
-    ["SELECT 'a;b'", ' SELECT 2']
-    """
-    parts, start, position = [], 0, 0
-    while match := _MARK.search(text, position):
-        position = match.end()
-        if match.group() == "/*":
-            position = _comment_end(text, position)
-        elif match.group() == ";":
-            parts.append(text[start : match.start()])
-            start = position
-    return [*parts, text[start:]]
-
-
-def _comment_end(text: str, position: int) -> int:
-    """Where the comment ends that was opened before `position`; comments nest."""
-    depth = 1
-    while depth and (match := _COMMENT_MARK.search(text, position)):
-        depth += 1 if match.group() == "/*" else -1
-        position = match.end()
-    return len(text) if depth else position
 
 
 def _dot_command(store: Store, text: str) -> str:
@@ -161,7 +128,7 @@ def _dot_command(store: Store, text: str) -> str:
 
 
 def _columns(survey: Survey) -> str:
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[str, str, str, str]] = []
     for dimension in survey.schema.dimensions:
         nulls = ", or NULL" if dimension.nulls == "value" else ""
         extent = f"{dimension.domain.describe()}{nulls}"
@@ -170,11 +137,8 @@ def _columns(survey: Survey) -> str:
         low, high = measure.bounds
         rows.append((measure.name, "measure", "float", f"[{low:g}, {high:g}]"))
     rows += [(column.name, "public", column.type, "") for column in survey.schema.public]
-    width = max(len(row[0]) for row in rows)
-    lines = [
-        f"  {name:<{width}}  {role:<9}  {kind:<9}  {x}".rstrip() for name, role, kind, x in rows
-    ]
-    return "\n".join([survey.table, *lines])
+    lines = table_lines(rows[0], rows[1:], [False] * 4)
+    return "\n".join([survey.table, *(f"  {line}" for line in lines)])
 
 
 def _facts(survey: Survey) -> str:

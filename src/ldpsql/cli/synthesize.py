@@ -1,56 +1,16 @@
-"""Runs at the collector. Sees reports. A table of made-up people, as a file."""
+"""`synthesize`: a table of made-up people, as a file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from ldpsql.cli import options
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 
 _MOST_ROWS = 10**10
-
-
-class TableFile(click.Path):
-    """A file to write a table into; its suffix says how."""
-
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, if it ends in .parquet or .csv."""
-        path = Path(str(super().convert(value, param, ctx)))
-        if path.suffix.lower() not in _WRITERS:
-            self.fail(f"a table is one of {', '.join(_WRITERS)}, not {path.name!r}", param, ctx)
-        return path
-
-
-def _write_parquet(path: Path, columns: pa.Schema, batches: Iterable[pa.Table]) -> None:
-    import pyarrow.parquet as pq  # noqa: PLC0415  (what is heavy is loaded when needed)
-
-    with pq.ParquetWriter(path, columns) as writer:
-        for batch in batches:
-            writer.write_table(batch.cast(columns))
-
-
-def _write_csv(path: Path, columns: pa.Schema, batches: Iterable[pa.Table]) -> None:
-    import pyarrow.csv as pc  # noqa: PLC0415
-
-    with pc.CSVWriter(path, columns) as writer:
-        for batch in batches:
-            writer.write_table(batch.cast(columns))
-
-
-_WRITERS: Mapping[str, Callable[[Path, pa.Schema, Iterable[pa.Table]], None]] = {
-    ".parquet": _write_parquet,
-    ".csv": _write_csv,
-}
 
 
 @click.command(short_help="Draw a table of made-up people.")
@@ -67,8 +27,8 @@ _WRITERS: Mapping[str, Callable[[Path, pa.Schema, Iterable[pa.Table]], None]] = 
     "--output",
     "target",
     required=True,
-    type=TableFile(),
-    help="Parquet or CSV file for the table, by its suffix.",
+    type=options.TABLE_FILE,
+    help=f"File for the table; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
 )
 @click.option("--seed", type=click.IntRange(0), help="The same seed draws the same table.")
 def synthesize(
@@ -83,14 +43,12 @@ def synthesize(
     options.keep_inputs(target, database)
     options.check_writable(target)
 
-    from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
-    from ldpsql_device.atomic import replace_file  # noqa: PLC0415  (what is heavy comes late)
 
     with closing(open_store(database, read_only=True)) as store:
         synthesizer = Synthesizer.of(store, table)
-    with replace_file(target) as temporary:
-        write = _WRITERS[target.suffix.lower()]
-        write(temporary, synthesizer.columns, synthesizer.batches(rows, seed))
+    batches = synthesizer.batches(rows, seed)
+    write_document(Document(schema=synthesizer.columns, batches=batches), None, target)
     for note in synthesizer.notes:
         click.echo(f"note: {note}", err=True)

@@ -321,3 +321,28 @@ def _unreadable(sql: str, text: str) -> QueryError:
                 f"a {what} is not closed", sql=sql, place=place, hint="close it, or double it"
             )
     return QueryError("the SQL cannot be split into words", sql=sql)
+
+
+def split_statements(text: str) -> list[str]:
+    """Split SQL at the semicolons that end statements; the last part is not finished yet.
+
+    A text that leaves a quote or a comment open is one part, for it may go on.
+
+    >>> split_statements("SELECT 'a;b'; SELECT 2")
+    ["SELECT 'a;b'", ' SELECT 2']
+    """
+    try:
+        tokens = DuckDB().tokenize(text)
+    except TokenError:
+        return [text]
+    ends = [token.start for token in tokens if token.token_type == TokenType.SEMICOLON]
+    starts = [0, *(end + 1 for end in ends)]
+    return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text holds nothing but white space and comments."""
+    try:
+        return not DuckDB().tokenize(text)
+    except TokenError:
+        return False

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
+from decimal import Decimal
 
 import click
 import numpy as np
@@ -15,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from support.surveys import app, unsound
 
-from ldpsql.cli.output import distinct, machine_table, weak_notes, write
+from ldpsql.cli import formats
+from ldpsql.cli.results import distinct, machine_table, weak_notes, write_result
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.result import Result, ResultColumn
 
@@ -46,7 +49,7 @@ def result(notes=()):
 
 
 def written(capsysbinary, form, *, intervals=False, shown=None):
-    write(shown or result(), form, None, intervals=intervals)
+    write_result(shown or result(), form, None, intervals=intervals)
     captured = capsysbinary.readouterr()
     return captured.out, captured.err.decode()
 
@@ -113,7 +116,7 @@ def test_arrow_and_parquet_carry_the_table(capsysbinary):
     [("a.csv", b"state,"), ("a.json", b"{\n"), ("a.md", b"| s"), ("a", b"state ")],
 )
 def test_the_suffix_of_the_file_gives_the_format(tmp_path, capsysbinary, name, start):
-    write(result(), None, tmp_path / name, intervals=False)
+    write_result(result(), None, tmp_path / name, intervals=False)
     assert (tmp_path / name).read_bytes().startswith(start)
     assert capsysbinary.readouterr().out == b""
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -122,7 +125,7 @@ def test_the_suffix_of_the_file_gives_the_format(tmp_path, capsysbinary, name, s
 def test_binary_formats_are_not_for_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(click.UsageError, match="name a file with -o"):
-        write(result(), "parquet", None, intervals=False)
+        write_result(result(), "parquet", None, intervals=False)
 
 
 def smoothed():
@@ -256,3 +259,39 @@ def test_cells_never_break_the_table(capsysbinary):
     assert b"\x1b" not in out
     out, _ = written(capsysbinary, "markdown", shown=Result(columns, table))
     assert out.decode().splitlines()[2] == "| x [31m y\\|z |"
+
+
+@pytest.mark.parametrize(("columns", "is_upright"), [(49, False), (48, True)])
+def test_a_row_too_wide_for_the_terminal_stands_upright(
+    monkeypatch, capsysbinary, columns, is_upright
+):
+    """Name and value per line; as a table while it fits, and in a file or pipe in any case."""
+    size = os.terminal_size((columns, 24))
+    monkeypatch.setattr(formats.shutil, "get_terminal_size", lambda: size)
+    assert written(capsysbinary, "table")[0].startswith(b"state  ")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    lines = written(capsysbinary, "table")[0].decode().splitlines()
+    if is_upright:
+        assert lines[:3] == ["-- row 1", "state  CA", "n      1234 ± 10"]
+        assert len(lines) == 10
+    else:
+        assert lines[0].split() == ["state", "n", "avg", "day"]
+        assert len(lines) == 4
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_values_of_every_type_are_written_in_full(capsysbinary, form):
+    values = [None, True, "a,b", date(2026, 1, 31), datetime(2026, 1, 31, 5), 0.1, NAN, 7]
+    arrays = [pa.array([value]) for value in (*values, Decimal("2.50"))]
+    names = [f"c{place}" for place in range(len(arrays))]
+    columns = tuple(
+        ResultColumn(name, a.type, False) for name, a in zip(names, arrays, strict=True)
+    )
+    shown = Result(columns, pa.table(arrays, names=names))
+    text = written(capsysbinary, form, shown=shown)[0].decode().splitlines()[-1]
+    if form == "csv":
+        assert text == ',true,"a,b",2026-01-31,2026-01-31 05:00:00,0.1,,7,2.50'
+    else:
+        found = list(json.loads(text).values())
+        expected = [None, True, "a,b", "2026-01-31", "2026-01-31T05:00:00", 0.1, None, 7, 2.5]
+        assert found == expected

@@ -1,0 +1,198 @@
+"""The formats of output, an entry each, and the documents that are written in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+import click
+
+from ldpsql.cli.figures import plain
+from ldpsql.cli.tables import markdown_lines, table_lines, upright_lines
+from ldpsql_device.atomic import replace_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a command gives, to be written in any format.
+
+    text: for people, as it is.  cells: for people, as a table: heads, rows, and which columns stand
+    at the right.  schema, batches: rows for machines, under distinct names.  facts: what JSON says
+    beside the rows.  width: of the terminal that it is for, if there is one.
+    """
+
+    text: str | None = None
+    cells: Callable[[], Cells] | None = None
+    schema: pa.Schema | None = None
+    batches: Iterable[pa.Table] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of output.
+
+    suffix: of its files, None where no suffix means it.  takes: "rows" where it writes the rows of
+    a document batch by batch, "cells" where it needs a table, "all" where it can write anything.
+    """
+
+    name: str
+    suffix: str | None
+    write: Callable[[Document, BinaryIO], None]
+    takes: Literal["all", "cells", "rows"] = "rows"
+    is_binary: bool = False
+
+
+def write_document(document: Document, form: str | None, target: Path | None) -> None:
+    """Write to a file, whole or not at all, or to stdout.
+
+    form: None for what the suffix of the file says, else a table. UsageError for a binary format on
+    a terminal.
+    """
+    suffix = target.suffix.lower() if target else ""
+    by_suffix = {known.suffix: known for known in FORMATS}
+    chosen = BY_NAME[form] if form else by_suffix.get(suffix, BY_NAME["table"])
+    if target is not None:
+        with replace_file(target) as temporary, temporary.open("wb") as stream:
+            chosen.write(document, stream)
+        return
+    if sys.stdout.isatty():
+        if chosen.is_binary:
+            raise click.UsageError(f"{chosen.name} is not for a terminal; name a file with -o")
+        document = replace(document, width=shutil.get_terminal_size().columns)
+    content = io.BytesIO()
+    chosen.write(document, content)
+    write_stdout(content.getvalue())
+
+
+def write_stdout(content: bytes) -> None:
+    """Write UTF-8 to stdout, with +/- for the sign that a terminal may not have."""
+    try:
+        "±".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        content = content.replace("±".encode(), b"+/-")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def _write_table(document: Document, stream: BinaryIO) -> None:
+    """Aligned columns; name and value on a line of their own where the terminal is too narrow."""
+    if document.text is not None or document.cells is None:
+        lines = [document.text or ""]
+    else:
+        head, rows, right = document.cells()
+        lines = table_lines(head, rows, right, has_rule=True)
+        is_too_wide = document.width is not None and max(map(len, lines)) > document.width
+        if is_too_wide and len(head) > 1:
+            lines = upright_lines(head, rows)
+    _write_lines(lines, stream)
+
+
+def _write_markdown(document: Document, stream: BinaryIO) -> None:
+    if document.text is not None or document.cells is None:
+        _write_table(document, stream)
+    else:
+        _write_lines(markdown_lines(*document.cells()), stream)
+
+
+def _write_lines(lines: Iterable[str], stream: BinaryIO) -> None:
+    for line in lines:
+        stream.write(f"{line}\n".encode())
+
+
+def _write_separated(delimiter: str) -> Callable[[Document, BinaryIO], None]:
+    def write(document: Document, stream: BinaryIO) -> None:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(document.schema.names if document.schema else ())
+        for batch in document.batches:
+            columns = [map(_csv_value, column.to_pylist()) for column in batch.columns]
+            writer.writerows(zip(*columns, strict=True))
+        text.detach()
+
+    return write
+
+
+def _csv_value(value: Any) -> Any:
+    """A value as `csv` writes it: all digits of a number, nothing for NULL and NaN."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return plain(value) if isinstance(value, bool | date) else value
+
+
+def _write_json(document: Document, stream: BinaryIO) -> None:
+    rows: dict[str, Any] = {}
+    if document.schema is not None:
+        rows = {"columns": document.schema.names, "rows": list(_json_rows(document))}
+    _write_lines([_json({**rows, **document.facts}, indent=1)], stream)
+
+
+def _write_json_lines(document: Document, stream: BinaryIO) -> None:
+    _write_lines(map(_json, _json_rows(document)), stream)
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _json_rows(document: Document) -> Iterable[dict[str, Any]]:
+    for batch in document.batches:
+        for row in batch.to_pylist():
+            yield {name: _json_value(value) for name, value in row.items()}
+
+
+def _json_value(value: Any) -> Any:
+    """A value as JSON holds it: no NaN, dates as text, decimals as numbers."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return value.isoformat() if isinstance(value, date) else float(value)
+
+
+def _write_arrow(document: Document, stream: BinaryIO) -> None:
+    import pyarrow as pa  # noqa: PLC0415  (what is heavy is loaded when needed)
+
+    with pa.ipc.new_stream(stream, document.schema) as writer:
+        for batch in document.batches:
+            writer.write_table(batch.cast(document.schema))
+
+
+def _write_parquet(document: Document, stream: BinaryIO) -> None:
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    with pq.ParquetWriter(stream, document.schema) as writer:
+        for batch in document.batches:
+            writer.write_table(batch.cast(document.schema))
+
+
+FORMATS = (
+    Format("table", None, _write_table, "all"),
+    Format("csv", ".csv", _write_separated(",")),
+    Format("tsv", ".tsv", _write_separated("\t")),
+    Format("json", ".json", _write_json, "all"),
+    Format("jsonl", ".jsonl", _write_json_lines),
+    Format("markdown", ".md", _write_markdown, "cells"),
+    Format("arrow", ".arrow", _write_arrow, is_binary=True),
+    Format("parquet", ".parquet", _write_parquet, is_binary=True),
+)
+BY_NAME = {form.name: form for form in FORMATS}
+TABLE_SUFFIXES = tuple(form.suffix for form in FORMATS if form.suffix and form.takes == "rows")
+"""Files that hold the rows of a table, however many."""

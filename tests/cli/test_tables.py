@@ -1,0 +1,36 @@
+"""Tables of text: by hand where that is enough, by rich where it is not, and alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldpsql.cli import tables
+from ldpsql.cli.tables import one_line, table_lines, upright_lines
+
+HEAD = ["state", "count(*)"]
+ROWS = [["CA", "1234 ± 10"], ["a longer name", "7"]]
+
+
+@pytest.mark.parametrize("has_rule", [False, True])
+def test_both_ways_give_the_same_table(monkeypatch: pytest.MonkeyPatch, has_rule: bool) -> None:
+    plain = table_lines(HEAD, ROWS, [False, True], has_rule=has_rule)
+    monkeypatch.setattr(tables, "_NARROW", 0)
+    assert table_lines(HEAD, ROWS, [False, True], has_rule=has_rule) == plain
+    assert plain[-2:] == ["CA             1234 ± 10", "a longer name          7"]
+
+
+def test_wide_characters_take_two_columns() -> None:
+    lines = table_lines(["city", "n"], [["東京", "1"], ["Rome", "10"]], [False, True])
+    assert lines == ["city   n", "東京   1", "Rome  10"]
+
+
+def test_long_headings_are_broken_and_stand_at_the_bottom() -> None:
+    lines = table_lines(
+        ["a", "standard error of a count"], [["x", "1"]], [False, True], heading_width=14
+    )
+    assert lines == ["   standard error", "a      of a count", "x               1"]
+
+
+def test_nothing_breaks_a_row() -> None:
+    assert one_line("x\x1b[31m\ny") == "x [31m y"
+    assert upright_lines(["a\nb"], [["\x1b[2J"]]) == ["-- row 1", "a b   [2J"]
