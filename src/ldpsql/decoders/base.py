@@ -8,19 +8,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.law import Law, enumerate_law
 from ldpsql.estimate import Array, Estimates
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.shuffle import Blanket, clones
+from ldpsql_device.draw import Entropy, draw
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.odds import Definition, odds
+from ldpsql_device.plan import Bits, Plan
 from ldpsql_device.schema import RecordDomain
 
-if TYPE_CHECKING:
-    from ldpsql.mechanisms.base import Codes, Entropy, Law
+Codes = NDArray[np.int64]
 
 
 class PlannedQuery:
@@ -182,3 +190,41 @@ class Design(ABC, Generic[Q]):
 
 AnyDesign = Design[Any]
 """A design of whatever recipe: its planned queries are passed from `prepare` to its estimators."""
+
+
+class PlannedDesign(Design[Q]):
+    """A design whose devices obey a plan: what they report follows from its integers.
+
+    plan: the questions, how often each is asked, and how it is answered.
+    """
+
+    plan: Plan
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """The columns of the plan; reports of single bits are counted bit by bit."""
+        plan = self.plan
+        bits: list[int] = []
+        for face in plan.faces:
+            if len(face.parts) == 1 and isinstance(face.parts[0].response, Bits):
+                (radix,) = face.parts[0].radices
+                bits += [radix] * face.questions if isinstance(radix, int) else radix.values
+        unary = len(bits) == plan.questions
+        return ReportFormat(plan.columns, plan.limits, unary, tuple(bits) if unary else ())
+
+    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
+        """See `Design.randomize`."""
+        return Reports.pack(self.report_format, draw(self.plan, codes, entropy))
+
+    def law(self) -> Law:
+        """The exact channel over all codes and signs; ValueError where it is too large."""
+        return enumerate_law(self.plan)
+
+    def selector_odds(self) -> Fraction | None:
+        """The largest odds that the definition of the guarantee limits; None if unbounded."""
+        return odds(self.plan, Definition(self.guarantee.kind, self.domain.sensitive))
+
+    @property
+    def selector_shares(self) -> Array:
+        """Probability of every question, shape (questions,)."""
+        return self.plan.shares
