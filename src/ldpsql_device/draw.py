@@ -27,9 +27,7 @@ from ldpsql_device.plan import (
     Bits,
     Choices,
     Comb,
-    Cuts,
     Digit,
-    Divide,
     Integers,
     Keep,
     Ladder,
@@ -39,7 +37,6 @@ from ldpsql_device.plan import (
     Rows,
     Scrambled,
     Subset,
-    Table,
     ThenTable,
     Varying,
     Whole,
@@ -155,13 +152,13 @@ def _digit(plan: Plan, digit: Digit, codes: Integers, choices: Choices) -> Integ
     total += value_of(digit.plus, choices)
     for term in digit.terms:
         values: Integers = codes[:, term.attribute]
-        if isinstance(term.look, Divide):
-            values = values // value_of(term.look.width, choices)
-        elif isinstance(term.look, Table):
-            values = plan.arrays[term.look.table].take(values)
-        elif isinstance(term.look, Cuts):
-            cuts = plan.arrays[term.look.table]
+        if term.table is not None:
+            values = plan.arrays[term.table].take(values)
+        elif term.cuts is not None:
+            cuts = plan.arrays[term.cuts]
             values = np.searchsorted(cuts, values, side="right").astype(np.int64)
+        elif term.divide != 1:
+            values = values // value_of(term.divide, choices)
         total += values * value_of(term.coefficient, choices)
     return total % value_of(digit.radix, choices) if digit.modulus else total
 
@@ -340,6 +337,10 @@ def base_and_size(part: Part, choices: Choices) -> tuple[Whole, Whole]:
     if isinstance(response, Arcs):
         counts = [value_of(count, choices) for count in response.counts]
         return math.prod(counts[1:], start=counts[0]), size
+    if isinstance(response, Scrambled):
+        circle = np.asarray(radices[-1])
+        others = np.where(circle > 1, size // circle, 1)
+        return value_of(response.length, choices) * others, size
     lists, place = _lists(part, choices)
     return np.array([one.base for one in lists])[place], size
 

@@ -31,7 +31,7 @@ LARGEST = 1 << 53
 LARGEST_RADIX = 1 << 31
 LARGEST_PRIME = 1 << 26
 LARGEST_LISTED = 1 << 24
-MOST_FACES, MOST_QUESTIONS, MOST_PARTS, MOST_BITS = 1 << 14, 1 << 20, 1 << 10, 1 << 10
+MOST_QUESTIONS, MOST_BITS, MOST_ENTRIES = 1 << 20, 1 << 10, 1 << 24
 BITS_PER_COLUMN = 32
 
 Integers = NDArray[np.int64]
@@ -103,45 +103,24 @@ def _check_range(integer: Integer, low: int, high: int, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Divide:
-    """x // width."""
-
-    kind: ClassVar[str] = "divide"
-    width: Integer
-
-    def __post_init__(self) -> None:
-        _check_range(self.width, 1, LARGEST, "a width")
-
-
-@dataclass(frozen=True)
-class Table:
-    """tables[table][x]."""
-
-    kind: ClassVar[str] = "table"
-    table: int
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """The number of entries of tables[table], which ascend, that are at most x."""
-
-    kind: ClassVar[str] = "cuts"
-    table: int
-
-
-Look = Divide | Table | Cuts | None
-
-
-@dataclass(frozen=True)
 class Term:
-    """coefficient * look(x[attribute]); `look` is the code itself where it is None."""
+    """coefficient * look(x) for the code x of an attribute.
+
+    The look is x // divide; or tables[table][x]; or, of tables[cuts], which ascends, the number
+    of entries that are at most x.
+    """
 
     attribute: int
     coefficient: Integer = 1
-    look: Look = None
+    divide: Integer = 1
+    table: int | None = None
+    cuts: int | None = None
 
     def __post_init__(self) -> None:
         _check_range(self.coefficient, 0, LARGEST, "a coefficient")
+        _check_range(self.divide, 1, LARGEST, "a divisor")
+        looks = (self.divide != 1, self.table is not None, self.cuts is not None)
+        require(sum(looks) <= 1, "a term is divided, looked up, or cut")
 
 
 @dataclass(frozen=True)
@@ -187,7 +166,8 @@ class Hash:
     def __post_init__(self) -> None:
         _check_range(self.prime, 2, LARGEST_PRIME, "the modulus of a hash")
         _check_range(self.values, 2, LARGEST_RADIX, "the number of hash values")
-        primes = [self.prime] if isinstance(self.prime, int) else set(self.prime.values)
+        primes = {self.prime} if isinstance(self.prime, int) else set(self.prime.values)
+        require(len(primes) <= 1 << 12, "too many moduli of hashes")
         require(all(map(is_prime, primes)), "the modulus of a hash is not a prime number")
 
 
@@ -208,10 +188,17 @@ class Parity:
 Then = ThenTable | Hash | Parity | None
 
 
-@lru_cache(maxsize=4096)
 def is_prime(number: int) -> bool:
-    """Whether a number is prime, by trial division."""
-    return number > 1 and all(number % factor for factor in range(2, math.isqrt(number) + 1))
+    """Whether a number below 2^32 is prime: Miller and Rabin's test, certain for these bases."""
+    if number < 8 or number % 2 == 0:
+        return number in (2, 3, 5, 7)
+    odd = (number - 1) >> (twos := ((number - 1) & -(number - 1)).bit_length() - 1)
+    for base in (2, 3, 5, 7):
+        power = pow(base, odd, number)
+        powers = [pow(power, 1 << i, number) for i in range(twos)]
+        if base % number and power != 1 and number - 1 not in powers:
+            return False
+    return number != 3215031751
 
 
 # -- responses: how a symbol is answered ----------------------------------------------------------
@@ -332,7 +319,7 @@ class Ladder:
 
     def __post_init__(self) -> None:
         digits = len(self.held)
-        require(1 <= digits <= 12 and len(self.rungs) == 1 << digits, "a ladder for every class")
+        require(1 <= digits <= 6 and len(self.rungs) == 1 << digits, "a ladder for every class")
         require(len({len(ladder) for ladder in self.rungs}) == 1, "ladders of one length")
         require(all(1 <= held <= LARGEST_RADIX for held in self.held), "sensitive values")
         for ladder in self.rungs:
@@ -383,7 +370,8 @@ class Rows:
     rows: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        require(len(self.rows) > 0 and len({len(row) for row in self.rows}) == 1, "rows of a table")
+        require(len({len(row) for row in self.rows}) == 1, "rows of one length")
+        require(len(self.rows) ** 2 * len(self.rows[0]) <= MOST_ENTRIES, "too large a table")
         require(all(min(row) >= 0 and sum(row) == WORDS for row in self.rows), "a row of words")
 
     @cached_property
@@ -630,7 +618,7 @@ class Face:
 
     def __post_init__(self) -> None:
         require(1 <= self.weight <= WORDS, "the weight of a face is not positive")
-        require(1 <= len(self.parts) <= MOST_PARTS, "a face without parts, or with too many")
+        require(len(self.parts) > 0, "a face without parts")
         require(len(self.steps) <= 64 and len(self.coins) <= 64, "too many steps or coins")
         require(self.choices <= MOST_QUESTIONS, "a face has too many questions")
         for coin in self.coins:
@@ -661,9 +649,7 @@ class Face:
             for digit in part.digits:
                 yield from (digit.radix, digit.plus)
                 for term in digit.terms:
-                    yield term.coefficient
-                    if isinstance(term.look, Divide):
-                        yield term.look.width
+                    yield from (term.coefficient, term.divide)
             if isinstance(part.then, Hash):
                 yield part.then.prime
             if isinstance(part.then, Parity):
@@ -710,14 +696,23 @@ class Plan:
     def __post_init__(self) -> None:
         require(len(self.sizes) > 0 and min(self.sizes) >= 1, "attributes without codes")
         require(all(WORDS <= odds <= WORDS << 30 for odds in self.odds), "odds below 1")
-        require(1 <= len(self.faces) <= MOST_FACES, "no face, or too many")
+        require(0 < len(self.faces) <= 1 << 14, "no face, or too many")
         require(sum(face.weight for face in self.faces) <= WORDS, "the weights are too large")
         require(self.questions <= MOST_QUESTIONS, "too many questions")
+        # Bounds of what checks, odds and limits take: entries of columns, and of listed sets.
+        digits = ((f.choices, d) for f in self.faces for p in f.parts for d in p.digits)
+        require(sum(n * (1 + len(d.terms)) for n, d in digits) <= MOST_ENTRIES, "too many digits")
+        require(self.questions * len(self.columns) <= MOST_ENTRIES, "too many columns")
+        listed = (f.choices * math.prod(map(largest, p.radices)) for f, p in self._combs())
+        require(sum(listed) <= MOST_ENTRIES, "too many points of combs")
         require(min(self.face_choice.preimages) > 0, "the weights of faces")
         require(all(table and min(table) >= 0 for table in self.tables), "a table of whole numbers")
         for face in self.faces:
             for part in face.parts:
                 self._check_part(face, part)
+
+    def _combs(self) -> Iterator[tuple[Face, Part]]:
+        return ((f, p) for f in self.faces for p in f.parts if isinstance(p.response, Comb))
 
     def _check_part(self, face: Face, part: Part) -> None:
         response = part.response
@@ -756,18 +751,15 @@ class Plan:
         """The largest value of a term without its coefficient."""
         require(0 <= term.attribute < len(self.sizes), "a term about an unknown attribute")
         size = self.sizes[term.attribute]
-        if isinstance(term.look, Divide):
-            return (size - 1) // self._values(term.look.width, face)
-        if isinstance(term.look, Table):
-            table = self._table(term.look.table)
+        if term.table is not None:
+            table = self._table(term.table)
             require(len(table) >= size, "a table is shorter than its attribute")
             return max(table)
-        if isinstance(term.look, Cuts):
-            table = self._table(term.look.table)
-            ascends = all(a < b for a, b in pairwise(table))
-            require(ascends and len(table) < LARGEST_RADIX, "cuts must ascend")
+        if term.cuts is not None:
+            table = self._table(term.cuts)
+            require(all(a < b for a, b in pairwise(table)), "cuts must ascend")
             return len(table)
-        return size - 1
+        return (size - 1) // self._values(term.divide, face)
 
     def _table(self, number: int) -> tuple[int, ...]:
         require(0 <= number < len(self.tables), "a table that is missing")

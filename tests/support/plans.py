@@ -13,9 +13,7 @@ from ldpsql_device.plan import (
     Arcs,
     Bits,
     Comb,
-    Cuts,
     Digit,
-    Divide,
     Face,
     Hash,
     Keep,
@@ -27,7 +25,6 @@ from ldpsql_device.plan import (
     Rung,
     Scrambled,
     Step,
-    Table,
     Term,
     ThenTable,
     varying,
@@ -85,8 +82,8 @@ def _grr() -> Plan:
 def _nodes() -> Plan:
     """Two level combinations of 6 x 4 codes, one face; and a root, which tells nothing."""
     terms = (
-        Term(0, varying(0, [2, 1]), Divide(varying(0, [2, 3]))),
-        Term(1, varying(0, [1, 2]), Divide(varying(0, [2, 4]))),
+        Term(0, varying(0, [2, 1]), varying(0, [2, 3])),
+        Term(1, varying(0, [1, 2]), varying(0, [2, 4])),
     )
     part = Part((Digit(terms, varying(0, [6, 2])),), Arcs(0, (1,)))
     root = Part((digit(Term(0, 0), radix=1),), Arcs(0, (1,)))
@@ -106,7 +103,7 @@ def _arcs() -> Plan:
 def _product() -> Plan:
     """Two steps, one per axis, and a look-up into merged bins."""
     digits = (
-        Digit((Term(0, varying(0, [1, 3]), Cuts(0)),), 4, modulus=True),
+        Digit((Term(0, varying(0, [1, 3]), cuts=0),), 4, modulus=True),
         Digit((Term(1, varying(1, [1, 2, 4])),), 5, modulus=True),
     )
     part = Part(digits, Arcs(0, (varying(0, [1, 2]), varying(1, [1, 2, 3]))))
@@ -119,7 +116,7 @@ def _listed() -> Plan:
         (Digit((Term(0, varying(0, [1, 5])),), 12, modulus=True),),
         Comb(0, varying(0, [4, 5]), varying(0, [8, 12]), varying(0, [2, 5])),
     )
-    shape = (digit(Term(0, 1, Divide(4)), radix=3), digit(Term(1), radix=2))
+    shape = (digit(Term(0, 1, 4), radix=3), digit(Term(1), radix=2))
     circle = digit(Term(0), radix=12, modulus=True)
     one = Part((*shape, digit(Term(0, 0), radix=1)), Scrambled(0, 2, 17, 1))
     turned = Part((*shape, circle), Scrambled(0, 4, 18, 2))
@@ -129,7 +126,7 @@ def _listed() -> Plan:
 
 def _olh() -> Plan:
     prime = varying(0, [5, 3])
-    flat = Digit((Term(0, 1, Divide(varying(0, [1, 2]))),), varying(0, [5, 3]))
+    flat = Digit((Term(0, 1, varying(0, [1, 2])),), varying(0, [5, 3]))
     part = Part((flat,), Arcs(0, (1,)), Hash(prime, 3, 0, 1))
     coins = (varying(0, [4, 2]), prime)
     return Plan((5,), _ONE, (Face(1, (part,), (Step((1, 1)),), coins),))
@@ -142,7 +139,7 @@ def _hrr() -> Plan:
 
 def _budgets() -> Plan:
     """Two parts about one attribute, which share a budget."""
-    coarse = Part((digit(Term(0, 1, Divide(2)), radix=2),), Arcs(0, (1,)))
+    coarse = Part((digit(Term(0, 1, 2), radix=2),), Arcs(0, (1,)))
     fine = Part((digit(Term(0), radix=4),), Arcs(1, (1,)))
     return Plan((4,), (budget("0.4"), budget("0.6")), (Face(1, (coarse, fine)),))
 
@@ -169,8 +166,7 @@ def _ladder() -> Plan:
         empty = [Rung(0) for _ in range(3 - len(over))]
         ladders.append((*drawn, *empty, Rung(0)))
     assert cells[3] * 3 * unit < WORDS
-    looks = (Table(0), Table(1))
-    digits = tuple(digit(Term(a, 1, looks[a]), radix=(4, 3)[a]) for a in range(2))
+    digits = tuple(digit(Term(a, table=a), radix=(4, 3)[a]) for a in range(2))
     part = Part(digits, Ladder(held, tuple(ladders)))
     return Plan((4, 3), (), (Face(1, (part,)),), ((2, 0, 1, 3), (0, 1, 2)))
 
@@ -184,7 +180,7 @@ def _rows() -> Plan:
 def _oue() -> Plan:
     other = -(-WORDS * WORDS // (WORDS + budget("1")))
     part = Part(
-        (Digit((Term(0, 1, Divide(varying(0, [1, 2]))),), varying(0, [4, 2])),),
+        (Digit((Term(0, 1, varying(0, [1, 2])),), varying(0, [4, 2])),),
         Bits((WORDS // 2,), (other,)),
     )
     return Plan((4,), (), (Face(1, (part,), (Step((1, 2)),)),))
@@ -194,7 +190,7 @@ def _urap() -> Plan:
     """Two sensitive values and two others, one of which is named now and then."""
     third = WORDS // 3
     name = Part(
-        (digit(Term(0, 1, Table(0)), radix=3),),
+        (digit(Term(0, table=0), radix=3),),
         Ladder((1,), ((Rung(third, (0,)), Rung(0)), (Rung(WORDS - 1, (0,)), Rung(0)))),
     )
     bits = Part(
@@ -215,7 +211,7 @@ def _secret() -> Plan:
 
 def _kept() -> Plan:
     """A true node among two fakes, as published and not private."""
-    cell = Digit((Term(0, 1, Divide(varying(0, [3, 1]))),), 4, varying(0, [0, 1]))
+    cell = Digit((Term(0, 1, varying(0, [3, 1])),), 4, varying(0, [0, 1]))
     part = Part((cell,), Keep(), fakes=1)
     return Plan((3,), (), (Face(1, (part,), (Step((1, 3), (), True),)),))
 
