@@ -1,12 +1,41 @@
-"""The columns of relations of estimates, and what DuckDB's binder says of SQL over them."""
+"""Names and types of SQL over estimates, as DuckDB's own binder finds them.
+
+The relations of estimates are not there yet when a question is read, but their columns are known,
+so DuckDB binds the outer SQL over empty relations in a database of its own. Its errors point into
+the SQL that was written for it; they are traced back to the place in the user's text.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+
+import duckdb
 import pyarrow as pa
+from sqlglot import exp
 
 from ldpsql.parser.query import ROW, Query
+from ldpsql.parser.source import Source
 from ldpsql_device.columns import ARROW_TYPES, arrow_type
+from ldpsql_device.errors import QueryError
 from ldpsql_device.schema import Schema
+
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "threads": "1",
+}
+_MARK = re.compile(r"/\* @(\d+) \*/")
+_NAME = re.compile(r'"([^"]+)"')
+_NO_COLUMN = re.compile(
+    r'Referenced (?:column|table) "[^"]*"|.* does not have a column named|Table .* not found'
+)
+_NESTED_TYPES = ("struct", "list", "map", "array", "union", "row")
 
 
 def relation_types(query: Query, schema: Schema) -> pa.Schema:
@@ -26,3 +55,95 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
         ends = ("", "_stderr", "_low", "_high") if column.what == "value" else ("",)
         fields += [(f"{column.name}{end}", pa.float64()) for end in ends]
     return pa.schema([*fields, (ROW, pa.int64())])
+
+
+def bind(
+    query: exp.Query, sql: str, relations: Mapping[str, pa.Schema], source: Source
+) -> list[str]:
+    """The names of the columns that a query over relations of estimates gives.
+
+    sql: the query as text.  relations: the columns of each, by name.  Raises QueryError, with its
+    place in the source, for an unknown name and for types that do not fit.
+    """
+    with _database().cursor() as cursor:
+        for name, types in relations.items():
+            cursor.register(name, types.empty_table())
+        try:
+            found = cursor.sql(sql)
+        except duckdb.Error:
+            raise _located(cursor, query, source) from None
+        for name, kind in zip(found.columns, found.types, strict=True):
+            if str(kind.id) in _NESTED_TYPES:
+                raise source.wrong(f"there is no column {name!r} here", _named(query, [name]))
+        return list(found.columns)
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config=dict(_CONFIG))
+
+
+def _located(cursor: duckdb.DuckDBPyConnection, query: exp.Query, source: Source) -> QueryError:
+    """The binder's error about a query, at the node that it is about.
+
+    The query is written once more with a comment behind every node that has a place, and the
+    error's offset tells which comment is meant.
+    """
+    nodes, copy = list(query.walk()), query.copy()
+    for index, each in enumerate(copy.walk()):
+        is_placed = isinstance(each, exp.Column | exp.Func | exp.Literal)
+        each.comments = [f"@{index}"] if is_placed else None
+    for alias in list(copy.find_all(exp.Alias)):
+        if alias.this.name == alias.alias:  # n AS n would be blamed for itself
+            alias.replace(alias.this)
+    text = copy.sql(dialect="duckdb")
+    cursor.execute("SET errors_as_json = true")
+    said: dict[str, str] = {}
+    try:
+        cursor.execute(f"DESCRIBE {text}")
+    except duckdb.Error as error:
+        with suppress(ValueError):  # not every error of DuckDB is written as JSON
+            said = json.loads(str(error)[str(error).find("{") :])
+    lines = str(said.get("exception_message") or "the query cannot be answered").splitlines()
+    message, names = lines[0].split(". ")[0].rstrip("!."), _NAME.findall(lines[0])
+    node = _at(said, text, nodes)
+    if node is None and "Set operation" in message:
+        operation = query.find(exp.SetOperation)
+        node = operation.expression if operation else None
+    if node is None or not isinstance(node, exp.Column):
+        node = _named(query, names) or node
+    if isinstance(node, exp.Column) and _NO_COLUMN.match(message):
+        what = f"relation {node.table!r}" if node.find(exp.Star) else f"column {_plain(node)!r}"
+        near = str(said.get("candidates") or "")
+        hint = f"did you mean {near}?" if near else "name a column of the relations in FROM"
+        return source.wrong(f"there is no {what} here", node, hint=hint)
+    return source.wrong(message, node, hint="check the query over the estimates")
+
+
+def _at(said: Mapping[str, str], text: str, nodes: Sequence[exp.Expr]) -> exp.Expr | None:
+    """The node whose comment is nearest to where an error is; None where it does not say where."""
+    if "position" not in said:
+        return None
+    # Offsets count bytes. The comment of a node stands right behind its text.
+    start, length = json.loads(said.get("location") or f"[{said['position']}, 0]")
+    end = len(text.encode()[: start + length].decode(errors="replace"))
+    marks = list(_MARK.finditer(text))
+    nearest = min(marks, key=lambda mark: abs(mark.start() - end), default=None)
+    return nodes[int(nearest[1])] if nearest else None
+
+
+def _named(query: exp.Query, names: Sequence[str]) -> exp.Expr | None:
+    """The column of some names, or else the first identifier of one of them."""
+    wanted = [name.lower() for name in names]
+    for column in query.find_all(exp.Column):
+        if column.this.meta and [part.name.lower() for part in column.parts] == wanted:
+            return column
+    for identifier in query.find_all(exp.Identifier):
+        if identifier.meta and identifier.name.lower() in wanted:
+            parent = identifier.parent
+            return parent if isinstance(parent, exp.Column) else identifier
+    return None
+
+
+def _plain(node: exp.Column) -> str:
+    return ".".join(part.name for part in node.parts)

@@ -1,30 +1,28 @@
-"""Public. Sees parameters. Queries over estimates: CTEs, subqueries, joins of results, windows.
+"""Queries over estimates: CTEs, subqueries, joins of results, windows.
 
-Every SELECT over a survey's table inside is taken out as a base query; what remains is checked
-against the allow-list and left to DuckDB.
+Every SELECT over a survey's table inside is taken out as a base query. What remains is checked
+against the allow-list, bound by DuckDB over empty relations, and left to DuckDB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sqlglot import exp
 
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.base import Base, base
-from ldpsql.parser.columns import Columns, suggestion
+from ldpsql.parser.columns import Columns
 from ldpsql.parser.keys import alias_of
-from ldpsql.parser.parts import check_name, check_parts, check_table, present, refused, renamed
 from ldpsql.parser.query import Output, Query
-from ldpsql.parser.scope import Names, Scope
 from ldpsql.parser.source import Source
-from ldpsql_device.errors import QueryError
+from ldpsql_device.errors import QueryError, UnsupportedSQL
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 
-class Asked(Protocol):
+class Askable(Protocol):
     """As much of a survey as a question needs; there may be no design yet."""
 
     @property
@@ -38,118 +36,137 @@ class Asked(Protocol):
         ...
 
 
-SurveyOf = Callable[[str], Asked]
+SurveyOf = Callable[[str], Askable]
+Names = frozenset[str]
 
-_SELECT_PARTS = {
-    "distinct",
-    "expressions",
-    "from_",
-    "group",
-    "having",
-    "joins",
-    "limit",
-    "offset",
-    "order",
-    "qualify",
-    "where",
-    "windows",
-    "with_",
+_PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
+    kind: frozenset(parts.split())
+    for kind, parts in {
+        exp.Select: "distinct expressions from_ group having joins limit offset order qualify "
+        "where windows with_",
+        exp.SetOperation: "by_name distinct expression limit offset order this with_",
+        exp.Subquery: "this alias with_",
+        exp.CTE: "this alias materialized",
+        exp.Table: "this alias",
+        exp.Join: "this on using side kind method",
+    }.items()
 }
-_UNION_PARTS = {
-    "by_name",
-    "distinct",
-    "expression",
-    "limit",
-    "offset",
-    "order",
-    "this",
-    "with_",
-}
-_CHECKED = tuple(sorted(_SELECT_PARTS - {"expressions", "from_", "joins", "with_"}))
-_SIDES = {"", "LEFT", "RIGHT", "FULL"}
-_KINDS = {"", "INNER", "OUTER", "CROSS"}
+"""The parts of a query that may be there."""
+
+_JOINS = {"", "LEFT", "RIGHT", "FULL", "INNER", "OUTER", "CROSS"}
 
 
 @dataclass
 class Outer:
-    """Takes the base queries out of a query, one by one."""
+    """Takes the base queries out of a query, one by one.
+
+    bases: those found so far.  schemas: of the survey that each asks.  is_bound: whether nothing
+    is left whose names only DuckDB knows.
+    """
 
     source: Source
     survey_of: SurveyOf
     bases: list[Query] = field(default_factory=list)
+    schemas: list[Schema] = field(default_factory=list)
+    is_bound: bool = True
 
-    def root(self, tree: exp.Query) -> tuple[exp.Query, tuple[Output, ...]]:
-        """The outer query for a whole statement, with its outputs.
+    def root(self, tree: exp.Query) -> tuple[exp.Query, tuple[Output, ...] | None]:
+        """The outer query for a whole statement.
 
         Where the statement is itself a base query, the error bars of its estimates stand at the
-        end of its select list.
+        end of its select list, and its outputs are known.
         """
-        while isinstance(tree, exp.Subquery) and set(present(tree)) == {"this"}:
+        while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
             tree = tree.this
-        scope = self._with_ctes(tree, Scope())
-        if isinstance(tree, exp.Select) and self._survey_table(tree, scope):
-            found = self._base(tree, scope)
+        names = self._with(tree, frozenset())
+        if isinstance(tree, exp.Select) and self._survey_table(tree, names):
+            found = self._base(tree, names)
             return found.with_error_bars(), found.outputs
-        query, names = self._body(tree, scope)
-        return query, tuple(Output(name, None, is_bare=True) for name in names)
+        return self._body(tree, names), None
 
-    def _query(self, tree: exp.Expr, scope: Scope) -> tuple[exp.Query, Names]:
-        """What a nested query becomes, and its columns."""
+    def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
+        """What a query becomes; names: the CTEs in sight, its own not among them."""
         if not isinstance(tree, exp.Query):
             raise self.source.unsupported(
                 "this is not a query", tree, hint="write SELECT ... FROM <survey>"
             )
-        return self._body(tree, self._with_ctes(tree, scope))
+        return self._body(tree, self._with(tree, names))
 
-    def _body(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, Names]:
+    def _body(self, tree: exp.Query, names: Names) -> exp.Query:
+        if isinstance(tree, exp.Select) and self._survey_table(tree, names):
+            return self._base(tree, names).select
+        self.is_bound = False
+        self._check_parts(tree)
         if isinstance(tree, exp.Subquery):
-            check_parts(self.source, tree, {"this", "with_"})
-            inner, names = self._query(tree.this, scope)
-            tree.set("this", inner)
-            return tree, names
-        if isinstance(tree, exp.SetOperation):
-            return self._set_operation(tree, scope)
-        if not isinstance(tree, exp.Select):
+            tree.set("this", self._query(tree.this, names))
+        elif isinstance(tree, exp.SetOperation):
+            for part in ("this", "expression"):
+                tree.set(part, self._query(tree.args[part], names))
+            for part in ("order", "limit", "offset"):
+                self._check(tree.args.get(part), names)
+        elif isinstance(tree, exp.Select):
+            self._select(tree, names)
+        else:
             raise self.source.unsupported(
                 f"{function_name(tree)} is not answered", tree, hint="write SELECT"
             )
-        if self._survey_table(tree, scope):
-            found = self._base(tree, scope)
-            return found.select, tuple(output.name for output in found.outputs)
-        return self._select(tree, scope)
+        return tree
+
+    def _with(self, tree: exp.Query, names: Names) -> Names:
+        """Read the CTEs of a query; the names in sight behind them."""
+        clause = tree.args.get("with_")
+        if clause is None:
+            return names
+        if clause.args.get("recursive"):
+            raise self.source.unsupported(
+                "recursive queries are not answered", clause, hint="write WITH"
+            )
+        for cte in clause.expressions:
+            self._check_parts(cte)
+            cte.set("this", self._query(cte.this, names))
+            self._check_alias(cte)
+            names |= {cte.alias.lower()}
+        return names
 
     # -- base queries ---------------------------------------------------------------------
 
-    def _survey_table(self, select: exp.Select, scope: Scope) -> exp.Table | None:
+    def _survey_table(self, select: exp.Select, names: Names) -> exp.Table | None:
         """The table of FROM if it is no CTE, hence a survey's."""
         table = select.args["from_"].this if select.args.get("from_") else None
-        if isinstance(table, exp.Table) and not _is_cte(table, scope):
-            return table
-        return None
+        return table if isinstance(table, exp.Table) and not _is_cte(table, names) else None
 
-    def _base(self, select: exp.Select, scope: Scope) -> Base:
-        table = self._survey_table(select, scope)
+    def _base(self, select: exp.Select, names: Names) -> Base:
+        table = self._survey_table(select, names)
         assert table is not None
         survey = self._survey(table)
-        alias = table.alias or survey.table
-        columns = Columns(survey.schema, survey.table, alias, self.source)
-        relation = f"{RESERVED_PREFIX}base_{len(self.bases)}"
-        position = len(self.bases)
-        found: Base | None = None
-
-        def subquery(node: exp.Expr) -> exp.Expr:
-            return self._query(node.copy(), Scope(ctes=scope.ctes))[0]
-
+        columns = Columns(survey.schema, survey.table, table.alias or survey.table, self.source)
+        position, relation = len(self.bases), f"{RESERVED_PREFIX}base_{len(self.bases)}"
         # The place in the list is taken first: subqueries inside add base queries of their own.
         self.bases.append(Query(relation, survey.table, None, (), ()))
-        found = base(select, columns, relation, subquery)
+        self.schemas.append(survey.schema)
+        found = base(select, columns, relation, lambda node: self._query(node.copy(), names))
         self.bases[position] = found.query
         if select.args.get("with_"):
+            self.is_bound = False
             found.select.set("with_", select.args["with_"])
         return found
 
-    def _survey(self, table: exp.Table) -> Asked:
-        check_table(self.source, table)
+    def _survey(self, table: exp.Table) -> Askable:
+        """The survey of a plain name, without schema and renamed columns."""
+        if not isinstance(table.this, exp.Identifier):
+            raise self.source.unsupported(
+                "a table function is not answered", table, hint="name a survey or a CTE"
+            )
+        if table.args.get("db") or table.args.get("catalog"):
+            raise self.source.wrong(
+                "a survey's table has no schema or catalog", table, hint=f"write {table.name}"
+            )
+        self._check_parts(table)
+        alias = table.args.get("alias")
+        if alias and alias.args.get("columns"):
+            raise self.source.unsupported(
+                "a table's columns cannot be renamed", table, hint="write only the alias"
+            )
         try:
             return self.survey_of(table.name)
         except QueryError as error:
@@ -157,154 +174,89 @@ class Outer:
 
     # -- queries over results -------------------------------------------------------------
 
-    def _with_ctes(self, tree: exp.Query, scope: Scope) -> Scope:
-        clause = tree.args.get("with_")
-        if clause is None:
-            return scope
-        if clause.args.get("recursive"):
-            raise self.source.unsupported(
-                "recursive queries are not answered", clause, hint="write WITH"
-            )
-        for cte in clause.expressions:
-            check_parts(self.source, cte, {"this", "alias", "materialized"})
-            query, names = self._query(cte.this, scope)
-            cte.set("this", query)
-            check_name(self.source, cte.args["alias"])
-            names = renamed(self.source, cte.args["alias"], names)
-            scope = replace(scope, ctes={**scope.ctes, cte.alias.lower(): names})
-        return scope
-
-    def _set_operation(self, tree: exp.SetOperation, scope: Scope) -> tuple[exp.Query, Names]:
-        check_parts(self.source, tree, _UNION_PARTS)
-        left, names = self._query(tree.this, scope)
-        right, others = self._query(tree.expression, scope)
-        if tree.args.get("by_name"):
-            names += tuple(name for name in others if name not in names)
-        elif len(names) != len(others):
-            raise self.source.wrong(
-                f"the two sides have {len(names)} and {len(others)} columns", tree.expression
-            )
-        tree.set("this", left)
-        tree.set("expression", right)
-        inner = Scope(scope.ctes, {"": names})
-        for part in ("order", "limit", "offset"):
-            self._check(tree.args.get(part), inner)
-        return tree, names
-
-    def _select(self, tree: exp.Select, scope: Scope) -> tuple[exp.Query, Names]:
-        check_parts(self.source, tree, _SELECT_PARTS)
-        sources, visible = self._sources(tree, scope)
-        inner = Scope(scope.ctes, sources, outside=scope if scope.sources else scope.outside)
-        if not sources and any(item.find(exp.AggFunc) for item in tree.expressions):
+    def _select(self, tree: exp.Select, names: Names) -> None:
+        clause, joins = tree.args.get("from_"), tree.args.get("joins") or []
+        if clause is None and any(item.find(exp.AggFunc) for item in tree.expressions):
             raise self.source.wrong(
                 "an aggregate needs a FROM", tree.expressions[0], hint="write FROM <survey>"
             )
-        names = self._items(tree, replace(inner, aliases=_aliases(tree)), visible)
-        for part in _CHECKED:
-            self._check(tree.args.get(part), replace(inner, aliases=_aliases(tree)))
-        for join in tree.args.get("joins") or ():
-            self._check(join.args.get("on"), inner)
-        return tree, names
-
-    def _sources(self, tree: exp.Select, scope: Scope) -> tuple[dict[str, Names], list[Names]]:
-        """The relations of FROM: columns by alias, and the columns that * adds for each."""
-        sources: dict[str, Names] = {}
-        visible: list[Names] = []
-        clause = tree.args.get("from_")
-        joins = tree.args.get("joins") or []
-        for node, join in [(clause, None)] * bool(clause) + [(join, join) for join in joins]:
-            alias, names = self._relation(node.this, scope)
-            if alias in sources:
+        aliases: set[str] = set()
+        for node in ([clause] if clause else []) + joins:
+            alias = self._relation(node.this, names)
+            if alias and alias in aliases:
                 raise self.source.wrong(f"two relations are called {alias!r}", node.this)
-            sources[alias] = names
-            shared = self._join_columns(join) if join else set()
-            visible.append(tuple(name for name in names if name.lower() not in shared))
-        return sources, visible
+            aliases.add(alias)
+        for join in joins:
+            self._check_parts(join)
+            words = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
+            if words[0] or not _JOINS.issuperset(words):
+                raise self.source.unsupported(
+                    f"{' '.join(filter(None, words))} JOIN is not answered",
+                    join.this,
+                    hint="write JOIN ... USING or ON",
+                )
+            self._check(join.args.get("on"), names)
+        self._items(tree, names)
+        for part, value in tree.args.items():
+            if part not in ("expressions", "from_", "joins", "with_"):
+                self._check(value, names)
 
-    def _relation(self, node: exp.Expr, scope: Scope) -> tuple[str, Names]:
+    def _relation(self, node: exp.Expr, names: Names) -> str:
+        """Read what stands in FROM; its name in lower case, or an empty text."""
         if isinstance(node, exp.Table):
-            if not _is_cte(node, scope):
+            if not _is_cte(node, names):
                 self._survey(node)
                 raise self.source.unsupported(
                     "JOIN with a survey's table is not answered",
                     node,
                     hint="aggregate each survey in a CTE, then join the results",
                 )
-            check_parts(self.source, node, {"this", "alias"})
-            names = scope.ctes[node.name.lower()]
-            alias = node.args.get("alias")
-            return node.alias_or_name.lower(), renamed(
-                self.source, alias, names
-            ) if alias else names
-        if isinstance(node, exp.Subquery):
-            check_parts(self.source, node, {"this", "alias", "with_"})
-            query, names = self._query(node.this, self._with_ctes(node, Scope(scope.ctes)))
-            node.set("this", query)
-            alias = node.args.get("alias")
-            if alias is None:
-                return f" {id(node)}", names
-            check_name(self.source, alias)
-            return node.alias.lower(), renamed(self.source, alias, names)
-        raise self.source.unsupported(
-            "a table function is not answered", node, hint="name a survey, a CTE or a subquery"
-        )
-
-    def _join_columns(self, join: exp.Expr) -> set[str]:
-        """The columns that USING merges into those on the left."""
-        check_parts(self.source, join, {"this", "on", "using", "side", "kind", "method"})
-        side, kind = (str(join.args.get(part) or "").upper() for part in ("side", "kind"))
-        if side not in _SIDES or kind not in _KINDS or join.args.get("method"):
-            words = " ".join(filter(None, (str(join.args.get("method") or "").upper(), side, kind)))
+            self._check_parts(node)
+        elif isinstance(node, exp.Subquery):
+            self._check_parts(node)
+            node.set("this", self._query(node.this, self._with(node, names)))
+            self._check_alias(node)
+        else:
             raise self.source.unsupported(
-                f"{words} JOIN is not answered", join.this, hint="write JOIN ... USING or ON"
+                "a table function is not answered",
+                node,
+                hint="name a survey, a CTE or a subquery",
             )
-        return {column.name.lower() for column in join.args.get("using") or ()}
+        return str(node.alias_or_name).lower()
 
-    def _items(self, tree: exp.Select, scope: Scope, visible: list[Names]) -> Names:
-        """Check the select list, give every column of it a name, and list the names."""
+    def _items(self, tree: exp.Select, names: Names) -> None:
+        """Check the select list, and name every column of it as it is written."""
         if not tree.expressions:
             raise self.source.wrong("SELECT names no column", tree, hint="name at least one")
         texts = self.source.item_texts(tree)
-        names: list[str] = []
         items: list[exp.Expr] = []
         for index, item in enumerate(tree.expressions):
-            star = self._star(item, scope, visible)
-            if star is not None:
-                names += star
+            written = item.unalias()
+            star = written.this if isinstance(written, exp.Column) else written
+            if isinstance(star, exp.Star):
+                self._check_star(item, star, has_from=tree.args.get("from_") is not None)
                 items.append(item)
                 continue
-            self._check(item.unalias(), scope)
+            self._check(written, names)
             text = texts[index] if texts else item.sql(dialect="duckdb")
             name = alias_of(item) or (item.name if isinstance(item, exp.Column) else text)
-            names.append(name)
             named = exp.to_identifier(name, quoted=True)
             items.append(exp.alias_(item.unalias(), named, copy=False))
         tree.set("expressions", items)
-        return tuple(names)
 
-    def _star(self, item: exp.Expr, scope: Scope, visible: list[Names]) -> list[str] | None:
-        """The columns that * or t.* stands for; None for anything else."""
-        written = item.unalias()
-        star = written.this if isinstance(written, exp.Column) else written
-        if not isinstance(star, exp.Star):
-            return None
-        if written is not item:
+    def _check_star(self, item: exp.Expr, star: exp.Star, *, has_from: bool) -> None:
+        if isinstance(item, exp.Alias):
             raise self.source.wrong("* has no single name", item, hint="leave AS out")
-        if present(star):
+        if _present(star):
             raise self.source.unsupported(
                 "EXCLUDE, REPLACE and RENAME are not answered", item, hint="name the columns"
             )
-        if isinstance(item, exp.Column):
-            if item.table.lower() not in scope.sources:
-                raise self.source.wrong(f"there is no relation {item.table!r} here", item)
-            return list(scope.sources[item.table.lower()])
-        if not visible:
+        if not has_from:
             raise self.source.wrong("* needs a FROM", item)
-        return [name for names in visible for name in names]
 
     # -- the allow-list -------------------------------------------------------------------
 
-    def _check(self, part: object, scope: Scope) -> None:
+    def _check(self, part: object, names: Names) -> None:
         """Refuse whatever is not allowed over estimates; go into nested queries."""
         waiting = list(part) if isinstance(part, list) else [part]
         while waiting:
@@ -312,39 +264,64 @@ class Outer:
             if not isinstance(node, exp.Expr):
                 continue
             if isinstance(node, exp.Query):
-                query, _ = self._query(node, scope)
+                query = self._query(node, names)
                 if query is not node:
                     node.replace(query)
-                continue
-            if isinstance(node, exp.Column):
-                self._check_column(node, scope)
-                continue
-            if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
+            elif isinstance(node, exp.Column):
+                if isinstance(node.this, exp.Star) or len(node.parts) > 2:
+                    raise self.source.unsupported(
+                        "this column is not answered", node, hint="name it"
+                    )
+            elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 raise self.source.wrong("* stands only by itself or in COUNT(*)", node)
-            if not is_outer(node):
-                raise refused(self.source, node)
-            waiting += node.iter_expressions()
+            elif not is_outer(node):
+                raise self._refused(node)
+            else:
+                waiting += node.iter_expressions()
 
-    def _check_column(self, node: exp.Column, scope: Scope) -> None:
-        if isinstance(node.this, exp.Star) or len(node.parts) > 2:
-            raise self.source.unsupported("this column is not answered", node, hint="name it")
-        if not scope.knows(node):
-            names = scope.names()
-            table = f"{node.table}." if node.table else ""
-            raise self.source.wrong(
-                f"there is no column '{table}{node.name}' here",
+    def _refused(self, node: exp.Expr) -> UnsupportedSQL:
+        name = function_name(node)
+        if name in ("STDERR", "CI_LOW", "CI_HIGH", "BIN"):
+            return self.source.unsupported(
+                f"{name} is answered only in the SELECT over a survey's table",
                 node,
-                hint=suggestion(node.name, names),
+                hint="name it there and use its name here",
+            )
+        what = f"the function {name}" if isinstance(node, exp.Func) else name
+        return self.source.unsupported(
+            f"{what} is not answered", node, hint="use plain SQL functions over the result"
+        )
+
+    def _check_parts(self, node: exp.Expr) -> None:
+        """Refuse the parts of a node that are not allowed."""
+        kind = exp.SetOperation if isinstance(node, exp.SetOperation) else type(node)
+        for part, value in _present(node).items():
+            if part not in _PARTS.get(kind, ()):
+                first = value[0] if isinstance(value, list) else value
+                raise self.source.unsupported(
+                    f"{part.strip('_').upper()} is not answered",
+                    first if isinstance(first, exp.Expr) else node,
+                    hint="leave it out",
+                )
+
+    def _check_alias(self, node: exp.Expr) -> None:
+        """Refuse names that are reserved, and more names of columns than there are columns."""
+        items = node.this.selects
+        if len(node.alias_column_names) > len(items) and not any(item.is_star for item in items):
+            raise self.source.wrong(f"there are {len(items)} columns to name", node.args["alias"])
+        if node.alias.lower().startswith(RESERVED_PREFIX):
+            raise self.source.wrong(
+                f"names that start with {RESERVED_PREFIX} are reserved",
+                node.args["alias"],
+                hint="rename it",
             )
 
 
-def _is_cte(table: exp.Table, scope: Scope) -> bool:
-    return (
-        isinstance(table.this, exp.Identifier)
-        and not table.args.get("db")
-        and table.name.lower() in scope.ctes
-    )
+def _present(node: exp.Expr) -> dict[str, object]:
+    """The parts of a node that are there."""
+    return {part: value for part, value in node.args.items() if value not in (None, False, [])}
 
 
-def _aliases(tree: exp.Select) -> frozenset[str]:
-    return frozenset(alias_of(item).lower() for item in tree.expressions if alias_of(item))
+def _is_cte(table: exp.Table, names: Names) -> bool:
+    is_plain = isinstance(table.this, exp.Identifier) and not table.args.get("db")
+    return is_plain and table.name.lower() in names

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. SQL text to Statement."""
+"""SQL text to Statement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from ldpsql.parser.outer import Outer, SurveyOf
 from ldpsql.parser.parameters import Parameters, bind
-from ldpsql.parser.query import Statement
+from ldpsql.parser.query import Output, Statement
 from ldpsql.parser.source import read
 from ldpsql.parser.tree import deep_stack, syntax_tree
 
@@ -32,6 +32,15 @@ def parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
             outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
         except SqlglotError as error:
             raise source.unsupported(f"this query cannot be handed to DuckDB: {error}") from None
+        names: list[str] = []
+        if not reader.is_bound:
+            from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
+
+            asked = zip(reader.bases, reader.schemas, strict=True)
+            types = {base.relation: binder.relation_types(base, each) for base, each in asked}
+            names = binder.bind(query, outer, types, source)
+    if outputs is None:
+        outputs = tuple(Output(name, None, is_bare=True) for name in names)
     projection = _projection(query) if len(reader.bases) == 1 else None
     return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection)
 
