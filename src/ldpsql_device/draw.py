@@ -36,8 +36,8 @@ from ldpsql_device.plan import (
     Plan,
     Rows,
     Scrambled,
+    Staircase,
     Subset,
-    ThenTable,
     Varying,
     Whole,
     base_points,
@@ -137,8 +137,6 @@ def symbols(
     if then is None:
         return digits
     flat = flatten(digits, [value_of(digit.radix, choices) for digit in part.digits])
-    if isinstance(then, ThenTable):
-        return [plan.arrays[then.table].take(flat)]
     if isinstance(then, Parity):
         row = value_of(then.times, choices) * coins[then.coin] + value_of(then.plus, choices)
         return [(np.bitwise_count(row & flat) & 1).astype(np.int64)]
@@ -160,6 +158,8 @@ def _digit(plan: Plan, digit: Digit, codes: Integers, choices: Choices) -> Integ
         elif term.divide != 1:
             values = values // value_of(term.divide, choices)
         total += values * value_of(term.coefficient, choices)
+    if digit.table is not None:
+        total = plan.arrays[digit.table].take(total)
     return total % value_of(digit.radix, choices) if digit.modulus else total
 
 
@@ -229,8 +229,9 @@ def _respond(
         kept, size = flatten(symbol, radices), math.prod(radices[1:], start=radices[0])
         fakes = [scale(words[:, number], size) for number in range(part.fakes)]
         return list(np.sort(np.stack([kept, *fakes]), axis=0))
-    if isinstance(response, Rows):
-        return [_respond_row(response, flatten(symbol, part_radices(part, choices)), words[:, 0])]
+    if isinstance(response, Rows | Staircase):
+        flat = flatten(symbol, part_radices(part, choices))
+        return [_respond_row(response.table, flat, words[:, 0])]
     rung, index = rungs(plan, part, symbol, choices).locate(words[:, 0])
     return [answer(part, symbol, choices, rung, index)]
 

@@ -25,6 +25,7 @@ from ldpsql_device.plan import (
     Part,
     Plan,
     Rows,
+    Staircase,
     value_of,
 )
 
@@ -100,8 +101,8 @@ def part_law(
     radices, response = part_radices(part, choices), part.response
     flat = int(flatten(symbol, radices)[0])
     size = int(math.prod(int(np.asarray(radix).item()) for radix in radices))
-    if isinstance(response, Rows):
-        row = response.rows[flat]
+    if isinstance(response, Rows | Staircase):
+        row = response.table.rows[flat]
         return {(place,): Fraction(words, WORDS) for place, words in enumerate(row) if words}
     if isinstance(response, Bits):
         return _bits_law(response, size, flat)

@@ -17,6 +17,7 @@ import numpy as np
 from ldpsql_device.draw import base_and_size, flatten, part_radices, symbols
 from ldpsql_device.plan import (
     HALVES,
+    MOST_ENTRIES,
     WORDS,
     Bits,
     Face,
@@ -24,7 +25,9 @@ from ldpsql_device.plan import (
     Part,
     Plan,
     Rows,
+    Staircase,
     Subset,
+    Varying,
     largest,
     require,
     subset_words,
@@ -79,7 +82,7 @@ def _face_odds(plan: Plan, face: Face, definition: Definition) -> Fraction | Non
         return _secret_odds(plan, face)
     total = Fraction(1)
     for group in _by_attributes(face.parts):
-        mixed = len(group) > 1 and any(isinstance(p.response, Ladder | Rows) for p in group)
+        mixed = len(group) > 1 and any(isinstance(p.response, Ladder) for p in group)
         bounds = (
             [_paired_odds(plan, group, definition)]
             if mixed
@@ -110,11 +113,12 @@ def _part_odds(plan: Plan, face: Face, part: Part, definition: Definition) -> Fr
         return max(_subset_odds(plan, face, part), default=Fraction(1))
     if isinstance(response, Ladder):
         return _ladder_odds(plan, part, response, definition)
-    if isinstance(response, Rows):
-        return _largest(_row_odds(one, other) for one, other in product(response.rows, repeat=2))
+    if isinstance(response, Rows | Staircase):
+        # The likeliest and the least likely sender of every answer.
+        columns = zip(*response.table.rows, strict=True)
+        return _largest(_ratio(max(column), min(column)) for column in columns)
     if isinstance(response, Bits):
-        size = math.prod(map(largest, part.radices))
-        return _largest(_bit_odds(response, i, j) for i, j in _bit_pairs(response, size))
+        return _bits_odds(response, math.prod(map(largest, part.radices)))
     return Fraction(1) if math.prod(map(largest, part.radices)) == 1 else None
 
 
@@ -199,36 +203,25 @@ def _largest_choice(plan: Plan, face: Face, part: Part) -> Fraction:
     return Fraction(max(halves), HALVES ** len(face.steps))
 
 
-def _row_odds(one: Sequence[int], other: Sequence[int]) -> Fraction | None:
-    """The largest ratio of two rows of words, entry by entry."""
-    if any(a and not b for a, b in zip(one, other, strict=True)):
-        return None
-    return max((Fraction(a, b) for a, b in zip(one, other, strict=True) if b), default=Fraction(1))
-
-
-def _bit_pairs(response: Bits, size: int) -> Iterator[tuple[int, int]]:
-    """Two different symbols with every two thresholds that there are."""
-    kinds: dict[tuple[int, int], list[int]] = {}
+def _bits_odds(response: Bits, size: int) -> Fraction | None:
+    """Two symbols differ in two bits: that of the one, and that of the other."""
+    kinds: dict[tuple[int, int], int] = {}
     for bit in range(size):
-        key = (response.own[bit % len(response.own)], response.other[bit % len(response.other)])
-        kinds.setdefault(key, []).append(bit)
-    few = [bit for bits in kinds.values() for bit in bits[:2]]
-    return ((i, j) for i, j in product(few, repeat=2) if i != j)
+        pair = (response.own[bit % len(response.own)], response.other[bit % len(response.other)])
+        kinds[pair] = kinds.get(pair, 0) + 1
+    pairs = product(kinds, repeat=2)
+    return _largest(_bit_odds(a, b) for a, b in pairs if a != b or kinds[a] > 1)
 
 
-def _bit_odds(response: Bits, one: int, other: int) -> Fraction | None:
-    """The largest odds of all bits together between two symbols, which differ in two bits."""
-    ratio = Fraction(1)
-    for bit, sign in ((one, 1), (other, -1)):
-        own = response.own[bit % len(response.own)]
-        off = response.other[bit % len(response.other)]
-        here, there = (own, off) if sign > 0 else (off, own)
-        bounds = [_ratio(here, there), _ratio(WORDS - here, WORDS - there)]
-        best = _largest(bounds)
-        if best is None:
+def _bit_odds(one: tuple[int, int], other: tuple[int, int]) -> Fraction | None:
+    """The largest odds of a symbol against another one, by the thresholds of their two bits."""
+    total = Fraction(1)
+    for here, there in (one, other[::-1]):
+        bound = _largest([_ratio(here, there), _ratio(WORDS - here, WORDS - there)])
+        if bound is None:
             return None
-        ratio *= best
-    return ratio
+        total *= bound
+    return total
 
 
 def _ratio(likely: int, unlikely: int) -> Fraction | None:
@@ -248,6 +241,8 @@ def _ladder_odds(
     every rung that draws all other digits of T.
     """
     _check_classes(plan, part, definition)
+    if definition.kind == "uldp" and len(response.held) > 1:
+        return None
     held, radices = response.held, [largest(radix) for radix in part.radices]
     digits = range(len(held))
     exists = [
@@ -292,6 +287,8 @@ def _check_classes(plan: Plan, part: Part, definition: Definition) -> None:
     """SurveyError unless every sensitive value is one that the ladder protects."""
     response = part.response
     assert isinstance(response, Ladder)
+    varies = any(isinstance(integer, Varying) for d in part.digits for integer in d.integers())
+    require(part.then is None and not varies, "the symbol of a ladder depends on the question")
     attributes = sorted(part.attributes)
     sizes = [plan.sizes[attribute] for attribute in attributes]
     require(math.prod(sizes) <= _MOST_RECORDS, "a ladder over too many combinations of codes")
@@ -315,70 +312,52 @@ def _check_classes(plan: Plan, part: Part, definition: Definition) -> None:
 
 
 def _paired_odds(plan: Plan, parts: Sequence[Part], definition: Definition) -> Fraction | None:
-    """Of parts about one attribute, of which a ladder or table may exclude some records.
+    """Of a ladder and bits about one attribute, as in uRAP, by pairs of codes.
 
-    Goes through pairs of codes, two of each kind: those that no part treats differently.
+    Answers of the ladder that only their own sender gives are not limited (`Definition`), and the
+    bits' odds against them do not count. Codes that neither treats differently stand for others.
     """
-    attributes = sorted(parts[0].attributes.union(*(part.attributes for part in parts)))
-    if len(attributes) != 1 or plan.sizes[attributes[0]] > _MOST_CODES:
+    ladder = next((part for part in parts if isinstance(part.response, Ladder)), None)
+    bits = next((part for part in parts if isinstance(part.response, Bits)), None)
+    if ladder is None or bits is None or len(parts) > 2 or ladder.attributes != bits.attributes:
         return None
-    records = np.zeros((plan.sizes[attributes[0]], len(plan.sizes)), dtype=np.int64)
-    records[:, attributes[0]] = np.arange(len(records))
-    flats, kinds = [], []
-    for part in parts:
-        if any(not isinstance(radix, int) for radix in part.radices) or not isinstance(
-            part.response, Ladder | Bits | Rows
-        ):
-            return None
-        digits = symbols(plan, part, records, [], [])
-        flat = flatten(digits, part_radices(part, []))
-        flats.append(flat)
-        if isinstance(part.response, Ladder):
-            _check_classes(plan, part, definition)
-            kinds.append((digits[0] < part.response.held[0]).astype(np.int64))
-        elif isinstance(part.response, Bits):
-            own, other = part.response.own, part.response.other
-            names = sorted(set(zip(own, other, strict=False)))
-            keys = [(own[f % len(own)], other[f % len(other)]) for f in flat.tolist()]
-            kinds.append(np.array([names.index(k) if k in names else -1 for k in keys]))
-        else:
-            kinds.append(flat)
-    seen: dict[tuple[int, ...], list[int]] = {}
-    for code in range(len(records)):
-        seen.setdefault(tuple(int(kind[code]) for kind in kinds), []).append(code)
-    few = [code for codes in seen.values() for code in codes[:2]]
-    return _largest(
-        _pair_odds(parts, [(int(flat[i]), int(flat[j])) for flat in flats])
-        for i, j in product(few, repeat=2)
-        if i != j
-    )
+    names, thresholds = ladder.response, bits.response
+    assert isinstance(names, Ladder)
+    assert isinstance(thresholds, Bits)
+    _check_classes(plan, ladder, definition)
+    (attribute,) = ladder.attributes if len(ladder.attributes) == 1 else (None,)
+    if (
+        attribute is None
+        or len(names.held) > 1
+        or any(isinstance(i, Varying) for i in bits.digits[0].integers())
+    ):
+        return None
+    records = np.zeros((plan.sizes[attribute], len(plan.sizes)), dtype=np.int64)
+    records[:, attribute] = np.arange(len(records))
+    name = symbols(plan, ladder, records, [], [])[0].tolist()
+    bit = flatten(symbols(plan, bits, records, [], []), part_radices(bits, [])).tolist()
+    own, other, (held,) = thresholds.own, thresholds.other, names.held
+    kinds: dict[tuple[int, int, int], list[int]] = {}
+    for code, (n, b) in enumerate(zip(name, bit, strict=True)):
+        key = (min(n, held), own[b % len(own)], other[b % len(other)])
+        kinds.setdefault(key, []).append(code)
+    few = [code for codes in kinds.values() for code in codes[:2]]
+    answers = range(min(held, 3))
 
-
-def _pair_odds(parts: Sequence[Part], pairs: Sequence[tuple[int, int]]) -> Fraction | None:
-    """Of one record against another, by their symbols: the parts' largest odds multiply.
-
-    Answers of a ladder that only their own sender gives are not limited (`Definition`).
-    """
-    total = Fraction(1)
-    for part, (one, other) in zip(parts, pairs, strict=True):
-        response, bound = part.response, None
-        if isinstance(response, Rows):
-            bound = _row_odds(response.rows[one], response.rows[other])
-        elif isinstance(response, Bits):
-            bound = Fraction(1) if one == other else _bit_odds(response, one, other)
-        elif isinstance(response, Ladder) and len(response.held) == 1:
-            (held,) = response.held
-            bound = _largest(
-                _ratio(
-                    _words_of(response, 1, int(one < held), int(one == y)),
-                    _words_of(response, 1, int(other < held), int(other == y)),
-                )
-                for y in {min(one, held - 1), min(other, held - 1), 0}
+    def bound(i: int, j: int) -> Fraction | None:
+        seen = (own[bit[i] % len(own)], other[bit[i] % len(other)])
+        rest = (own[bit[j] % len(own)], other[bit[j] % len(other)])
+        by_bits = Fraction(1) if bit[i] == bit[j] else _bit_odds(seen, rest)
+        by_name = _largest(
+            _ratio(
+                _words_of(names, 1, int(name[i] < held), int(name[i] == y)),
+                _words_of(names, 1, int(name[j] < held), int(name[j] == y)),
             )
-        if bound is None:
-            return None
-        total *= bound
-    return total
+            for y in {*answers, *(n for n in (name[i], name[j]) if n < held)}
+        )
+        return None if by_bits is None or by_name is None else by_bits * by_name
+
+    return _largest(bound(i, j) for i, j in product(few, repeat=2) if i != j)
 
 
 # -- promises with a delta ------------------------------------------------------------------------
@@ -396,14 +375,14 @@ def excess(plan: Plan, allowed: Fraction) -> Fraction:
         if bound is not None and bound <= allowed:
             continue
         response = face.parts[0].response
-        if len(face.parts) > 1 or not isinstance(response, Rows):
+        if len(face.parts) > 1 or not isinstance(response, Rows | Staircase):
             return Fraction(1)
+        rows = response.table.rows
+        require(len(rows) ** 2 * len(rows[0]) <= MOST_ENTRIES, "a table with a delta is too large")
+        top, bottom = allowed.numerator, allowed.denominator
         worst = max(
-            sum(
-                (max(a - allowed * b, Fraction(0)) for a, b in zip(one, other, strict=True)),
-                Fraction(0),
-            )
-            for one, other in product(response.rows, repeat=2)
+            sum(max(a * bottom - b * top, 0) for a, b in zip(*pair, strict=True))
+            for pair in product(rows, repeat=2)
         )
-        total += Fraction(halves, HALVES) * worst / WORDS
+        total += Fraction(halves * worst, HALVES * WORDS * bottom)
     return total

@@ -125,28 +125,26 @@ class Term:
 
 @dataclass(frozen=True)
 class Digit:
-    """plus + the sum of the terms, below radix; reduced modulo radix where `modulus` says so."""
+    """plus + the sum of the terms; looked up in a table, reduced modulo radix, where it says so.
+
+    Without `modulus` it must be below radix whatever the record.
+    """
 
     terms: tuple[Term, ...]
     radix: Integer
     plus: Integer = 0
+    table: int | None = None
     modulus: bool = False
 
     def __post_init__(self) -> None:
         _check_range(self.radix, 1, LARGEST_RADIX, "a radix")
         _check_range(self.plus, 0, LARGEST, "what a digit adds")
 
-
-@dataclass(frozen=True)
-class ThenTable:
-    """tables[table][flat symbol]: one new digit of `radix` values."""
-
-    kind: ClassVar[str] = "table"
-    table: int
-    radix: int
-
-    def __post_init__(self) -> None:
-        _check_range(self.radix, 1, LARGEST_RADIX, "a radix")
+    def integers(self) -> Iterator[Integer]:
+        """Every integer that may vary."""
+        yield from (self.radix, self.plus)
+        for term in self.terms:
+            yield from (term.coefficient, term.divide)
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ class Parity:
         _check_range(self.plus, 0, LARGEST_RADIX, "what a row adds")
 
 
-Then = ThenTable | Hash | Parity | None
+Then = Hash | Parity | None
 
 
 def is_prime(number: int) -> bool:
@@ -371,8 +369,12 @@ class Rows:
 
     def __post_init__(self) -> None:
         require(len({len(row) for row in self.rows}) == 1, "rows of one length")
-        require(len(self.rows) ** 2 * len(self.rows[0]) <= MOST_ENTRIES, "too large a table")
         require(all(min(row) >= 0 and sum(row) == WORDS for row in self.rows), "a row of words")
+
+    @property
+    def table(self) -> Rows:
+        """Itself; see `Staircase`."""
+        return self
 
     @cached_property
     def starts(self) -> tuple[Words, NDArray[np.bool_]]:
@@ -381,6 +383,46 @@ class Rows:
         first = [list(accumulate(row[:-1], initial=0)) for row in self.rows]
         is_beyond = np.array([[start == WORDS for start in row] for row in first])
         return np.array([[s % WORDS for s in row] for row in first], dtype=np.uint64), is_beyond
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """Rows by a rule: an answer has `weight` words, and a favoured symbol floor(weight favour /
+    WORDS) of it. What is left of a symbol's words goes to answers that do not favour it, in their
+    order, each up to the words of a favoured one (docs/spec/rr-optimum.md#2.2).
+
+    favoured: per answer the symbols that it favours, a bit each, 32 to a number.
+    """
+
+    kind: ClassVar[str] = "staircase"
+    symbols: int
+    favour: int
+    weights: tuple[int, ...]
+    favoured: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        require(self.symbols * len(self.weights) <= MOST_QUESTIONS, "too large a staircase")
+        require(len(self.weights) == len(self.favoured), "symbols that every answer favours")
+        enough = min(map(len, self.favoured), default=0) * 32 >= self.symbols > 0
+        require(enough, "a bit for every symbol")
+        require(min(self.weights) > 0 and self.favour >= WORDS, "the weights of a staircase")
+        self.table  # noqa: B018  checks the sums
+
+    @cached_property
+    def table(self) -> Rows:
+        """The rows."""
+        return Rows(tuple(self._row(symbol) for symbol in range(self.symbols)))
+
+    def _row(self, symbol: int) -> tuple[int, ...]:
+        most = [weight * self.favour // WORDS for weight in self.weights]
+        is_favoured = [bits[symbol // 32] >> symbol % 32 & 1 for bits in self.favoured]
+        row = [m if f else w for m, f, w in zip(most, is_favoured, self.weights, strict=True)]
+        left = WORDS - sum(row)
+        for answer, favoured in enumerate(is_favoured):
+            more = 0 if favoured else max(min(left, most[answer] - row[answer]), 0)
+            row[answer], left = row[answer] + more, left - more
+        require(left == 0, "the weights of a staircase do not sum to 2^64")
+        return tuple(row)
 
 
 @dataclass(frozen=True)
@@ -408,7 +450,7 @@ class Keep:
     kind: ClassVar[str] = "keep"
 
 
-Response = Subset | Ladder | Rows | Bits | Keep
+Response = Subset | Ladder | Rows | Staircase | Bits | Keep
 
 
 @lru_cache(maxsize=1 << 16)
@@ -462,8 +504,8 @@ class Part:
             require(len(response.held) == len(radices), "sensitive values for every digit")
             fits = all(held <= least(r) for held, r in zip(response.held, radices, strict=True))
             require(fits, "more sensitive values than values")
-        elif isinstance(response, Rows):
-            require(sizes <= len(response.rows), "a row for every symbol")
+        elif isinstance(response, Rows | Staircase):
+            require(sizes <= len(response.table.rows), "a row for every symbol")
         elif isinstance(response, Bits):
             require(sizes <= MOST_BITS, f"at most {MOST_BITS} bits")
             lengths = {len(response.own), len(response.other)}
@@ -473,8 +515,6 @@ class Part:
     @cached_property
     def radices(self) -> tuple[Integer, ...]:
         """Values of every digit of the symbol that is answered."""
-        if isinstance(self.then, ThenTable):
-            return (self.then.radix,)
         if isinstance(self.then, Hash):
             return (self.then.values,)
         return (2,) if isinstance(self.then, Parity) else tuple(d.radix for d in self.digits)
@@ -647,9 +687,7 @@ class Face:
         yield from self.coins
         for part in self.parts:
             for digit in part.digits:
-                yield from (digit.radix, digit.plus)
-                for term in digit.terms:
-                    yield from (term.coefficient, term.divide)
+                yield from digit.integers()
             if isinstance(part.then, Hash):
                 yield part.then.prime
             if isinstance(part.then, Parity):
@@ -724,13 +762,14 @@ class Plan:
             for term in digit.terms:
                 top = top + self._values(term.coefficient, face) * self.most(term, face)
             require(bool((top < LARGEST).all()), "a digit exceeds 2^53")
+            if digit.table is not None:
+                table = self._table(digit.table)
+                require(bool((top < len(table)).all()), "a table is shorter than its digit")
+                top = top * 0 + max(table)
             fits = digit.modulus or bool((top < self._values(digit.radix, face)).all())
             require(fits, "a symbol can exceed its radix")
         flat = math.prod(largest(digit.radix) for digit in part.digits)
         require(flat <= LARGEST_RADIX, f"a symbol has more than {LARGEST_RADIX} values")
-        if isinstance(part.then, ThenTable):
-            table = self._table(part.then.table)
-            require(flat <= len(table) and max(table) < part.then.radix, "a table is too short")
         if isinstance(part.then, Hash):
             sizes = self._values(1, face)
             for digit in part.digits:
@@ -840,8 +879,8 @@ class Plan:
                 size: Whole = 1
                 for radix in part.radices:
                     size = size * value_of(radix, choices)
-                if isinstance(part.response, Rows):
-                    size = len(part.response.rows[0])
+                if isinstance(part.response, Rows | Staircase):
+                    size = len(part.response.table.rows[0])
                 for number in range(part.columns):
                     if isinstance(part.response, Bits):
                         left = np.clip(size - BITS_PER_COLUMN * number, 0, BITS_PER_COLUMN)

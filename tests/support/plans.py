@@ -24,9 +24,9 @@ from ldpsql_device.plan import (
     Rows,
     Rung,
     Scrambled,
+    Staircase,
     Step,
     Term,
-    ThenTable,
     varying,
 )
 
@@ -146,8 +146,8 @@ def _budgets() -> Plan:
 
 def _joint() -> Plan:
     """A look-up table over two attributes together."""
-    digits = (digit(Term(0), radix=2), digit(Term(1), radix=3))
-    part = Part(digits, Arcs(0, (1,)), ThenTable(0, 4))
+    joint = Digit((Term(0, 3), Term(1)), 4, table=0)
+    part = Part((joint,), Arcs(0, (1,)))
     return Plan((2, 3), _ONE, (Face(1, (part,)),), ((3, 1, 1, 0, 2, 3),))
 
 
@@ -175,6 +175,14 @@ def _rows() -> Plan:
     half = WORDS // 2
     rows = ((half, half, 0), (half - 5, 6, half - 1), (0, WORDS - 1, 1))
     return Plan((3,), (), (Face(1, (Part((digit(Term(0), radix=3),), Rows(rows)),)),))
+
+
+def _staircase() -> Plan:
+    """Three answers, of which two favour two symbols."""
+    favoured = ((0b011,), (0b110,), (0b101,))
+    unit = WORDS * WORDS // (2 * budget("1") + WORDS)
+    response = Staircase(3, budget("1"), (unit, unit - 3, unit), favoured)
+    return Plan((3,), (), (Face(1, (Part((digit(Term(0), radix=3),), response),)),))
 
 
 def _oue() -> Plan:
@@ -231,5 +239,6 @@ EVERY_PLAN = [
     Case("ladder and bits", _urap(), None, Definition("uldp", ((0, 1),))),
     Case("secret step", _secret(), slack=Fraction(5, 4)),
     Case("rows", _rows(), None),
+    Case("staircase", _staircase()),
     Case("kept", _kept(), None),
 ]
