@@ -9,6 +9,7 @@ from hashlib import sha256
 
 import pytest
 from support.later_rounds import next_survey
+from support.resealing import resealed
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
@@ -117,25 +118,19 @@ def test_a_bad_survey_file_is_refused_in_one_line(text, message):
     assert "\n" not in str(refusal.value)
 
 
-def changed(**changes) -> str:
-    return json.dumps({**json.loads(design(TOML).to_json()), **changes})
-
-
 def forged(**changes) -> str:
-    """A changed survey under a fingerprint that fits it."""
-    return signed(json.loads(changed(**changes)))
+    """A survey with changed keys of the collector's part, under hashes that fit it."""
+    return resealed(design(TOML), lambda survey, collector: collector.update(changes))
 
 
-def signed(content) -> str:
-    """A survey's JSON under the fingerprint that fits its content."""
-    content = {key: value for key, value in content.items() if key != "fingerprint"}
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return json.dumps({**content, "fingerprint": sha256(canonical.encode()).hexdigest()})
+def republished(**changes) -> str:
+    """A survey with changed keys of the devices' part."""
+    return resealed(design(TOML), lambda survey, collector: survey.update(changes))
 
 
 def redesigned(**changes) -> dict[str, object]:
-    """The design of the survey with some of it replaced."""
-    return {**json.loads(design(TOML).to_json())["design"], **changes}
+    """The decoder's data of the survey with some of them replaced."""
+    return {**json.loads(design(TOML).collector_text)["decoder"], **changes}
 
 
 def test_text_is_never_taken_for_a_path(tmp_path):
@@ -145,11 +140,25 @@ def test_text_is_never_taken_for_a_path(tmp_path):
         Survey.from_json(str(path))
 
 
-def test_a_changed_survey_is_refused():
-    with pytest.raises(FingerprintError, match="changed after it was published"):
-        Survey.from_json(changed(epsilon="7"))
-    with pytest.raises(FingerprintError):
-        Survey.from_json(changed(fingerprint="0" * 64))
+def test_it_is_published_in_two_files(tmp_path):
+    survey, path = design(TOML), tmp_path / "app.survey.json"
+    assert survey.write(path) == tmp_path / "app.collector.json"
+    assert sha256(path.read_bytes()).hexdigest() == survey.fingerprint
+    assert Survey.from_json(path) == survey
+    (tmp_path / "app.collector.json").unlink()
+    with pytest.raises(SurveyError, match=r"cannot read the survey .*app\.collector\.json"):
+        Survey.from_json(path)
+    design(TOML, mechanism="hgrr").write(tmp_path / "other.survey.json")
+    (tmp_path / "other.collector.json").rename(tmp_path / "app.collector.json")
+    with pytest.raises(FingerprintError, match="not the one that the survey names"):
+        Survey.from_json(path)
+
+
+def test_a_changed_collectors_part_is_refused():
+    content = json.loads(design(TOML).to_json())
+    content["collector"]["epsilon"] = "7"
+    with pytest.raises(FingerprintError, match="not the one that the survey names"):
+        Survey.from_json(json.dumps(content))
 
 
 @pytest.mark.parametrize(
@@ -157,22 +166,26 @@ def test_a_changed_survey_is_refused():
     [
         ("{", "not a survey"),
         ("/etc/passwd", "not a survey"),
-        ("{}", "no fingerprint"),
-        ('{"a":' * 100_000, "nested too deeply"),
+        ("{}", "with its collector's part"),
+        ('{"a":' * 100_000, "nested more than"),
         ("[" + "9" * 5_000 + "]", "not a survey"),
-        (changed(format=99), "not a survey of a format"),
-        (forged(order={}), "not a survey"),
-        (forged(order=3), "not a survey"),
-        (forged(design={}), "not a survey|design"),
+        (design(TOML).device_text, "with its collector's part"),
+        (forged(ldpsql_collector=99), "unknown version"),
+        (forged(extra=1), "unknown key 'extra'"),
+        (forged(epsilon="0.8"), "not what this version would write"),
+        (forged(decoder={}), "not a survey|design"),
         (forged(mechanism="magic"), "unknown mechanism"),
-        (forged(dimension={}), "not a survey"),
         (forged(options=[1]), "options must be an object"),
-        (forged(options={"x": float("nan")}), "not a survey"),
-        (forged(design=redesigned(fanouts=[[5.0, 2.0], [2]])), "whole numbers|not a survey"),
-        (forged(design=redesigned(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
+        (design(TOML).to_json().replace("0.7", "NaN").replace('"NaN"', "NaN"), "NaN is not"),
+        (forged(decoder=redesigned(fanouts=[[5.0, 2.0], [2]])), "whole numbers|not a survey"),
+        (forged(decoder=redesigned(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
+        (republished(schema={}), "schema must have the keys"),
+        (republished(schema={"dimension": [], "measure": [], "public": []}), "at least one"),
+        (republished(table="other table"), "table must be a plain name"),
+        (republished(promise={"kind": "local", "epsilon": "0.6"}), "not what this version"),
     ],
 )
-def test_what_is_no_survey_is_refused(text, message):
+def test_what_is_not_a_survey_is_refused(text, message):
     with pytest.raises(SurveyError, match=message):
         Survey.from_json(text)
 
@@ -199,9 +212,9 @@ def test_a_survey_may_name_its_estimator():
     plain, named = design(TOML), design(naming('"unbiased"'))
     assert named.estimator == "unbiased"
     assert Survey.from_json(named.to_json()) == named
-    assert json.loads(named.to_json())["estimator"] == "unbiased"
+    assert json.loads(named.collector_text)["estimator"] == "unbiased"
     assert plain.estimator is None
-    assert "estimator" not in json.loads(plain.to_json())
+    assert "estimator" not in json.loads(plain.collector_text)
     assert named.fingerprint != plain.fingerprint
 
 
@@ -227,7 +240,7 @@ def test_a_round_names_the_one_before_and_the_first():
     first = design(STAGED)
     second = next_survey(first)
     third = next_survey(second)
-    assert not {"previous", "first"} & set(json.loads(first.to_json()))
+    assert not {"previous", "first"} & set(json.loads(first.device_text))
     assert (second.previous, second.first) == (first.fingerprint, first.fingerprint)
     assert (third.previous, third.first) == (second.fingerprint, first.fingerprint)
     assert {survey.chain for survey in (first, second, third)} == {first.fingerprint}
@@ -238,10 +251,10 @@ def test_a_round_names_the_one_before_and_the_first():
 @pytest.mark.parametrize("key", ["previous", "first"])
 @pytest.mark.parametrize("value", [5, {"a": 1}, [], "nonsense", "", "A" * 64, "0" * 63, "0" * 65])
 def test_an_earlier_round_is_named_by_a_fingerprint(key, value):
-    content = json.loads(next_survey(next_survey(design(STAGED))).to_json())
-    assert Survey.from_json(signed({**content, key: "0" * 64}))
-    with pytest.raises(SurveyError, match="named by its fingerprint"):
-        Survey.from_json(signed({**content, key: value}))
+    third = next_survey(next_survey(design(STAGED)))
+    assert Survey.from_json(resealed(third, lambda survey, _: survey.update({key: "0" * 64})))
+    with pytest.raises(SurveyError, match="named by its SHA-256"):
+        Survey.from_json(resealed(third, lambda survey, _: survey.update({key: value})))
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,13 @@
-"""Public. Sees parameters. A survey: what is asked of whom, at which epsilon, by which mechanism.
+"""A survey as its designer and the collector hold it: columns, design, and why it is what it is.
 
-A survey is written as TOML by a person, designed once (`ldpsql.design`), and published as JSON
-with a fingerprint. Devices and the collector read the same JSON; whatever carries another
+A survey is written as TOML by a person, designed once (`ldpsql.design`), and published in two
+parts: one that devices fetch (`ldpsql_device.survey`), whose hash is the survey's fingerprint, and
+one that only the collector needs, whose hash the first part names. Whatever carries another
 fingerprint is refused.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,15 +22,29 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.base import Promise
 from ldpsql.report import Histogram
 from ldpsql.workload import Workload
+from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import SHUFFLE_NOT_PROTECTED, Guarantee, Shuffled
+from ldpsql_device.plan import Plan
 from ldpsql_device.schema import Schema
+from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_device.survey import (
+    canonical,
+    check_table,
+    parse_json,
+    read_promise,
+    read_text,
+    require_hashes,
+    require_keys,
+    sha256,
+    write_survey,
+)
 
 FORMAT = 1
-LARGEST_TEXT = 1 << 25
 AUTO = "auto"
-_ROLES = ("dimension", "measure", "public")
+_NEEDED = ("ldpsql_collector", "mechanism", "epsilon", "options", "decoder")
+_OPTIONAL = ("estimator", "accept_no_guarantee", "chosen", "workload", "users")
 
 
 @dataclass(frozen=True)
@@ -79,8 +91,7 @@ class Survey:
             raise SurveyError(
                 f"accept_no_guarantee is for mechanisms without one; {self.design.name} has one"
             )
-        if not self.table.isidentifier() or len(self.table) > 100:
-            raise SurveyError(f"table must be a plain name, not {self.table!r}")
+        check_table(self.table)
         if self.design.domain != self.schema.record_domain:
             raise SurveyError("the design was made for another schema")
         if self.estimator is not None and self.estimator not in self.design.estimators:
@@ -97,8 +108,7 @@ class Survey:
     def _check_rounds(self) -> None:
         """SurveyError unless the survey names the rounds before it, if there are any."""
         named = (self.previous, self.first)
-        if not all(name is None or _is_fingerprint(name) for name in named):
-            raise SurveyError("not a survey: an earlier round is named by its fingerprint")
+        require_hashes(*named)
         if not self.design.asks_in_rounds:
             if named != (None, None):
                 raise SurveyError(f"{self.design.name} does not ask in rounds")
@@ -180,107 +190,122 @@ class Survey:
         """
         return self.design.epsilon
 
+    @property
+    def plan(self) -> Plan | None:
+        """What devices interpret."""
+        return getattr(self.design, "plan", None)
+
     @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 (64 hexadecimal digits) of the survey's canonical JSON."""
-        return hashlib.sha256(_canonical(self._content()).encode()).hexdigest()
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "table": self.table,
-            "epsilon": str(self.epsilon),
-            "mechanism": self.design.name,
-            "options": dict(self.options),
-            **self.schema.to_keys(),
-            "order": {
-                "dimension": [d.name for d in self.schema.dimensions],
-                "measure": [m.name for m in self.schema.measures],
-                "public": [p.name for p in self.schema.public],
-            },
-            "design": dict(self.design.to_json()),
-            **{key: value for key, value in self._optional().items() if value is not None},
-        }
-
-    def _optional(self) -> dict[str, Any]:
-        """What a survey need not say; one that does not has none of these keys."""
-        return {
+    def collector_text(self) -> str:
+        """The part of the published survey that only the collector needs, as JSON."""
+        optional = {
             "estimator": self.estimator,
             "accept_no_guarantee": self.accept_no_guarantee or None,
-            "previous": self.previous,
-            "first": self.first,
             "chosen": self.chosen,
             "workload": None if self.workload is None else dict(self.workload),
             "users": self.users,
-            "trust": None if self.shuffled is None else self.shuffled.to_json(),
         }
+        content = {
+            "ldpsql_collector": FORMAT,
+            "mechanism": self.design.name,
+            "epsilon": str(self.epsilon),
+            "options": dict(self.options),
+            "decoder": dict(self.design.to_json()),
+            **{key: value for key, value in optional.items() if value is not None},
+        }
+        return canonical(content)
+
+    @cached_property
+    def device_text(self) -> str:
+        """The part that devices fetch, which names the hash of the other one, as JSON."""
+        return write_survey(
+            self.table,
+            self.schema,
+            self.design.guarantee,
+            self.plan,
+            sha256(self.collector_text),
+            previous=self.previous,
+            first=self.first,
+            shuffled=self.shuffled,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (64 hexadecimal digits) of the part that devices fetch."""
+        return sha256(self.device_text)
 
     def to_json(self) -> str:
-        """The survey as published, with its fingerprint."""
-        content = {**self._content(), "fingerprint": self.fingerprint}
-        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        """Both parts in one object, for a store or a pipe."""
+        return f'{{"collector":{self.collector_text},"survey":{self.device_text}}}'
+
+    def write(self, path: Path) -> Path:
+        """Write the part for devices to `path` and the collector's beside it; return the latter's
+        path. Raises OSError as the file system does."""
+        beside = collector_path(path)
+        for target, text in ((beside, self.collector_text), (path, self.device_text)):
+            with replace_file(target) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        return beside
 
     @classmethod
     def from_json(cls, source: str | Path) -> Survey:
-        """Read a published survey: JSON text (str), or the file that holds it (Path).
+        """Read a published survey: JSON text (str) of both parts, or a file (Path).
 
-        A str is never taken for a path: a survey may come from somebody else, and must not name
-        files here. Raises SurveyError for anything that is not a survey, FingerprintError for
-        one that was changed after it was published.
+        A file holds both parts, or that for devices with the collector's beside it. A str is never
+        taken for a path: a survey may come from somebody else, and must not name files here. Raises
+        SurveyError for anything that is not a survey, FingerprintError for a collector's part that
+        is not the one that the survey names.
         """
-        text, where = text_of(source), f"{source}: " if isinstance(source, Path) else ""
+        where = f"{source}: " if isinstance(source, Path) else ""
+        text = read_text(source)
         try:
-            return cls._checked(json.loads(text))
+            data = parse_json(text, floats=True)
+            if isinstance(data, dict) and set(data) == {"collector", "survey"}:
+                return cls._checked(data["survey"], data["collector"])
+            if not isinstance(source, Path):
+                raise SurveyError("not a survey with its collector's part")
+            beside = collector_path(source)
+            return cls._checked(data, parse_json(read_text(beside), floats=True))
         except (FingerprintError, SurveyError) as error:
             raise type(error)(f"{where}{error}") from None
-        except json.JSONDecodeError:
-            problem = "it is no JSON (make one with `ldpsql design`)"
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             problem = type(error).__name__
-        except RecursionError:
-            problem = "nested too deeply"
         raise SurveyError(f"{where}not a survey: {problem}")
 
     @classmethod
-    def _checked(cls, data: Any) -> Survey:
-        """A survey from its JSON, if the fingerprint is that of the content."""
-        if not isinstance(data, dict) or "fingerprint" not in data:
-            raise SurveyError("not a survey: no fingerprint (make one with `ldpsql design`)")
-        claimed = data.pop("fingerprint")
-        if data.get("format") != FORMAT:
-            raise SurveyError("not a survey of a format that this version reads")
-        if hashlib.sha256(_canonical(data).encode()).hexdigest() != claimed:
-            raise FingerprintError(
-                "the survey was changed after it was published: its fingerprint is not that of "
-                "its content"
-            )
-        survey = cls._restored(data)
-        if survey.fingerprint != claimed:
-            raise SurveyError("not a survey: its content is not what this version would write")
-        return survey
-
-    @classmethod
-    def _restored(cls, data: Mapping[str, Any]) -> Survey:
-        keys = {role: {name: data[role][name] for name in data["order"][role]} for role in _ROLES}
-        schema = Schema.from_keys(keys)
-        design = mechanism(data["mechanism"]).restore(
-            schema.record_domain, Epsilon.parse(data["epsilon"]), data["design"]
-        )
-        if not isinstance(data["options"], dict):
+    def _checked(cls, data: Any, rest: Any) -> Survey:
+        """A survey from its two parts, if the first names the second."""
+        if not isinstance(data, dict) or data.get("plan") is not None:
+            DeviceSurvey.from_data(data)
+        require_keys(rest, "the collector's part", _NEEDED, _OPTIONAL)
+        if rest["ldpsql_collector"] != FORMAT:
+            raise SurveyError("not a survey: its collector's part is of an unknown version")
+        if data["collector"] != sha256(canonical(rest)):
+            raise FingerprintError("the collector's part is not the one that the survey names")
+        if not isinstance(rest["options"], dict):
             raise SurveyError("not a survey: options must be an object")
-        kept = ("estimator", "previous", "first", "chosen", "workload", "users")
-        optional = {key: data.get(key) for key in kept}
-        accepted = data.get("accept_no_guarantee", False) is True
-        trust = data.get("trust")
-        return cls(
+        schema = Schema.from_json(data["schema"])
+        epsilon = Epsilon.parse(rest["epsilon"])
+        design = mechanism(rest["mechanism"]).restore(
+            schema.record_domain, epsilon, rest["decoder"]
+        )
+        survey = cls(
             data["table"],
             schema,
             design,
-            data["options"],
-            accept_no_guarantee=accepted,
-            shuffled=None if trust is None else Shuffled.from_json(trust),
-            **optional,
+            rest["options"],
+            estimator=rest.get("estimator"),
+            accept_no_guarantee=rest.get("accept_no_guarantee", False) is True,
+            previous=data.get("previous"),
+            first=data.get("first"),
+            chosen=rest.get("chosen"),
+            workload=rest.get("workload"),
+            users=rest.get("users"),
+            shuffled=read_promise(data["promise"])[1],
         )
+        if survey.device_text != canonical(data) or survey.collector_text != canonical(rest):
+            raise SurveyError("not a survey: its content is not what this version would write")
+        return survey
 
     def next_round(self, histogram: Histogram) -> Survey:
         """The survey of the next round, from the reports of this one.
@@ -336,29 +361,7 @@ def check_users(users: Any) -> None:
         raise SurveyError("[survey]: users must be a whole number of people, at least 1")
 
 
-def text_of(source: str | Path) -> str:
-    """The text itself, or the content of a file; SurveyError where it cannot be read."""
-    if isinstance(source, str):
-        text = source
-    else:
-        try:
-            with source.open(encoding="utf-8") as file:
-                text = file.read(LARGEST_TEXT + 1)
-        except OSError as error:
-            reason = error.strerror or "no reason given"
-            raise SurveyError(f"cannot read the survey {source}: {reason}") from None
-        except UnicodeDecodeError:
-            raise SurveyError(f"cannot read the survey {source}: it is no UTF-8 text") from None
-    if len(text) > LARGEST_TEXT:
-        raise SurveyError(f"a survey has at most {LARGEST_TEXT} characters")
-    return text
-
-
-def _is_fingerprint(name: Any) -> bool:
-    return isinstance(name, str) and re.fullmatch("[0-9a-f]{64}", name) is not None
-
-
-def _canonical(content: Mapping[str, Any]) -> str:
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+def collector_path(path: Path) -> Path:
+    """Where the collector's part of a survey lies: people.collector.json by people.survey.json."""
+    stem = path.name.removesuffix(".json").removesuffix(".survey")
+    return path.with_name(f"{stem}.collector.json")

@@ -164,8 +164,9 @@ class Survey:
         files here. SurveyError says in one line what is wrong, and where.
         """
         where = f"{source}: " if isinstance(source, Path) else ""
+        text = read_text(source)
         try:
-            return cls.from_data(parse_json(read_text(source)))
+            return cls.from_data(parse_json(text))
         except SurveyError as error:
             raise SurveyError(f"{where}{error}") from None
 
@@ -181,7 +182,7 @@ class Survey:
                 raise SurveyError(f"not a survey: {key} is reserved for a later version")
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
         schema = Schema.from_json(data["schema"])
-        guarantee, shuffled = _read_promise(data["promise"])
+        guarantee, shuffled = read_promise(data["promise"])
         plan = plan_from_json(data["plan"])
         rounds = (data.get("previous"), data.get("first"))
         name, collector = data["table"], data["collector"]
@@ -194,7 +195,7 @@ def write_survey(
     table: str,
     schema: Schema,
     guarantee: Guarantee,
-    plan: Plan,
+    plan: Plan | None,
     collector: str,
     *,
     previous: str | None = None,
@@ -208,7 +209,7 @@ def write_survey(
         "table": table,
         "schema": schema.to_json(),
         "promise": _write_promise(guarantee, shuffled),
-        "plan": plan_to_json(plan),
+        "plan": None if plan is None else plan_to_json(plan),
         "collector": collector,
         **{key: value for key, value in rounds.items() if value is not None},
     }
@@ -252,7 +253,8 @@ def _write_promise(guarantee: Guarantee, shuffled: Shuffled | None) -> dict[str,
     return data
 
 
-def _read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
+def read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
+    """What is promised, by the report alone and once it is shuffled; SurveyError for nonsense."""
     require_keys(data, "promise", ("kind",), ("epsilon", "delta", "shuffle"))
     kind, shuffled, epsilon = data["kind"], None, None
     texts = (data.get("epsilon", "0"), data.get("delta", "0"))
@@ -317,7 +319,7 @@ def read_text(source: str | Path) -> str:
 
 
 def parse_json(text: str, *, floats: bool = False) -> Any:
-    """JSON of objects with distinct ASCII keys, arrays, strings, whole numbers up to 2^53, booleans
+    """JSON of objects with distinct keys, arrays, strings, whole numbers up to 2^53, booleans
     and null; with `floats` also numbers with a fraction. SurveyError for anything else.
 
     Depth and number of containers are bounded before the parser, which recurses, sees the text.
@@ -325,7 +327,7 @@ def parse_json(text: str, *, floats: bool = False) -> Any:
     skeleton = _STRING.sub("0", text).encode("utf-8", "replace")
     marks = np.frombuffer(skeleton, dtype=np.uint8)
     opens, closes = ((marks == ord(a)) | (marks == ord(b)) for a, b in ("[{", "]}"))
-    if opens.sum() > MOST_CONTAINERS:
+    if opens.sum() > MOST_CONTAINERS << (4 if floats else 0):
         raise SurveyError(f"not a survey: more than {MOST_CONTAINERS} arrays and objects")
     if (np.cumsum(opens, dtype=np.int32) - np.cumsum(closes, dtype=np.int32)).max(initial=0) > 32:
         raise SurveyError(f"not a survey: nested more than {DEEPEST} deep")
@@ -336,7 +338,7 @@ def parse_json(text: str, *, floats: bool = False) -> Any:
         if any(len(number) > 16 or int(number) > LARGEST_WHOLE for number in numbers):
             raise SurveyError("not a survey: a whole number above 2^53 is a decimal string")
     try:
-        data = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        data = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
         text.encode()  # a lone surrogate has no canonical form
         return data
     except SurveyError:
@@ -345,12 +347,10 @@ def parse_json(text: str, *, floats: bool = False) -> Any:
         raise SurveyError("not a survey: it is not JSON (make one with `ldpsql design`)") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
         raise SurveyError("not a survey: an object has a key twice")
-    if not all(map(str.isascii, data)):
-        raise SurveyError("not a survey: a key is not ASCII")
     return data
 
 
@@ -361,8 +361,8 @@ def _refuse_constant(name: str) -> Any:
 def canonical(data: Any) -> str:
     """The JSON text that RFC 8785 makes canonical, of data without floats and with ASCII keys.
 
-    Python's shortest form differs from it in nothing then: keys are sorted by code units, and
-    control characters are escaped alike.
+    Python's shortest form is the same then: no key of a survey has characters beyond 16 bits, which
+    alone sort differently, and control characters are escaped alike.
     """
     text = json.dumps(
         data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False

@@ -173,8 +173,8 @@ def test_a_survey_and_a_mechanism_together_are_refused(published):
 
 
 def test_a_changed_survey_is_refused(published):
-    published.write_text(published.read_text().replace('"epsilon": "2"', '"epsilon": "1"'))
-    assert "changed after it was published" in refusal(run("audit", published), 1)
+    published.write_text(published.read_text().replace('"epsilon":"2"', '"epsilon":"1"'))
+    assert "not the one that the survey names" in refusal(run("audit", published), 1)
 
 
 JURR = ("audit", "--mechanism", "jurr", "--epsilon", "2", "--domain", "3x5")

@@ -40,7 +40,8 @@ def test_with_a_file_the_explanation_goes_to_stdout(source, tmp_path):
         "group (",
     ):
         assert words in shown.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.survey.json", "app.toml"]
+    names = ["app.collector.json", "app.survey.json", "app.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 def test_epsilon_and_mechanism_can_be_overridden(source):

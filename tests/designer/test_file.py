@@ -59,7 +59,7 @@ def test_a_file_that_names_no_mechanism_gets_the_best_one():
     assert survey == design(named("hgrr"), mechanism="auto")
     assert survey.chosen == "auto"
     assert survey.design.name != "auto"
-    published = json.loads(survey.to_json())
+    published = json.loads(survey.collector_text)
     assert (published["chosen"], published["mechanism"]) == ("auto", survey.design.name)
     assert published["options"] == dict(survey.options)
     assert Survey.from_json(survey.to_json()) == survey
@@ -76,7 +76,7 @@ def test_the_chosen_mechanism_can_be_named_with_its_options():
 
 
 def test_what_a_file_does_not_say_is_not_published():
-    published = json.loads(design(named("hio")).to_json())
+    published = json.loads(design(named("hio")).collector_text)
     assert not {"chosen", "workload", "users"} & set(published)
 
 
@@ -87,9 +87,9 @@ def test_workload_and_users_are_published_and_part_of_the_fingerprint():
     assert len({plain.fingerprint, with_users.fingerprint, with_workload.fingerprint}) == 3
     for survey in (with_users, with_workload):
         assert Survey.from_json(survey.to_json()) == survey
-    published = json.loads(with_workload.to_json())
+    published = json.loads(with_workload.collector_text)
     assert published["workload"]["kinds"] == {"age": "prefix"}
-    assert json.loads(with_users.to_json())["users"] == 5000
+    assert json.loads(with_users.collector_text)["users"] == 5000
 
 
 def test_the_mechanism_is_told_the_workload():

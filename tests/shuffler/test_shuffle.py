@@ -201,7 +201,7 @@ def test_reports_of_another_survey_are_refused(survey, tmp_path):
     spool(bare, tmp_path / "bare.parquet")
     with pytest.raises(FingerprintError, match="does not say"):
         shuffle_reports(survey, [tmp_path / "bare.parquet"], tmp_path / "b.parquet")
-    text = survey.to_json().replace('"app"', '"apq"').encode()
+    text = survey.to_json().replace('"users":', '"user":').encode()
     spool(bare.replace_schema_metadata({b"ldpsql.survey": text}), tmp_path / "changed.parquet")
     with pytest.raises(FingerprintError, match="damaged survey"):
         shuffle_reports(survey, [tmp_path / "changed.parquet"], tmp_path / "b.parquet")

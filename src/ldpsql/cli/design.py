@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,13 +116,15 @@ def design(
                 charts.save_figure(draw_survey(found), picture)
                 lines.append(f"plot         {picture}")
     if target is None:
-        click.echo(survey.to_json(), nl=False)
+        click.echo(survey.to_json())
     else:
-        from ldpsql_device.atomic import replace_file  # noqa: PLC0415
-
-        with replace_file(target) as temporary:
-            temporary.write_text(survey.to_json(), encoding="utf-8")
+        survey.write(target)
     click.echo("\n".join(lines), err=target is None)
+
+
+def _kilobytes(text: str) -> str:
+    """The size of a text as it travels, compressed."""
+    return f"{len(zlib.compress(text.encode(), 9)) / 1000:.1f} kB"
 
 
 def _forecasts(found: DesignedSurvey, users: int | None, half_width: float | None) -> list[str]:
@@ -182,7 +185,8 @@ def _next_round(finished: Path) -> Survey:
 def _promise(survey: Survey) -> list[str]:
     guarantee = survey.guarantee
     lines = [
-        f"survey       {survey.table} ({survey.fingerprint[:12]})",
+        f"survey       {survey.table} ({survey.fingerprint[:12]}), "
+        f"{_kilobytes(survey.device_text)} for each device",
         f"mechanism    {survey.design.name}{', chosen by auto' if survey.chosen else ''}"
         f"{_round(survey)}",
         *_trust(survey),

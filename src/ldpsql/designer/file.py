@@ -21,12 +21,13 @@ from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sam
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.recipes.base import Promise
-from ldpsql.survey import AUTO, Survey, check_users, text_of
+from ldpsql.survey import AUTO, Survey, check_users
 from ldpsql.workload import DEFAULT_PREDICATES, KINDS, DeclaredQuery, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import TRUSTS, Shuffled
 from ldpsql_device.schema import Schema
+from ldpsql_device.survey import read_text
 
 MOST_CLASSES = 20_000
 MOST_QUERIES = 1_000
@@ -278,7 +279,7 @@ def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
 
 def _parse(source: str | Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text_of(source))
+        return tomllib.loads(read_text(source))
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"the survey file is not valid TOML: {error}") from None
     except RecursionError:

@@ -6,8 +6,6 @@ docs/spec/fourier.md#6.3.
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import json
 from collections.abc import Callable
 from itertools import combinations
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.fourier_designs import UNITS, by_hand, counted, domain_of
+from support.resealing import resealed
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Side
@@ -24,7 +23,7 @@ from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
-from ldpsql.survey import Survey, _canonical
+from ldpsql.survey import Survey
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError, UnsupportedSQL
@@ -238,11 +237,7 @@ TAMPERING: dict[str, Callable[[Design], object]] = {
 
 def published(change: Callable[[Design], object]) -> str:
     """The survey with a changed design, and a fingerprint to match."""
-    content = copy.deepcopy(json.loads(SURVEY.to_json()))
-    content.pop("fingerprint")
-    change(content["design"])
-    fingerprint = hashlib.sha256(_canonical(content).encode()).hexdigest()
-    return json.dumps({**content, "fingerprint": fingerprint})
+    return resealed(SURVEY, lambda _, collector: change(collector["decoder"]))
 
 
 def test_nothing_changed_is_accepted() -> None:
@@ -253,8 +248,8 @@ def test_nothing_changed_is_accepted() -> None:
 def test_a_tampered_design_is_refused(name: str) -> None:
     """Even if the fingerprint is that of the tampered content."""
     text = published(TAMPERING[name])
-    original = json.loads(SURVEY.to_json())["design"]
-    assert json.dumps(json.loads(text)["design"]) != json.dumps(original)
+    original = json.loads(SURVEY.collector_text)["decoder"]
+    assert json.dumps(json.loads(text)["collector"]["decoder"]) != json.dumps(original)
     with pytest.raises(SurveyError) as caught:
         Survey.from_json(text)
     assert not isinstance(caught.value, FingerprintError)
@@ -278,7 +273,7 @@ def test_random_damage_is_refused_or_harmless() -> None:
     """Any single number of the design replaced: SurveyError, or a design whose weights and base
     sets keep the rules; never another error."""
     random = np.random.default_rng(1)
-    content = json.loads(SURVEY.to_json())["design"]
+    content = json.loads(SURVEY.collector_text)["decoder"]
     places = list(_numbers(content, ()))
     values: list[Any] = [-1, 0, 1, 2, 7, 1 << 40, 1 << 70, 0.5, None, "x", [], {}, True]
     refused = 0

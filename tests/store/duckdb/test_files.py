@@ -309,7 +309,7 @@ def test_reports_of_another_survey_are_refused(store, tmp_path):
 
 def test_a_changed_survey_in_a_file_is_refused(store, tmp_path):
     survey = fake_survey()
-    forged = survey.to_json().replace('"epsilon": "1"', '"epsilon": "9"')
+    forged = survey.to_json().replace('"epsilon":"1"', '"epsilon":"9"')
     for json_text, error in ((forged, FingerprintError), ("{", ReportError)):
         table = reports_of(survey, 10).replace_schema_metadata({b"ldpsql.survey": json_text})
         pq.write_table(table, tmp_path / "r.parquet")
