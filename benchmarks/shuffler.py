@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
 from ldpsql.shuffle import (
+    Blanket,
     epsilon_of_batch,
     largest_local,
     largest_local_of_any,
-    randomized_response,
 )
-from ldpsql.shuffle.closed import balle_local
+from ldpsql.shuffle.accountant import balle_local
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central, Shuffled
@@ -126,18 +126,23 @@ def _accountant() -> None:
     _forward()
 
 
+def _blanket(size: int, odds: Fraction) -> Blanket:
+    """Of randomized response over `size` values."""
+    lie = 1 / (odds + size - 1)
+    rest = (size - 2) * lie
+    atoms = [(lie, odds * lie, lie), (lie, lie, odds * lie), (rest, rest, rest)]
+    return Blanket(tuple(atom for atom in atoms if atom[0]))
+
+
 def _response(central: Central, size: int) -> float:
-    return float(
-        largest_local(lambda e: (randomized_response(size, e.odds / (e.odds + size - 1)),), central)
-    )
+    return float(largest_local(lambda local: (_blanket(size, local.odds),), central))
 
 
 def _forward() -> None:
     rows = []
     for people in (10**3, 10**5, 10**7, 10**9):
         for size in (2, 200):
-            odds = Epsilon.parse("4").odds
-            blanket = randomized_response(size, odds / (odds + size - 1))
+            blanket = _blanket(size, Epsilon.parse("4").odds)
             start = time.perf_counter()
             found = epsilon_of_batch([blanket], people, Fraction(1, people))
             spent = time.perf_counter() - start

@@ -12,10 +12,10 @@ from support.command_line import refusal, run
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.surveys import TOML
 
-from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.designer import design
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey

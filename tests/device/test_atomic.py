@@ -44,3 +44,17 @@ def test_what_is_no_ordinary_file_is_never_replaced(tmp_path):
         assert caught.value.filename == str(target)
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_what_stands_where_the_new_file_would_be_is_never_written(tmp_path, monkeypatch):
+    """Not even where somebody guessed its name and put a link there."""
+    monkeypatch.setattr(os, "urandom", bytes)
+    precious = tmp_path / "precious.txt"
+    precious.write_text("old")
+    guessed = tmp_path / f".a.txt.{os.getpid()}.{bytes(4).hex()}.tmp"
+    guessed.symlink_to(precious)
+    with pytest.raises(FileExistsError), replace_file(tmp_path / "a.txt") as temporary:
+        temporary.write_text("new")
+    assert precious.read_text() == "old"
+    assert guessed.is_symlink()
+    assert not (tmp_path / "a.txt").exists()

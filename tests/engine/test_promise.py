@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
-from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms.promise import achieved
+from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey

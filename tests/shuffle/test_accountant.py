@@ -3,24 +3,35 @@ import math
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from support import exact_shuffle as truth
+from support.blankets import (
+    Response,
+    balle,
+    clones_2021,
+    clones_2022,
+    hot_cells,
+    randomized_response,
+    responses,
+)
 
 from ldpsql.shuffle import (
     UNEVEN,
     Blanket,
-    Response,
     clones,
     delta_of,
-    hot_cells,
+    epsilon_of_batch,
+    keeps,
+    largest_local,
+    largest_local_of_any,
     merged,
-    randomized_response,
-    responses,
     unary,
 )
-from ldpsql.shuffle.accountant import _one_way
+from ldpsql.shuffle.accountant import _one_way, balle_local
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central
 
 
 def odds(epsilon: str) -> Fraction:
@@ -31,8 +42,16 @@ def rr(size: int, epsilon: str) -> Blanket:
     return randomized_response(size, odds(epsilon) / (odds(epsilon) + size - 1))
 
 
+def response_at(size: int, local: Epsilon) -> tuple[Blanket, ...]:
+    return (randomized_response(size, local.odds / (local.odds + size - 1)),)
+
+
+def central(epsilon: str, people: int) -> Central:
+    return Central(Epsilon.parse(epsilon), Fraction(1, people), people)
+
+
 VECTORS = [
-    # people, size, local, central, delta (specification shuffle, section 5)
+    # people, size, local, central, delta (docs/spec/shuffle.md#5)
     (6, 4, "2", "0.5", 0.30492379),
     (5, 3, "1", "0.3", 0.0992318),
     (2000, 2, "4", "0.5", 0.001692896),
@@ -132,7 +151,7 @@ def test_a_blanket_above_the_channel_would_fall_below_the_truth():
 
 def test_per_bit_accounting_of_linked_bits_is_far_from_safe():
     """The claim of the baseline SUE-MS in the literature: n = 100,000, central epsilon 1 and local
-    9.85 at delta 1e-5. The specification's 8.05 (shuffle, section 3.6) is proven for two bits only:
+    9.85 at delta 1e-5. The 8.05 of docs/spec/shuffle.md#3.6 is proven for two bits only:
     people at a third bit show it."""
 
     def delta(local: float, size: int) -> float:
@@ -154,7 +173,7 @@ def test_clones_cover_every_channel_of_their_odds():
 
 
 def test_hot_cells_are_one_channel_with_a_secret_attribute_of_equal_sizes():
-    """Specification: shuffle, section 3.2: with d attributes of k values, randomized response over
+    """docs/spec/shuffle.md#3.2: with d attributes of k values, randomized response over
     d k values at e' = 1 + d (e^eps - 1) is the channel that draws one attribute at eps."""
     local, d, k = odds("2"), 3, 4
     wide = 1 + d * (local - 1)
@@ -240,3 +259,100 @@ def test_people_and_blankets_are_needed():
             delta_of([rr(2, "1")], people, Decimal("0.5"))
     with pytest.raises(ValueError, match="without a blanket"):
         delta_of([], 100, Decimal("0.5"))
+
+
+# -- epsilon at a delta ----------------------------------------------------------------------------
+
+TABLE = [
+    # people, central, any mechanism, k = 2, 10, 50, 200 (docs/spec/shuffle.md#2.3)
+    (10**4, "0.2", 2.87, (3.43, 3.61, 4.01, 4.52)),
+    (10**4, "0.5", 4.28, (4.94, 5.00, 5.19, 5.54)),
+    (10**4, "1.0", 5.35, (6.03, 6.05, 6.14, 6.38)),
+    (10**5, "0.2", 4.58, (5.25, 5.28, 5.43, 5.74)),
+    (10**5, "0.5", 6.19, (6.88, 6.88, 6.92, 7.04)),
+    (10**5, "1.0", 7.32, (8.01, 8.01, 8.03, 8.08)),
+    (10**6, "0.2", 6.54, (7.23, 7.24, 7.26, 7.35)),
+    (10**6, "0.5", 8.21, (8.90, 8.90, 8.91, 8.93)),
+    (10**6, "1.0", 9.37, (10.06, 10.06, 10.07, 10.07)),
+]
+
+
+@pytest.mark.parametrize(("people", "epsilon", "any_mechanism", "wanted"), TABLE)
+def test_the_specifications_table(people, epsilon, any_mechanism, wanted):
+    """The figures have two decimals and were computed on a coarser grid."""
+    goal, off = central(epsilon, people), 0.0065
+    figures = [(lambda e: (clones(e.odds),), any_mechanism)]
+    figures += [
+        (partial(response_at, size), f) for size, f in zip((2, 10, 50, 200), wanted, strict=True)
+    ]
+    for blankets_at, figure in figures:
+        below, above = (Epsilon.parse(round(figure + sign * off, 4)) for sign in (-1, 1))
+        assert keeps(blankets_at(below), goal, below)
+        assert not keeps(blankets_at(above), goal, above)
+
+
+def test_any_mechanism_gets_what_clones_give():
+    assert float(largest_local_of_any(central("0.5", 10**5))) == pytest.approx(6.19, abs=0.0065)
+
+
+def test_the_found_local_epsilon_keeps_and_the_next_does_not():
+    goal = central("0.3", 20_000)
+    found = largest_local(lambda local: response_at(5, local), goal)
+    assert keeps(response_at(5, found), goal, found)
+    above = Epsilon(found.value + Decimal("0.001"))
+    assert not keeps(response_at(5, above), goal, above)
+
+
+def test_the_central_epsilon_itself_is_always_kept():
+    """Ten people hide nobody at delta 1e-9, but a local promise needs nobody else."""
+    goal = Central(Epsilon.parse("0.7"), Fraction(1, 10**9), 10)
+    found = largest_local(lambda local: response_at(2, local), goal)
+    assert found.value >= Decimal("0.7")
+    assert keeps(response_at(2, found), goal, found)
+
+
+@pytest.mark.parametrize(
+    ("size", "local", "wanted"),
+    [(2, "1", 0.0097), (2, "2", 0.0269), (2, "4", 0.0989), (50, "1", 0.0021), (50, "2", 0.0092),
+     (50, "4", 0.0702)],
+)  # fmt: skip
+def test_what_a_batch_achieves(size, local, wanted):
+    people, delta = 10**5, Fraction(1, 10**5)
+    blankets = response_at(size, Epsilon.parse(local))
+    found = epsilon_of_batch(blankets, people, delta)
+    assert float(found) == pytest.approx(wanted, rel=0.02)
+    assert delta_of(blankets, people, found) <= delta
+    assert delta_of(blankets, people, found * Decimal("0.998")) > delta
+    assert len(found.as_tuple().digits) <= 4
+
+
+def test_never_above_the_local_epsilon():
+    local = Epsilon.parse("1.25")
+    assert epsilon_of_batch(response_at(2, local), 2, Fraction(1, 10**12), local) == local.value
+
+
+def test_no_epsilon_where_nothing_is_covered():
+    half = Fraction(1, 2)
+    bare = Blanket(((Fraction(0), half, Fraction(0)), (Fraction(0), half, Fraction(1))))
+    assert epsilon_of_batch([bare], 1000, Fraction(1, 1000)) is None
+
+
+def test_closed_forms():
+    assert balle_local(0.5, 10**5, 1e-5, 10) == pytest.approx(4.922, abs=5e-4)
+    assert balle_local(0.2, 10**4, 1e-4, 10) is None
+    assert balle_local(1.5, 10**5, 1e-5, 10) is None
+    assert balle(4.922, 10**5, 1e-5, 10) == pytest.approx(0.5, abs=1e-3)
+    assert balle(9.0, 10**4, 1e-4, 10) is None
+    assert clones_2021(2.22, 10**5, 1e-5) == pytest.approx(0.2, abs=2e-3)
+    assert clones_2021(9.0, 10**4, 1e-4) is None
+    assert clones_2022(2.68, 10**5, 1e-5) == pytest.approx(0.2, abs=2e-3)
+    assert clones_2022(9.0, 10**4, 1e-4) is None
+
+
+def test_every_valid_closed_form_is_above_the_accountant():
+    local = Epsilon.parse("3")
+    for people in (10**4, 10**6):
+        delta = 1 / people
+        exact = float(epsilon_of_batch(response_at(10, local), people, Fraction(1, people)))
+        assert exact < balle(3.0, people, delta, 10)
+        assert exact < clones_2021(3.0, people, delta)

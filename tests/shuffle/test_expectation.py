@@ -77,3 +77,31 @@ def test_large_numbers_agree_with_the_normal_law():
 
 def test_nothing_positive_is_nothing():
     assert positive_part(Jumps(np.array([-1.0, -2.0]), np.array([0.3, 0.3]), 0.4, 100)) == 0.0
+
+
+def beyond(jumps: Jumps, window: float) -> float:
+    """E[S; S > window] exactly, for X that is 1 or -1 with equal chances."""
+    n = jumps.count
+    return sum((2 * k - n) * math.comb(n, k) / 2**n for k in range(n + 1) if 2 * k - n > window)
+
+
+@pytest.mark.parametrize("count", [1, 9, 100])
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.99])
+def test_what_lies_beyond_the_window_is_bounded(count, share):
+    """By Chernoff's inequality: above the truth, and not by orders of magnitude."""
+    jumps = Jumps(np.array([1.0, -1.0]), np.array([0.5, 0.5]), 0.0, count)
+    window = share * count
+    bound = math.exp(expectation._log_tail(jumps, 0.0, window, 0.0, math.sqrt(count)))
+    # Chernoff's bound of a binomial tail is at most some sqrt(n) above it; 1/u adds to the window.
+    assert beyond(jumps, window) <= bound <= 20 * math.sqrt(count) * beyond(jumps, window)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_bound_of_what_lies_beyond_has_the_unit_of_the_sum(unit):
+    """Whatever the unit: a bound that lost its factor would be right for small values only."""
+    jumps = Jumps(np.array([unit, -unit]), np.array([0.5, 0.5]), 0.0, 25)
+    bound = expectation._log_tail(jumps, 0.0, 10 * unit, 0.0, 5 * unit)
+    one = Jumps(np.array([1.0, -1.0]), np.array([0.5, 0.5]), 0.0, 25)
+    assert bound == pytest.approx(
+        math.log(unit) + expectation._log_tail(one, 0.0, 10.0, 0.0, 5.0), abs=1e-6
+    )

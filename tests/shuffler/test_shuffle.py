@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ldpsql.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table, spools
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
-from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.mechanisms.promise import achieved
+from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey

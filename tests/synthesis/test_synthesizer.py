@@ -15,7 +15,6 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.significance import chi_square, chi_square_bound, normal_bound
 
 import ldpsql
-from ldpsql.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.dbapi import Connection
@@ -23,6 +22,7 @@ from ldpsql.designer import design
 from ldpsql.engine.promise import kept, shortfall
 from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey

@@ -62,7 +62,7 @@ from ldpsql.mechanisms.oue import Oue, Sue, words_of
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.report import Histogram
 from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
-from ldpsql.shuffle.closed import balle_local
+from ldpsql.shuffle.accountant import balle_local
 from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon

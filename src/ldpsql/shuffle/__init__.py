@@ -1,36 +1,32 @@
-"""Public. Sees parameters. What shuffling reports is worth: the accountant of the shuffle model."""
+"""The accountant of the shuffle model: what shuffling reports is worth.
+
+Run by whoever designs or audits a survey; sees parameters only.
+"""
 
 from __future__ import annotations
 
-from ldpsql.shuffle.accountant import delta_of, keeps
-from ldpsql.shuffle.blanket import (
-    UNEVEN,
-    Atom,
-    Blanket,
-    Response,
-    clones,
-    hot_cells,
-    merged,
-    randomized_response,
-    responses,
-    unary,
+from ldpsql.shuffle.accountant import (
+    delta_of,
+    epsilon_of_batch,
+    keeps,
+    largest_local,
+    largest_local_of_any,
 )
-from ldpsql.shuffle.inverse import epsilon_of_batch, largest_local, largest_local_of_any
+from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.shuffle.blanket import UNEVEN, Atom, Blanket, clones, merged, unary
 
 __all__ = [
+    "BATCH_KEY",
     "UNEVEN",
     "Atom",
     "Blanket",
-    "Response",
+    "ShuffledBatch",
     "clones",
     "delta_of",
     "epsilon_of_batch",
-    "hot_cells",
     "keeps",
     "largest_local",
     "largest_local_of_any",
     "merged",
-    "randomized_response",
-    "responses",
     "unary",
 ]

@@ -1,12 +1,14 @@
-"""Public. Sees parameters. The accountant of the shuffle model: what a shuffled batch promises.
+"""What a shuffled batch promises, and which local epsilon a promise needs.
 
 For records x0 and x1 of one of n honest people, whatever the others hold, a shuffled batch is
 (epsilon, delta)-DP between the two with
 
     delta = 1/n E[(L_1 + ... + L_n)_+],   L = (R0(y) - e^epsilon R1(y)) / r(y) with probability r(y)
 
-and 0 with the rest (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3; specification shuffle, 2.1), and
-the same with the records exchanged. Every figure here is an upper bound of that: see `expectation`.
+and L = 0 with the remaining probability; and the same with the records exchanged (Balle, Bell,
+Gascon, Nissim 2019, Lemma 5.3; docs/spec/shuffle.md#2.1). R0 and R1 are the laws of a report under
+the two records and r is the blanket (see `Blanket`). Every figure here is an upper bound of that:
+see `expectation`.
 
 Where a report goes into the batch only with a chance `share`, independently drawn, the number of
 reports beside x's is binomial; averaging over it gives the same formula with probabilities
@@ -17,33 +19,41 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
-from ldpsql.shuffle.blanket import UNEVEN, Blanket
+from ldpsql.shuffle.blanket import UNEVEN, Atom, Blanket, clones
 from ldpsql.shuffle.expectation import Jumps, positive_part
-from ldpsql_device.epsilon import Epsilon, odds_below
+from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, epsilon_of, odds_below
 from ldpsql_device.guarantee import Central
 
 FEWEST, MOST = 2, 10**10
 """Honest people for whom the accountant works."""
+STEP = Decimal("0.001")
+"""Local epsilons are multiples of it."""
+_SMALLEST_DECADE = -6
+_PER_DECADE = 9000
+
+
+# -- delta at an epsilon -----------------------------------------------------------------------
 
 
 def delta_of(blankets: Sequence[Blanket], people: int, epsilon: Epsilon | Decimal) -> float:
     """An upper bound of the delta that a shuffled batch has at a central epsilon, at most 1.
 
-    people: honest people whose reports are shuffled together (over all shufflers).  ValueError for
-    a number that is none, or without a blanket.
+    people: honest people whose reports are shuffled together (over all shufflers), from `FEWEST`
+    to `MOST`. Raises ValueError for any other number, and without a blanket.
     """
     if type(people) is not int or not FEWEST <= people <= MOST:
         raise ValueError(f"the accountant takes {FEWEST} to {MOST} people")
     if not blankets:
         raise ValueError("without a blanket there is nothing to account for")
     value = epsilon.value if isinstance(epsilon, Epsilon) else epsilon
+    # e^epsilon rounded down: a smaller factor makes every L, and so delta, larger.
     return max(_delta(blanket, people, odds_below(value)) for blanket in blankets)
 
 
@@ -66,18 +76,16 @@ def _delta(blanket: Blanket, people: int, odds: Fraction) -> float:
     return max(_one_way(atoms, blanket.share, people, odds) for atoms in ways)
 
 
-def _one_way(
-    atoms: list[tuple[Fraction, Fraction, Fraction]], share: Fraction, people: int, odds: Fraction
-) -> float:
-    """delta of telling the first record from the second.
-
-    Atoms that the blanket does not cover are given away: they add what they say about the one
-    report (the hockey-stick divergence is subadditive).
-    """
+def _one_way(atoms: list[Atom], share: Fraction, people: int, odds: Fraction) -> float:
+    """delta of telling the first record from the second."""
+    # Atoms that the blanket does not cover hide among nobody: they add their part of the
+    # hockey-stick divergence of the one report, which is subadditive over parts of the outputs.
     bare = sum(
         (max(one - odds * other, Fraction(0)) for r, one, other in atoms if r == 0),
         start=Fraction(0),
     )
+    # The values of L, exact until they are rounded up, R0 and R1 taken at the worse end of what
+    # `UNEVEN` allows. A larger L can only raise the expectation.
     jumps: defaultdict[float, Fraction] = defaultdict(Fraction)
     for r, one, other in atoms:
         if r > 0:
@@ -88,6 +96,8 @@ def _one_way(
         float(1 - sum(jumps.values(), start=Fraction(0))),
         people,
     )
+    # Rounding share, product and quotient loses less than 2^-50 relatively; the last factor is
+    # larger than that.
     covered = positive_part(law) / (people * float(share)) * (1.0 + 2.0**-48)
     return min(covered + _above(bare), 1.0)
 
@@ -95,3 +105,94 @@ def _one_way(
 def _above(value: Fraction) -> float:
     """A float not below an exact number."""
     return math.nextafter(float(value), math.inf) if value else 0.0
+
+
+# -- epsilon at a delta ------------------------------------------------------------------------
+# Both searches bisect over decimals of few digits and end at one at which the accountant was asked:
+# where its figures are not quite monotone, being upper bounds, the answer may be a little off the
+# best one, to the safe side.
+
+
+def epsilon_of_batch(
+    blankets: Sequence[Blanket], people: int, delta: Fraction, local: Epsilon | None = None
+) -> Decimal | None:
+    """The central epsilon that a shuffled batch of `people` honest reports achieves at `delta`,
+    rounded up to four significant digits, at least 0.000001; None if there is none up to 20.
+
+    local: what one report keeps by itself, which is never exceeded; None for the odds of the
+    blankets. Raises ValueError as `delta_of`.
+    """
+    if local is not None:
+        limit: Decimal | None = local.value
+    else:
+        odds = [blanket.odds for blanket in blankets]
+        bounded = [value for value in odds if value is not None]
+        limit = epsilon_of(max(bounded)) if len(bounded) == len(odds) else None
+
+    def suffices(place: int) -> bool:
+        return Fraction(delta_of(blankets, people, _decimal(place))) <= delta
+
+    low, high = -1, _place_above(LARGEST_EPSILON if limit is None else limit)
+    if not suffices(high):
+        return limit
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return _decimal(high) if limit is None else min(_decimal(high), limit)
+
+
+def largest_local(blankets_at: Callable[[Epsilon], Sequence[Blanket]], central: Central) -> Epsilon:
+    """The largest local epsilon, a multiple of 0.001 up to 20, that keeps a central promise.
+
+    blankets_at: of the mechanism at a local epsilon.  The central epsilon itself always does,
+    without any shuffling: it is returned where no larger one is found.
+    """
+    low, high = int(central.epsilon.value / STEP), int(LARGEST_EPSILON / STEP) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        local = Epsilon(middle * STEP)
+        if keeps(blankets_at(local), central, local):
+            low = middle
+        else:
+            high = middle
+    return max(Epsilon(max(low, 1) * STEP), central.epsilon, key=lambda epsilon: epsilon.value)
+
+
+@lru_cache(maxsize=64)
+def largest_local_of_any(central: Central) -> Epsilon:
+    """The same for a mechanism of which only its local epsilon is known (clones)."""
+    return largest_local(lambda local: (clones(local.odds),), central)
+
+
+def _decimal(place: int) -> Decimal:
+    """Decimals of four significant digits in order; place 0 is the smallest."""
+    decade, step = divmod(place, _PER_DECADE)
+    return Decimal(1000 + step).scaleb(decade + _SMALLEST_DECADE - 3)
+
+
+def _place_above(value: Decimal) -> int:
+    """The place of a value, or of the next larger one; 0 for values below the smallest."""
+    if value <= _decimal(0):
+        return 0
+    decade = value.adjusted()
+    scaled = value.scaleb(3 - decade)
+    step = int(scaled) + (scaled != int(scaled)) - 1000
+    return (decade - _SMALLEST_DECADE) * _PER_DECADE + step
+
+
+# -- a published closed form -------------------------------------------------------------------
+
+
+def balle_local(central: float, people: int, delta: float, size: int) -> float | None:
+    """The largest local epsilon of randomized response over `size` values to which a published
+    theorem gives a central one; None where it gives none.
+
+    Source: Balle, Bell, Gascon, Nissim 2019, Theorem 3.1, with both terms of its condition
+    (docs/spec/shuffle.md#1). Only the mechanism that is published with it is calibrated so.
+    """
+    if not 0 < central <= 1:
+        return None
+    inverse = min(
+        central**2 * (people - 1) / (14 * math.log(2 / delta)), central * (people - 1) / 27
+    )
+    return math.log(inverse - size + 1) if inverse >= size else None

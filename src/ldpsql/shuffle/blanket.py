@@ -1,4 +1,4 @@
-"""Public. Sees parameters. The blanket of a local channel: what it does without looking.
+"""The blanket of a local channel: what it does without looking.
 
 Whatever the record, a report y comes out with probability r(y) at least. So every person's report
 is, with probability sum r, one drawn from r without looking at the record: among those the report
@@ -7,7 +7,7 @@ of one person hides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -27,8 +27,8 @@ class Blanket:
     64-bit draws do, may be one class; r is then the least of them, times their number.
     share: the chance with which a person's report goes into the batch that is looked at,
     independently of the record; 1 where there is one shuffler. The atoms are given that it does.
-    Source: Balle, Bell, Gascon, Nissim 2019, section 5; specification shuffle, section 2.1.
-    Raises ValueError for atoms that are no blanket.
+    Source: Balle, Bell, Gascon, Nissim 2019, section 5; docs/spec/shuffle.md#2.1. Raises ValueError
+    for atoms that are not a blanket.
     """
 
     atoms: tuple[Atom, ...]
@@ -51,105 +51,50 @@ class Blanket:
         return max(high / low for high, low in pairs)
 
 
-@dataclass(frozen=True)
-class Response:
-    """Randomized response over `size` values, one of the secretly drawn parts of a report.
-
-    truth: the probability of the true value; every other has the same.  chance: of this part.
-    """
-
-    size: int
-    truth: Fraction
-    chance: Fraction = Fraction(1)
-
-    @property
-    def other(self) -> Fraction:
-        """The probability of each other value."""
-        return (1 - self.truth) / (self.size - 1)
-
-    def __post_init__(self) -> None:
-        if self.size < 2 or not Fraction(1, self.size) <= self.truth < 1:
-            raise ValueError("randomized response tells the truth at least as often as a lie")
-        if not 0 < self.chance <= 1:
-            raise ValueError("every part of a report has a positive chance")
-
-
-def responses(parts: Sequence[Response], share: Fraction = Fraction(1)) -> Blanket:
-    """One of several randomized responses, drawn secretly and independently of the record, its
-    number being part of the report. The worst pair of records differs in all of them.
-
-    ValueError unless the chances add up to 1. Specification: shuffle, sections 3.3 and 3.4.
-    """
-    if sum(part.chance for part in parts) != 1:
-        raise ValueError("the chances of the parts add up to 1")
-    atoms: list[Atom] = []
-    for part in parts:
-        chance, p, q = part.chance, part.truth, part.other
-        atoms += [(chance * q, chance * p, chance * q), (chance * q, chance * q, chance * p)]
-        rest = chance * (part.size - 2) * q
-        atoms += [(rest, rest, rest)] if rest else []
-    return Blanket(tuple(atoms), share)
-
-
-def randomized_response(size: int, truth: Fraction, share: Fraction = Fraction(1)) -> Blanket:
-    """Randomized response over `size` values that tells the truth with a probability."""
-    return responses([Response(size, truth)], share)
-
-
-def hot_cells(cells: int, hot: int, truth: Fraction) -> Blanket:
-    """Randomized response over `cells` values, of which a record holds `hot` and one is drawn.
-
-    Specification: shuffle, section 3.2 (ARR-SS: one value per attribute). ValueError for more hot
-    cells than half of all.
-    """
-    if not 0 < 2 * hot <= cells:
-        raise ValueError("two records that differ everywhere hold at most all cells")
-    q = Response(cells, truth).other
-    high = hot * q + truth - q
-    rest = (cells - 2 * hot) * q
-    atoms: list[Atom] = [(hot * q, high, hot * q), (hot * q, hot * q, high)]
-    return Blanket((*atoms, (rest, rest, rest)) if rest else tuple(atoms))
-
-
 def unary(one: Fraction, zero: Fraction, size: int) -> Blanket:
     """A vector of `size` bits sent as one message: a person's own bit is 1 with probability `one`,
     each other one with probability `zero`.
 
     The patterns of the two bits in which two records differ decide, and whether all others are 1.
     Of all records the least likely to send some bits are at a 0 of them; where no bit is 0, all
-    send them alike. Specification shuffle, 2.1, takes the least over the two bits alone, where
-    people at a third bit set these as if they had no own one; but that bit is in the report as
-    well, and tells that they are at a third. ValueError for fewer than two bits.
+    send them alike. The paper takes the least over the two bits alone (docs/spec/shuffle.md#2.1),
+    where people at a third bit set these as if they had no own one; but that bit is in the report
+    as well, and tells that they are at a third. ValueError for fewer than two bits.
     """
     if not 0 < zero < one < 1:
         raise ValueError("a bit is 1 more often where it should be")
     if size < 2:
         raise ValueError("two records differ in two bits")
-    least, left, right = (1 - one) / (1 - zero), one * (1 - zero), zero * (1 - one)
-    none, both, full = (1 - one) * (1 - zero), one * zero, zero ** (size - 2)
+    # The four patterns of the two bits: only the first is set, only the second, none, both.
+    left, right = one * (1 - zero), zero * (1 - one)
+    none, both = (1 - one) * (1 - zero), one * zero
+    # Both set: no other bit is 0 with probability `full`, whichever of the two is the person's own.
+    full = zero ** (size - 2)
     atoms = [(right, left, right), (right, right, left), (none, none, none)]
     atoms.append((both * full, both * full, both * full))
     if size > 2:
-        partly = both * (1 - full)
+        # Else somebody at a 0 among the others sends them with less: the ratio of 0 at an own bit.
+        least, partly = (1 - one) / (1 - zero), both * (1 - full)
         atoms.append((zero * zero * least * (1 - full), partly, partly))
     return Blanket(tuple(atoms))
 
 
 def merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
     """Atoms whose ratios agree to 16 digits, added up: these differ by less than 2^-49."""
-    found: dict[tuple[str, str], list[Fraction]] = {}
+    totals: dict[tuple[str, str], Atom] = {}
+    zero = Fraction(0)
     for r, one, two in atoms:
         key = (f"{float(one / r):.15e}", f"{float(two / r):.15e}")
-        total = found.setdefault(key, [Fraction(0)] * 3)
-        total[:] = [total[0] + r, total[1] + one, total[2] + two]
-    return tuple((r, one, two) for r, one, two in found.values())
+        total = totals.get(key, (zero, zero, zero))
+        totals[key] = (total[0] + r, total[1] + one, total[2] + two)
+    return tuple(totals.values())
 
 
 def clones(odds: Fraction) -> Blanket:
     """Any local channel whose reports have odds of at most `odds` between any two records.
 
     Source: Feldman, McMillan, Talwar 2021 ("Hiding among the clones"), Theorem 3.1; Kairouz, Oh,
-    Viswanath 2015 for the two-point form; specification: shuffle, section 2.1.
+    Viswanath 2015 for the two-point form; docs/spec/shuffle.md#2.1.
     """
     if odds < 1:
         raise ValueError("odds are at least 1")

@@ -1,5 +1,4 @@
-"""Public. Sees parameters. A rigorous upper bound of E[(X_1 + ... + X_n)_+], X_i independent
-and alike with few values.
+"""A rigorous upper bound of E[(X_1 + ... + X_n)_+], X_i independent and alike with few values.
 
 Let S be the sum. Five steps, each of which can only make the figure larger or is exact:
 
@@ -21,7 +20,7 @@ Let S be the sum. Five steps, each of which can only make the figure larger or i
 
 Splitting every value between two grid points and a fast Fourier transform, the usual way, also
 goes up in convex order, but adds a variance that grows with n; this noise is some 10^-6 of the
-variance at any n. Source: specification shuffle, section 2.1, for the expectation and the argument.
+variance at any n. Source: docs/spec/shuffle.md#2.1, for the expectation and the argument.
 """
 
 from __future__ import annotations
@@ -35,13 +34,16 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 
 TERMS = 1 << 15
+"""Terms of the Fourier series."""
 _DAMPING = 9.5
-"""Standard deviations of the noise times the first frequency that is left out."""
+"""Standard deviation of the noise times the first frequency that is left out."""
 _UNIT = 2.0**-53
 _PER_OPERATION = 16.0
 _WINDOW, _JUMPS = 10.0, 20.0
+"""The window: so many standard deviations of the sum, and so many of its largest jumps."""
 _WIDER, _MOST_WIDENINGS = 1.5, 24
 _NEGLIGIBLE = 1e-9
+"""The window is widened until what lies beyond is bounded by this share of what lies inside."""
 _LEAST = 1e-300
 _NEARLY_ZERO = 1e-15
 """Below which the squared size of a characteristic function is not told from 0."""
@@ -61,7 +63,7 @@ class Jumps:
     count: int
 
     def log_moment(self, t: float) -> float:
-        """log E[e^{t X}]."""
+        """log E[e^{t X}], accurate also where it is nearly 0: log1p of E[e^{t X} - 1]."""
         return math.log1p(max(self._excess(t), -1.0 + 1e-16))
 
     def _excess(self, t: float) -> float:
@@ -106,13 +108,18 @@ def positive_part(jumps: Jumps) -> float:
     largest = float(jumps.values.max(initial=0.0))
     if largest <= 0.0:
         return 0.0
+    # (x + y)_+ <= x_+ + y_+; the factor is far above what a sum of a few products may lose.
     simple = jumps.count * float(jumps.chances @ np.maximum(jumps.values, 0.0)) * (1.0 + 1e-12)
     log = _log_bound(_clipped(jumps, largest), largest)
     return simple if log >= math.log(simple) else max(math.exp(log), _LEAST)
 
 
 def _clipped(jumps: Jumps, largest: float) -> Jumps:
-    """Very negative values raised to where one of them still outweighs all positive ones."""
+    """Very negative values raised to where one of them still outweighs all positive ones.
+
+    Raising a value raises the sum, so any floor is right. This one keeps the window, and with it
+    the spacing of the frequencies, to the scale of the positive values.
+    """
     positive = float(jumps.chances @ np.maximum(jumps.values, 0.0) ** 2)
     least = -min(jumps.count * largest, _JUMPS * (largest + math.sqrt(jumps.count * positive)))
     return Jumps(np.maximum(jumps.values, least), jumps.chances, jumps.absent, jumps.count)
@@ -127,8 +134,10 @@ def _log_bound(jumps: Jumps, largest: float) -> float:
     window = min(_WINDOW * spread + _JUMPS * largest, 1.01 * jumps.count * reach)
     for _ in range(_MOST_WIDENINGS):
         noise = _DAMPING * window / (math.pi * TERMS)
-        found = series(tilted, t, window, noise)
-        inside = math.log(max(found.value + found.left_out + found.rounding, _LEAST))
+        part = series(tilted, t, window, noise)
+        inside = math.log(max(part.value + part.left_out + part.rounding, _LEAST))
+        # Back from the tilted law: E[g(S)] = M(t)^n E_t[g(S) e^{-tS}], and the same for the noise,
+        # whose log moment is (t noise)^2 / 2.
         inside += jumps.count * jumps.log_moment(t) + (t * noise) ** 2 / 2.0
         beyond = _log_tail(jumps, t, window, noise, spread)
         if beyond < inside + math.log(_NEGLIGIBLE):
@@ -144,11 +153,12 @@ def _balance(jumps: Jumps) -> float:
     values, chances = jumps.values, jumps.chances
 
     def rises(t: float) -> bool:
+        """Whether log M grows at t, that is whether the tilted mean is above 0."""
         weights = chances * np.exp(t * (values - values.max()))
         return float(weights @ values) > 0.0
 
-    high = 1.0 / float(np.abs(values).max())
-    low = 0.0
+    # log M is convex and falls at 0: double until it rises, then halve.
+    low, high = 0.0, 1.0 / float(np.abs(values).max())
     for _ in range(80):
         if rises(high):
             break
@@ -164,6 +174,9 @@ def series(tilted: Jumps, t: float, window: float, noise: float) -> Series:
     t and with normal noise of standard deviation `noise`, apart from the case that all are absent.
     """
     count, frequencies = tilted.count, np.arange(TERMS, dtype=np.float64) * (math.pi / window)
+    # The characteristic function of one X, less 1, so that nothing cancels where it is nearly 1:
+    #   phi(f) - 1 = sum p (e^{i f v} - 1) = lost + i turned,   lost = -2 sum p sin(f v / 2)^2.
+    # moved = sum p |e^{i f v} - 1| and phase = sum p |f v| measure how its errors propagate.
     lost, turned, moved, phase = (np.zeros(TERMS) for _ in range(4))
     for value, chance in zip(tilted.values, tilted.chances, strict=True):
         angle = frequencies * value
@@ -172,10 +185,13 @@ def series(tilted: Jumps, t: float, window: float, noise: float) -> Series:
         turned += chance * np.sin(angle)
         moved += 2.0 * chance * np.abs(half)
         phase += chance * np.abs(angle)
+    # log |phi| from |phi|^2 = 1 + 2 lost + lost^2 + turned^2. Where that is below _NEARLY_ZERO its
+    # relative error is unknown: it is raised to that, and `unseen` allows for the difference.
     size = 0.5 * np.log1p(
         np.maximum(2.0 * lost + lost * lost + turned * turned, _NEARLY_ZERO - 1.0)
     )
     angle = count * np.arctan2(turned, 1.0 + lost)
+    # The noise, tilted too, is normal with mean t noise^2. `empty` is the case that all are absent.
     damping = -0.5 * (noise * frequencies) ** 2
     shift = frequencies * (t * noise * noise)
     power = np.exp(count * size + damping)
@@ -183,8 +199,11 @@ def series(tilted: Jumps, t: float, window: float, noise: float) -> Series:
     coefficients = (power * np.exp(1j * angle) - empty) * np.exp(1j * shift)
     integrals = _integrals(t, frequencies, window)
     terms = (coefficients * integrals).real
+    # Terms of frequencies f and -f are conjugate: twice the real part, but for f = 0.
     doubled = np.full(TERMS, 2.0)
     doubled[0] = 1.0
+    # Relative error of a term, in units of _PER_OPERATION 2^-53: the power n multiplies that of
+    # log phi, whose condition is (moved + phase) / |phi|; exp and the phases add their arguments.
     weight = np.abs(integrals) * doubled
     loss = 20.0 + np.abs(angle) + np.abs(damping) + shift
     loss += count * (np.abs(size) + (moved + phase) * np.exp(-size))
@@ -203,15 +222,16 @@ def _integrals(t: float, frequencies: Reals, window: float) -> NDArray[np.comple
     rates = t + 1j * frequencies
     signs = 1.0 - 2.0 * (np.arange(len(frequencies)) % 2)
     edge = math.exp(-t * window) * signs * (1.0 + rates * window)
-    found = np.empty(len(frequencies), dtype=np.complex128)
-    found[1:] = (1.0 - edge[1:]) / rates[1:] ** 2
+    # By parts: (1 - e^{-z w} (1 + z w)) / z^2 with z = t + i f; e^{-i f w} is 1 or -1 (signs).
+    integrals = np.empty(len(frequencies), dtype=np.complex128)
+    integrals[1:] = (1.0 - edge[1:]) / rates[1:] ** 2
     steepness = t * window
     if steepness < 1.0:  # the closed form cancels: the first terms of the series of e^-x
         powers = [(-steepness) ** k / math.factorial(k) / (k + 2) for k in range(24)]
-        found[0] = window**2 * math.fsum(powers)
+        integrals[0] = window**2 * math.fsum(powers)
     else:
-        found[0] = (1.0 - edge[0].real) / t**2
-    return found
+        integrals[0] = (1.0 - edge[0].real) / t**2
+    return integrals
 
 
 def _left_out(t: float, window: float, noise: float) -> float:
@@ -219,6 +239,8 @@ def _left_out(t: float, window: float, noise: float) -> float:
     function by that of the noise, whose decay is at least geometric; the integrals by that at 0."""
     if noise == 0.0:
         return math.inf
+    # Term k is at most exp(-(noise k step)^2 / 2) times the integral. From one to the next that
+    # falls by the factor exp(-(noise step)^2 (2 k + 1) / 2), at most `ratio` for k >= TERMS.
     step = math.pi / window
     ratio = math.exp(-(noise**2) * TERMS * step * step)
     integral = min(window**2 / 2.0, 1.0 / t**2 if t > 0.0 else math.inf)
@@ -229,11 +251,13 @@ def _left_out(t: float, window: float, noise: float) -> float:
 
 def _log_tail(jumps: Jumps, t: float, window: float, noise: float, spread: float) -> float:
     """Log of a bound of E[X; X > window] for the smoothed sum X, by Chernoff's inequality:
-    P(X > x) <= e^{-ux} E[e^{uX}] for every u > 0, integrated from the window on."""
+    P(X > x) <= e^{-ux} E[e^{uX}] for every u > 0, so that
+    E[X; X > w] = w P(X > w) + integral of P(X > x) from w on <= e^{-uw} E[e^{uX}] (w + 1/u)."""
     best = math.inf
     for u in t + _CHERNOFF / spread:
         steps = jumps.count * jumps.log_moment(float(u))
         exponent = steps + (u * noise) ** 2 / 2.0 - u * window
+        # What rounding may have taken from the exponent, most of all where its parts cancel.
         slack = 1e-9 + _PER_OPERATION * _UNIT * (abs(steps) + u * window)
         best = min(best, exponent + slack + math.log(window + 1.0 / u))
     return best

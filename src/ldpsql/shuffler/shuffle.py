@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.shuffler.spools import (
     Contents,

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.batch import BATCH_KEY
 from ldpsql.report import Integers
+from ldpsql.shuffle.batch import BATCH_KEY
 from ldpsql.shuffler.permutation import Table
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, FingerprintError, ReportError

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ldpsql.batch import ShuffledBatch
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.report import ReportFormat
+from ldpsql.shuffle.batch import ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, SurveyError
 from ldpsql_device.guarantee import Shuffled

@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ldpsql.batch import BATCH_KEY
+from ldpsql.shuffle.batch import BATCH_KEY
 from ldpsql.sql import literal, quote
 from ldpsql.store.duckdb.layout import METADATA_KEY
 from ldpsql.store.duckdb.opening import Connection

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. What a batch of shuffled reports says of itself.
+"""What a batch of shuffled reports says of itself.
 
 A shuffler writes it into the metadata of the batch's file. It is no proof: whoever can write the
 file can write this. It keeps reports that were never shuffled from being taken by mistake.
