@@ -1,11 +1,10 @@
-"""Reads and writes the pairs "SQL; plan" of the .sql files in engine/rewrite.
-
-Run this file to write the plans anew after an intended change; the difference is then to be read.
-"""
+"""The .sql files in engine/rewrite: SQL, and what a pass makes of it, in comments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from support.sql_survey import APP, base_of
@@ -13,7 +12,9 @@ from support.sql_survey import APP, base_of
 from ldpsql.boxes import Box
 from ldpsql.engine.plan import Plan
 from ldpsql.engine.rewrite.boxes import boxes
+from ldpsql.engine.rewrite.cells import cells
 from ldpsql.engine.rewrite.disjoin import disjoin
+from ldpsql.survey import Survey
 
 FOLDER = Path(__file__).parents[1] / "engine" / "rewrite"
 _SHOWN_ROWS = 6
@@ -24,29 +25,47 @@ def compiled(sql: str) -> Plan:
     return boxes(base_of(sql), APP, sql)
 
 
+@cache
+def designed() -> Survey:
+    """The same columns, answered from tree nodes."""
+    return Survey.of("app", APP.schema, "1", "hgrr")
+
+
+def in_cells(sql: str) -> Plan:
+    """The plan of the only base query after the last pass."""
+    return cells(replace(disjoin(compiled(sql)), survey=designed()))
+
+
 PLANNERS: dict[str, Callable[[str], Plan]] = {
     "boxes": compiled,
     "disjoin": lambda sql: disjoin(compiled(sql)),
+    "cells": in_cells,
 }
 
 
-def pairs(name: str) -> list[tuple[str, str]]:
-    """SQL and expected plan, pair by pair."""
-    found = []
+def rendered(name: str) -> str:
+    """The file of a pass as it should be."""
+    blocks = []
     for block in (FOLDER / f"{name}.sql").read_text().split("\n\n"):
         lines = block.strip().splitlines()
         sql = "\n".join(line for line in lines if not line.startswith("-- "))
-        plan = "\n".join(line[3:] for line in lines if line.startswith("-- "))
-        found.append((sql, plan))
-    return found
+        plan = shown(PLANNERS[name](sql))
+        blocks.append("\n".join([sql, *(f"-- {line}" for line in plan.splitlines())]))
+    return "\n\n".join(blocks) + "\n"
 
 
 def shown(plan: Plan) -> str:
-    """A plan as text: slices with their boxes, then the rows where there are keys."""
+    """A plan as text: slices with their boxes, then the rows where there are keys.
+
+    Behind the last pass also how the design answers each sum of the first row.
+    """
     lines = []
-    for piece in plan.slices:
+    for place, piece in enumerate(plan.slices):
         lines.append(f"where {piece.condition or 'anybody'}")
         lines += [f"  {_box(box)}" for box in piece.boxes] or ["  nobody"]
+        for number, planned in enumerate(plan.planned[place][0] if plan.planned else ()):
+            lines.append(f"  {plan.targets[number].label}")
+            lines += [f"    {line}" for line in plan.survey.design.describe(planned)]
     if plan.query.keys:
         public = ", ".join(plan.public_keys) or "no public column"
         lines.append(f"{len(plan.private_rows)} rows, by {public}")
@@ -60,17 +79,3 @@ def _box(box: Box) -> str:
         if side is not None:
             sides.append(f"{dimension.name} {' '.join(f'{low}..{high - 1}' for low, high in side)}")
     return ", ".join(sides) or "everybody"
-
-
-def rewrite(name: str) -> None:
-    """Write the plans of one file anew."""
-    blocks = []
-    for sql, _ in pairs(name):
-        plan = shown(PLANNERS[name](sql))
-        blocks.append("\n".join([sql, *(f"-- {line}" for line in plan.splitlines())]))
-    (FOLDER / f"{name}.sql").write_text("\n\n".join(blocks) + "\n")
-
-
-if __name__ == "__main__":
-    for file in PLANNERS:
-        rewrite(file)

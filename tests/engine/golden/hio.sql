@@ -5,6 +5,7 @@ SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38 AND pay > 20
 WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT COUNT(*), SUM(n) FROM t
 ----------------------------------------
 4 | 5148.27
+note: numbers that further SQL computes from estimates have no error bar; select STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them
 
 EXPLAIN SELECT SUM(pay) FROM app WHERE age >= 38 OR day = DATE '2026-03-02'
 ----------------------------------------

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 from support.executed_lines import lines_run
-from support.rewrite_fixtures import compiled, pairs, shown
+from support.rewrite_fixtures import compiled
 from support.sql_survey import APP, base_of, marked
 
 from ldpsql.boxes import Box
@@ -13,11 +13,6 @@ from ldpsql.engine.plan import Slice
 from ldpsql.engine.rewrite.boxes import MAX_CONDITIONS, boxes
 from ldpsql.engine.rewrite.disjoin import disjoin
 from ldpsql_device.errors import QueryError, UnsupportedSQL
-
-
-@pytest.mark.parametrize(("sql", "plan"), pairs("boxes"))
-def test_golden_plans(sql: str, plan: str) -> None:
-    assert shown(compiled(sql)) == plan
 
 
 def test_a_predicate_that_nobody_satisfies_leaves_one_slice_without_boxes() -> None:

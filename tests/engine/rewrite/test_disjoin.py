@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.rewrite_fixtures import PLANNERS, pairs, shown
 
 from ldpsql.boxes import Box, codes
 from ldpsql.engine.rewrite.disjoin import cut, disjoint, outside
@@ -35,11 +34,6 @@ def _inside(cell: tuple[int, ...], box: Box) -> bool:
         side is None or any(low <= code < high for low, high in side)
         for code, side in zip(cell, box.sides, strict=True)
     )
-
-
-@pytest.mark.parametrize(("sql", "plan"), pairs("disjoin"))
-def test_golden_plans(sql: str, plan: str) -> None:
-    assert shown(PLANNERS["disjoin"](sql)) == plan
 
 
 @given(BOXES)

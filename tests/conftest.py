@@ -1,0 +1,28 @@
+"""Options and fixtures for all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite-goldens",
+        action="store_true",
+        help="write the golden files anew instead of comparing with them; read the difference",
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compares a text with a golden file, or writes it there with --rewrite-goldens."""
+
+    def check(path: Path, text: str) -> None:
+        if request.config.getoption("--rewrite-goldens"):
+            path.write_text(text)
+        assert text == path.read_text()
+
+    return check
