@@ -41,24 +41,13 @@ from ldpsql.survey import Survey
 from ldpsql_device.errors import InterfaceError, NotSupportedError
 from ldpsql_device.guarantee import Guarantee
 
+EstimatorSet = Mapping[Key, AnyEstimator]
+"""What one selection of a survey's reports says: an estimator per public key."""
 K = TypeVar("K")
 V = TypeVar("V")
 
-_KEPT_SOURCES = 64
+_KEPT_ESTIMATORS = 64
 _KEPT_RELATIONS, _LARGEST_KEPT = 64, 4096
-
-
-@dataclass(frozen=True)
-class EstimatorSet:
-    """What one selection of a survey's reports says.
-
-    estimators: by public key.  people: how many reports there are, those of earlier rounds
-    included.  sizes: reports of every type, shape (report types,).
-    """
-
-    estimators: Mapping[Key, AnyEstimator]
-    people: int
-    sizes: Integers
 
 
 @dataclass(frozen=True)
@@ -92,18 +81,23 @@ class Session:
         self.confidence = confidence
         self.estimator = estimator
         self._surveys: dict[str, Survey] = {}
-        self._sources: OrderedDict[tuple[str, str, int, Selection], EstimatorSet] = OrderedDict()
+        self._estimators: OrderedDict[tuple[str, str, int, Selection], EstimatorSet] = OrderedDict()
+        self._sizes: OrderedDict[tuple[str, int, str | None], Integers] = OrderedDict()
         self._relations: OrderedDict[tuple[str, str, int, Query], Relation] = OrderedDict()
         self._promises: dict[tuple[str, int | None], Guarantee] = {}
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
-        """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
+        """Answer one SQL text, from the reports that there are now.
+
+        Raises errors under `ldpsql.Error` only.
+        """
         statement = parse(sql, parameters, self._survey)
         tables = sorted({base.table for base in statement.bases})
-        subjects = {table: self._subject(self._survey(table)) for table in tables}
-        if statement.mode == "answer":
-            return self._answer(statement, subjects)
-        return self._explain(statement, subjects)
+        with self.store.snapshot():
+            subjects = {table: self._subject(self._survey(table)) for table in tables}
+            if statement.mode == "answer":
+                return self._answer(statement, subjects)
+            return self._explain(statement, subjects)
 
     # -- what is asked ---------------------------------------------------------------------
 
@@ -137,22 +131,31 @@ class Session:
 
     # -- what the reports say --------------------------------------------------------------
 
-    def _source(self, subject: Subject, chosen: Selection) -> EstimatorSet:
-        """The estimators of a selection of reports; the last few are kept."""
-        survey, design = subject.survey, subject.survey.design
+    def _estimators_of(self, subject: Subject, chosen: Selection) -> EstimatorSet:
+        """The estimators of a selection of reports, by public key; the last few are kept."""
+        survey = subject.survey
         key = (survey.fingerprint, subject.estimator, subject.version, chosen)
-        source = _recall(self._sources, key)
-        if source is None:
-            make = design.estimators[subject.estimator]
+        estimators = _recall(self._estimators, key)
+        if estimators is None:
+            make = survey.design.estimators[subject.estimator]
             histograms = self.store.histograms(survey.table, chosen)
-            # The last round answers for the people of all of them.
-            source = EstimatorSet(
-                {key: make(histogram) for key, histogram in histograms},
-                design.earlier + sum(histogram.people for _, histogram in histograms),
-                np.sum([histogram.sizes for _, histogram in histograms], axis=0, dtype=np.int64),
-            )
-            _remember(self._sources, key, source, _KEPT_SOURCES)
-        return source
+            estimators = {values: make(histogram) for values, histogram in histograms}
+            _remember(self._estimators, key, estimators, _KEPT_ESTIMATORS)
+        return estimators
+
+    def _sizes_of(self, subject: Subject, condition: str | None = None) -> Integers:
+        """Reports of every type, shape (report types,); the last few are kept."""
+        survey = subject.survey
+        key = (survey.fingerprint, subject.version, condition)
+        sizes = _recall(self._sizes, key)
+        if sizes is None:
+            sizes = self.store.sizes(survey.table, condition)
+            _remember(self._sizes, key, sizes, _KEPT_ESTIMATORS)
+        return sizes
+
+    def _people(self, subject: Subject, condition: str | None = None) -> int:
+        """How many people there are; the last round answers for those of all of them."""
+        return subject.survey.design.earlier + int(self._sizes_of(subject, condition).sum())
 
     def _relation(self, base: Query, sql: str, subject: Subject) -> Relation:
         """What the reports say about a base query; the last few small ones are kept."""
@@ -161,7 +164,7 @@ class Session:
         if relation is None:
             plan = _passes(base, subject.survey, sql)[-1][1]
             relation = Relation.of(
-                plan, self.confidence, lambda chosen: self._source(subject, chosen).estimators
+                plan, self.confidence, lambda chosen: self._estimators_of(subject, chosen)
             )
             if len(relation) <= _LARGEST_KEPT:
                 _remember(self._relations, key, relation, _KEPT_RELATIONS)
@@ -204,11 +207,10 @@ class Session:
         for name, subject in subjects.items():
             notes += notes_on_estimator(asked[name], subject.estimator)
         for subject in subjects.values():
-            notes += uneven_report_types(subject.survey, self._everybody(subject).sizes)
+            notes += uneven_report_types(subject.survey, self._sizes_of(subject))
         for relation in relations.values():
             subject = subjects[relation.plan.survey.table]
-            people = self._everybody(subject).people
-            notes += impossible_sums(relation, people, subject.estimator)
+            notes += impossible_sums(relation, self._people(subject), subject.estimator)
         names = [output.name for output in statement.outputs]
         return self._result(
             pa.Table.from_arrays(table.columns[:width], names=names),
@@ -227,9 +229,6 @@ class Session:
         (table,) = tables.values()
         columns = [table.column(column) for column, _ in statement.projection]
         return pa.Table.from_arrays(columns, names=[name for _, name in statement.projection])
-
-    def _everybody(self, subject: Subject) -> EstimatorSet:
-        return self._source(subject, Selection())
 
     def _result(
         self,
@@ -257,7 +256,7 @@ class Session:
             joint,
             (*notes, *short),
             tuple(each.survey for each in asked),
-            sum(self._everybody(each).people for each in asked),
+            sum(map(self._people, asked)),
             explain,
             typical or {},
             tuple(each.estimator for each in asked),
@@ -292,10 +291,10 @@ class Session:
         """The people of one slice, and the errors of its first row where public columns do not
         split it."""
         piece: Slice = plan.slices[place]
-        people = self._source(subject, Selection(piece.condition)).people
+        people = self._people(subject, piece.condition)
         if plan.public_keys or not people or not piece.boxes or not plan.planned[place]:
             return SliceReports(people)
-        estimator = self._source(subject, selection(plan, piece)).estimators[()]
+        estimator = self._estimators_of(subject, selection(plan, piece))[()]
         return SliceReports(people, estimator.answer_rows([plan.planned[place][0]])[0].stderr)
 
 

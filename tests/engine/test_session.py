@@ -1,0 +1,62 @@
+"""Which reports a session answers from, and how often it reads them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from support.two_estimators import known, people, stored, survey_of_two
+
+from ldpsql.engine.session import Session
+from ldpsql.simulation import SeededEntropy
+from ldpsql.store import Selection, Store
+from ldpsql_device.table import randomize_batch
+
+PEOPLE = 300
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    survey = survey_of_two()
+    with known(survey), stored(survey) as opened:
+        yield opened
+
+
+def test_all_of_an_answer_comes_from_the_same_reports(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where others arrive while it is made."""
+    survey, histograms = survey_of_two(), store.histograms
+    reports, _ = randomize_batch(survey, people(), SeededEntropy(2), accept_no_guarantee=True)
+
+    def reads_after_reports_arrived(table: str, selection: Selection) -> object:
+        other = threading.Thread(target=store.ingest_table, args=(reports, survey))
+        other.start()
+        other.join()
+        return histograms(table, selection)
+
+    session = Session(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "histograms", reads_after_reports_arrived)
+        found = session.execute("SELECT COUNT(*) AS n FROM app")
+    assert (found.reports, found.table["n"].to_pylist()) == (PEOPLE, [PEOPLE])
+    again = session.execute("SELECT COUNT(*) AS n FROM app")
+    assert (again.reports, again.table["n"].to_pylist()) == (2 * PEOPLE, [2 * PEOPLE])
+
+
+def test_reports_are_read_once_for_the_same_selection(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Selection] = []
+    histograms = store.histograms
+
+    def counting(table: str, selection: Selection) -> object:
+        read.append(selection)
+        return histograms(table, selection)
+
+    monkeypatch.setattr(store, "histograms", counting)
+    session = Session(store)
+    for age in (3, 5, 3):
+        session.execute(f"SELECT COUNT(*) FROM app WHERE age < {age}")
+    assert read == [Selection()]
