@@ -10,7 +10,7 @@ from support.blanket_mechanism import LyingGrr, StatingGrr
 from support.blankets import randomized_response
 
 from ldpsql.audit.central import audit_central, covers, enumerated_blankets
-from ldpsql.audit.domains import made_up
+from ldpsql.audit.exact import made_up
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.shuffle import clones, delta_of
 from ldpsql.survey import Survey

@@ -12,8 +12,7 @@ from support.broken_promises import LINE, Bare, TrueAncestor
 from support.later_rounds import at_round
 
 from ldpsql.audit import audit_design
-from ldpsql.audit.channel import enumerate_channel
-from ldpsql.audit.domains import made_up
+from ldpsql.audit.exact import enumerate_channel, made_up
 from ldpsql.mechanisms import oue
 from ldpsql.mechanisms.base import StatesOdds
 from ldpsql.mechanisms.draws import SPACE
@@ -42,7 +41,7 @@ def test_a_small_design_is_enumerated_and_spends_exactly_its_epsilon(name, epsil
     found = audit_design(made(name, epsilon=nominal))
     assert (found.method, found.holds, found.problems) == ("enumeration", True, ())
     assert nominal.value - Decimal("1e-9") < found.epsilon <= nominal.value
-    assert found.enumerated.independent
+    assert found.enumerated.asks_blindly
     assert found.witness is None
     assert found.guarantee.delta == 0
 
@@ -72,7 +71,7 @@ def test_a_large_design_states_its_odds_and_is_checked_on_a_smaller_one(
 ):
     design = made(name, domain, measures, **options)
     found = audit_design(design, options)
-    assert (found.method, found.holds) == ("selectors", True)
+    assert (found.method, found.holds) == ("integers", True)
     assert found.odds == design.selector_odds() > ONE.odds * (1 - Fraction(1, 10**9))
     small = found.enumerated.domain
     assert len(small.sizes) == len(design.domain.sizes) or name == "ahio"
@@ -92,7 +91,7 @@ def test_a_design_that_states_no_odds_is_audited_on_a_smaller_domain():
 def test_a_later_round_is_audited_on_its_own_grid(oracle):
     design = at_round(made("ahead", "64x64", oracle=oracle), 4)
     found = audit_design(design, {"oracle": oracle})
-    assert (found.method, found.holds) == ("selectors", True)
+    assert (found.method, found.holds) == ("integers", True)
     assert found.odds == design.oracles.odds(0) > ONE.odds * (1 - Fraction(1, 10**9))
 
 
@@ -126,7 +125,7 @@ def test_a_later_round_that_states_no_odds_is_not_established():
 @pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
 def test_a_large_design_without_a_promise_states_that_its_odds_are_unbounded(name):
     found = audit_design(made(name, "3000"))
-    assert (found.method, found.odds, found.holds) == ("selectors", None, False)
+    assert (found.method, found.odds, found.holds) == ("integers", None, False)
     assert found.witness is not None
 
 
@@ -136,13 +135,13 @@ def test_where_nothing_can_be_enumerated_the_promise_is_not_established():
     assert (found.method, found.odds, found.enumerated) == ("none", None, None)
     assert found.problems == ("the odds of its reports could not be established",)
     stated = audit_design(made("hgrr", "300x40"), {"no such option": 1})
-    assert (stated.method, stated.holds) == ("selectors", True)
+    assert (stated.method, stated.holds) == ("integers", True)
 
 
 def test_too_many_reports_leave_the_stated_odds():
     """OLH at epsilon 20 has half a billion hash values."""
     found = audit_design(made("hio", "16", epsilon=Epsilon.parse("20")), reports=2000)
-    assert (found.method, found.holds, found.enumerated) == ("selectors", True, None)
+    assert (found.method, found.holds, found.enumerated) == ("integers", True, None)
     assert Decimal("19.999999") < found.epsilon <= 20
     assert found.empirical.pairs == 0
 
@@ -240,17 +239,17 @@ def test_a_combination_of_roots_without_a_sign_tells_nothing():
 def test_a_design_that_understates_its_odds_is_caught(monkeypatch):
     monkeypatch.setattr(Grr, "odds", lambda self, slot: ONE.odds / 2)
     for domain in ("4", "30x30"):
-        assert "the odds that the design states are not those of its enumerated channel" in (
+        assert "the odds from the design's integers are below those of its enumerated channel" in (
             audit_design(made("hgrr", domain)).problems
         )
 
 
-def test_a_selector_that_depends_on_the_record_is_seen():
-    """The half of the code is the selector here."""
+def test_a_question_that_depends_on_the_record_is_seen():
+    """The half of the code is the question here."""
     channel = enumerate_channel(TrueAncestor(domain=LINE), {})
-    assert channel.found.independent
+    assert channel.asks_blindly
     law = channel.law
     turned = type(law)(
         law.inputs, tuple((node, level) for level, node in law.outputs), law.probabilities
     )
-    assert not type(channel)(channel.design, turned).found.independent
+    assert not type(channel)(channel.design, turned).asks_blindly

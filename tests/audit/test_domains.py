@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldpsql.audit.domains import LARGEST_RECORDS, made_up, records, smaller
+from ldpsql.audit.exact import LARGEST_RECORDS, count_records, made_up, smaller
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain
 
@@ -13,7 +13,7 @@ WIDE = RecordDomain(("a", "b"), (100, 3), ("b", "c"), ((0.0, 2.0), (0.0, 1.0)), 
 
 def test_a_domain_from_its_sizes():
     domain = made_up("4x10", 2)
-    assert (domain.sizes, len(domain.bounds), records(domain)) == ((4, 10), 2, 160)
+    assert (domain.sizes, len(domain.bounds), count_records(domain)) == ((4, 10), 2, 160)
     assert made_up("7", 0).names == ("x0",)
 
 
@@ -44,7 +44,7 @@ def test_many_dimensions_are_left_out_in_time():
     domain = made_up("x".join(["9"] * 40), 0)
     found = list(smaller(domain))
     assert found
-    assert all(records(small) <= LARGEST_RECORDS for small in found)
+    assert all(count_records(small) <= LARGEST_RECORDS for small in found)
 
 
 def test_the_first_codes_are_sensitive():

@@ -7,8 +7,8 @@ import pytest
 from support.broken_promises import SameWords, SeedReused, TrueAncestor
 
 from ldpsql.audit import audit_design
-from ldpsql.audit.domains import made_up
-from ldpsql.audit.sampling import ALPHA, corners
+from ldpsql.audit.exact import made_up
+from ldpsql.audit.sampling import ALPHA, corners, random_records
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.oue import Oue
@@ -88,6 +88,24 @@ def test_a_device_that_lies_five_percent_too_little_is_caught(domain, monkeypatc
     assert caught(made("grr", "4"), 400_000)
 
 
+@pytest.mark.parametrize("domain", ["4", "3x2"])
+def test_a_device_that_is_two_percent_off_does_not_follow_the_law(domain, monkeypatch):
+    """Lying too often breaks no promise, and too seldom by so little shows in no bound."""
+    assert tried(made("grr", domain)).empirical.follows_law
+    for percent in (98, 102):
+        monkeypatch.setattr(
+            Grr,
+            "_thresholds_array",
+            property(
+                lambda self, p=percent: np.array(
+                    [t * p // 100 for t in self.thresholds], dtype=np.uint64
+                )
+            ),
+        )
+        found = tried(made("grr", domain))
+        assert "reports of the device code do not come as often as the law says" in found.problems
+
+
 def test_a_device_that_never_clears_the_kept_bit_is_caught(monkeypatch):
     right = Oue.respond
 
@@ -144,3 +162,15 @@ def test_one_word_for_two_draws_is_caught():
 def test_corners_are_far_apart():
     assert corners(made_up("4x1", 1)) == ((0, 0, 0), (3, 0, 1), (3, 0, 0), (1, 0, 0), (0, 0, 1))
     assert corners(made_up("1", 0)) == ((0,),)
+
+
+def test_random_records_come_from_all_over_the_domain():
+    drawn = {record for seed in range(40) for record in some_records(seed)}
+    assert len(drawn) > 100
+    assert {record[2] for record in drawn} == {0, 1}
+    assert max(record[0] for record in drawn) > 90
+    assert all(record[0] < 100 and record[1] < 3 for record in drawn)
+
+
+def some_records(seed):
+    return random_records(made_up("100x3", 1), SeededEntropy(seed))

@@ -12,7 +12,7 @@ from support.histograms import histogram_of
 from support.later_rounds import at_round
 from support.significance import chi_square, chi_square_bound
 
-from ldpsql.audit.definitions import Definition
+from ldpsql.audit.exact import Definition
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.base import (

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from support.blanket_mechanism import LyingGrr, ShufflingGrr, StatingGrr
 
-from ldpsql.audit.domains import made_up
+from ldpsql.audit.exact import made_up
 from ldpsql.mechanisms.promise import achieved, blankets_of, check_promise, design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle import keeps, largest_local_of_any

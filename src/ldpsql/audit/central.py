@@ -1,4 +1,4 @@
-"""Public. Sees parameters. What a survey promises once its reports are shuffled, and whether.
+"""What a survey promises once its reports are shuffled, and whether.
 
 The figure comes from the blankets that the design states, by the accountant. Where the channel can
 be enumerated, the statement itself is checked: no pair of records of the enumerated channel may be
@@ -16,7 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from ldpsql.audit.channel import enumerate_channel
+from ldpsql.audit.exact import enumerate_channel
 from ldpsql.mechanisms.base import Design, Law
 from ldpsql.mechanisms.promise import achieved, keeps_promise
 from ldpsql.shuffle import Blanket, delta_of

@@ -1,17 +1,179 @@
-"""Public. Sees parameters. Whether a design keeps what its guarantee promises."""
+"""Whether a design keeps what its guarantee promises: what is established, and how."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
-from ldpsql.audit.channel import Channel, enumerate_channel
-from ldpsql.audit.exposure import Exposure, exposures
-from ldpsql.audit.result import Audit, Empirical, Enumerated, Method
-from ldpsql.audit.sampling import sample
-from ldpsql.mechanisms.base import Design, Entropy, StatesOdds
+from ldpsql.audit.bisection import check_device
+from ldpsql.audit.exact import Channel, Exposure, enumerate_channel, find_exposures
+from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
+from ldpsql.mechanisms.base import Design, Entropy, StatesOdds, Worst
+from ldpsql_device import odds as plan_odds
 from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.epsilon import Epsilon, epsilon_of
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.plan import Plan
+from ldpsql_device.schema import RecordDomain
+
+Method = Literal["enumeration", "integers", "reduced", "none"]
+
+METHODS: dict[Method, str] = {
+    "enumeration": "enumeration of the whole channel, in exact fractions",
+    "integers": "exact odds of every report that the definition limits, from the integers that "
+    "devices compare",
+    "reduced": "enumeration of the same mechanism, options and epsilon on a reduced domain, and "
+    "the factorisation: a report depends on the record only through the node or phase that its "
+    "question asks for, and the question is drawn independently of the record",
+    "none": "nothing: no channel small enough to enumerate, and no odds from the design's integers",
+}
+_DEVICE_RECORDS = 4
+
+
+@dataclass(frozen=True)
+class Enumerated:
+    """A channel that was enumerated: its domain and the worst that it allows.
+
+    reports: number of different reports.  asks_blindly: whether the question is drawn
+    independently of the record.
+    """
+
+    domain: RecordDomain
+    reports: int
+    worst: Worst
+    asks_blindly: bool
+
+    @property
+    def epsilon(self) -> Decimal | None:
+        """Log of the worst odds, rounded up to 12 decimals; None if unbounded."""
+        return None if self.worst.odds is None else epsilon_of(self.worst.odds)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a person who answers is promised, and whether it holds.
+
+    mechanism, domain, nominal, guarantee: the design's.  report_bits: size of a report.
+    method: how `odds` was established.  odds: the largest odds that the integer thresholds give;
+    None if unbounded or not established.  divergence: where a delta is promised, the exact one at
+    the nominal epsilon, over all sets of reports; None if not established.  enumerated: the channel
+    that was enumerated, if any.
+    problems: why the promise does not hold; empty if it does.  exposures: who is protected against
+    which alternatives, where values are declared sensitive and a channel was enumerated.
+    device: where the interpreter was found not to follow the plan's law; None if nobody looked.
+    """
+
+    mechanism: str
+    domain: RecordDomain
+    nominal: Epsilon
+    guarantee: Guarantee
+    report_bits: float
+    method: Method
+    odds: Fraction | None
+    divergence: Fraction | None
+    enumerated: Enumerated | None
+    empirical: Empirical | None
+    problems: tuple[str, ...]
+    exposures: tuple[Exposure, ...] = ()
+    device: tuple[str, ...] | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise holds."""
+        return not self.problems
+
+    @property
+    def _keeps_delta(self) -> bool:
+        return self.divergence is not None and self.divergence <= self.guarantee.delta
+
+    @property
+    def epsilon(self) -> Decimal | None:
+        """Log of the odds, rounded up to 12 decimals; None if unbounded or not established.
+
+        Never above the nominal epsilon where the odds are not above e^epsilon. Where a delta is
+        promised besides and kept, the nominal epsilon.
+        """
+        if self.guarantee.delta:
+            return self.nominal.value if self._keeps_delta else None
+        if self.odds is None:
+            return None
+        exact = epsilon_of(self.odds)
+        return min(exact, self.nominal.value) if self.odds <= self.nominal.odds else exact
+
+    @property
+    def witness(self) -> Worst | None:
+        """Where the odds are unbounded, and no delta allows it: a report that one record can send
+        and another never."""
+        if self._keeps_delta:
+            return None
+        worst = self.enumerated.worst if self.enumerated else None
+        return worst if worst and worst.odds is None else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; fractions and decimals as text, so that nothing is rounded."""
+        return {
+            "mechanism": self.mechanism,
+            "domain": self.domain.to_json(),
+            "nominal_epsilon": str(self.nominal),
+            "guarantee": self.guarantee.kind,
+            "epsilon": None if self.epsilon is None else format(self.epsilon, "f"),
+            "odds": None if self.odds is None else str(self.odds),
+            "delta": str(self.guarantee.delta),
+            "divergence": None if self.divergence is None else str(self.divergence),
+            "protects": self.guarantee.protects,
+            "not_protected": list(self.guarantee.not_protected),
+            "report_bits": self.report_bits,
+            "established": {"method": self.method, "by": METHODS[self.method]},
+            "enumerated": None if self.enumerated is None else _enumerated_json(self.enumerated),
+            "witness": None if self.witness is None else _witness_json(self.witness),
+            "empirical": None if self.empirical is None else _empirical_json(self.empirical),
+            "device": None if self.device is None else {"holds": not self.device},
+            "holds": self.holds,
+            "problems": list(self.problems),
+            "exposures": [row.to_json() for row in self.exposures],
+        }
+
+
+def _enumerated_json(enumerated: Enumerated) -> dict[str, Any]:
+    return {
+        "domain": enumerated.domain.to_json(),
+        "reports": enumerated.reports,
+        "odds": None if enumerated.worst.odds is None else str(enumerated.worst.odds),
+        "question_independent": enumerated.asks_blindly,
+    }
+
+
+def _witness_json(worst: Worst) -> dict[str, Any]:
+    return {
+        "report": list(worst.report),
+        "record": list(worst.record),
+        "other": list(worst.other),
+        "probability": str(worst.likely),
+        "probability_other": str(worst.unlikely),
+    }
+
+
+def _empirical_json(empirical: Empirical) -> dict[str, Any]:
+    data = asdict(empirical)
+    return {
+        "domain": empirical.domain.to_json(),
+        "reports_per_record": data.pop("reports"),
+        "epsilon_at_least": data.pop("epsilon"),
+        "record": list(data.pop("record")),
+        "other": list(data.pop("other")),
+        "expected_equal": data.pop("expected"),
+        **{key: value for key, value in data.items() if key != "domain"},
+    }
+
+
+def plan_of(design: Design) -> Plan | None:
+    """The plan that devices answer; None for a design that has none."""
+    plan = getattr(design, "plan", None)
+    return plan if isinstance(plan, Plan) else None
 
 
 def audit_design(
@@ -19,26 +181,32 @@ def audit_design(
     options: Mapping[str, Any] | None = None,
     *,
     reports: int = 0,
+    device: bool = False,
     entropy: Entropy | None = None,
 ) -> Audit:
     """Audit any design through its contract alone.
 
     options: the mechanism's, for a smaller design of its kind where the domain is too large to
     enumerate.  reports: how many to draw per made-up record from the real device code, 0 for
-    none.  entropy: what to draw them from; the operating system's unless a test says otherwise.
+    none.  device: whether to find the exact law of the interpreter from outside, and compare it
+    with that of the plan; SurveyError for a design without one.  entropy: what to draw from; the
+    operating system's unless a test says otherwise.
     """
+    source = entropy or OsEntropy()
     channel = enumerate_channel(design, options or {})
-    stated = design.selector_odds() if isinstance(design, StatesOdds) else None
-    method = _method(design, channel)
-    empirical = sample(design, channel, reports, entropy or OsEntropy()) if reports else None
-    found = channel.found if channel else None
-    odds = _established(method, stated, channel)
-    divergence = _divergence(design, method, channel)
-    problems = [
-        *_promise_problems(design, method, odds, divergence),
-        *_channel_problems(design, method, channel),
-        *(_empirical_problems(design, empirical) if empirical else ()),
-    ]
+    enumerated = None
+    if channel is not None:
+        number = len(channel.law.outputs)
+        enumerated = Enumerated(channel.design.domain, number, channel.worst, channel.asks_blindly)
+    method = _choose_method(design, channel)
+    odds = None
+    if method == "integers":
+        odds = _odds_of_integers(design)
+    elif enumerated is not None and method != "none":
+        odds = enumerated.worst.odds
+    divergence = _divergence(design, channel)
+    empirical = run_device(design, channel, reports, source) if reports else None
+    seen = _look_at_device(design, source) if device else None
     return Audit(
         design.name,
         design.domain,
@@ -48,10 +216,16 @@ def audit_design(
         method,
         odds,
         divergence,
-        found,
+        enumerated,
         empirical,
-        tuple(problems),
+        (
+            *_promise_problems(design, method, odds, divergence),
+            *(_channel_problems(design, method, channel) if channel else ()),
+            *(_empirical_problems(design, empirical) if empirical else ()),
+            *(seen or ()),
+        ),
         _exposures(design, channel),
+        seen,
     )
 
 
@@ -59,34 +233,48 @@ def _exposures(design: Design, channel: Channel | None) -> tuple[Exposure, ...]:
     """Who is protected against whom, where that differs from person to person."""
     if channel is None or design.guarantee.kind in ("local", "none"):
         return ()
-    return exposures(channel.law, channel.design.domain)
+    return tuple(find_exposures(channel.law, channel.design.domain))
 
 
-def _method(design: Design, channel: Channel | None) -> Method:
+def _choose_method(design: Design, channel: Channel | None) -> Method:
     if channel is not None and channel.design is design:
         return "enumeration"
-    if isinstance(design, StatesOdds):
-        return "selectors" if design.guarantee.kind in ("local", "none") else "tables"
+    if plan_of(design) is not None or isinstance(design, StatesOdds):
+        return "integers"
     if design.round > 1:
         return "none"  # a smaller design of its kind asks the first round's question, not this one
     return "reduced" if channel else "none"
 
 
-def _established(
-    method: Method, stated: Fraction | None, channel: Channel | None
-) -> Fraction | None:
-    """The odds that the method gives; None where they are unbounded or it gives none."""
-    if method in ("selectors", "tables"):
-        return stated
-    return None if method == "none" or channel is None else channel.found.worst.odds
+def _odds_of_integers(design: Design) -> Fraction | None:
+    """The largest odds that the definition limits, from the integers of the plan; None if
+    unbounded."""
+    plan = plan_of(design)
+    if plan is not None:
+        kind = design.guarantee.kind
+        return plan_odds.odds(plan, plan_odds.Definition(kind, design.domain.sensitive))
+    return design.selector_odds() if isinstance(design, StatesOdds) else None
 
 
-def _divergence(design: Design, method: Method, channel: Channel | None) -> Fraction | None:
-    """What the channel itself has of the delta that is promised; None where none is, or where it
-    is too large to enumerate."""
-    if not design.guarantee.delta or method != "enumeration" or channel is None:
+def _divergence(design: Design, channel: Channel | None) -> Fraction | None:
+    """What the reports have of the delta that is promised; None where none is, or where it could
+    not be established."""
+    plan = plan_of(design)
+    if not design.guarantee.delta:
         return None
-    return channel.law.divergence(design.epsilon.odds)
+    if channel is not None and channel.design is design:
+        return channel.law.divergence(design.epsilon.odds)
+    return None if plan is None else plan_odds.excess(plan, design.epsilon.odds)
+
+
+def _look_at_device(design: Design, entropy: Entropy) -> tuple[str, ...]:
+    """Where the interpreter does not follow the law of the plan, on corners and random records."""
+    plan = plan_of(design)
+    if plan is None:
+        raise SurveyError(f"{design.name} has no plan that a device could be compared with")
+    random = random_records(design.domain, entropy)
+    records = (*corners(design.domain)[:_DEVICE_RECORDS], *random[:_DEVICE_RECORDS])
+    return check_device(plan, tuple(dict.fromkeys(records)), entropy)
 
 
 def _promise_problems(
@@ -111,26 +299,21 @@ def _promise_problems(
         yield f"the odds of some report are above e^{design.epsilon}"
 
 
-def _channel_problems(design: Design, method: Method, channel: Channel | None) -> Iterator[str]:
+def _channel_problems(design: Design, method: Method, channel: Channel) -> Iterator[str]:
     """What the enumerated channel says against the design, or against its reduction."""
-    if channel is None:
-        return
-    found: Enumerated = channel.found
-    promises_odds = not design.guarantee.delta
-    if (
-        promises_odds
-        and method in ("selectors", "tables")
-        and (found.worst.odds is None or found.worst.odds > design.epsilon.odds)
-    ):
+    worst = channel.worst.odds
+    is_above = worst is None or worst > design.epsilon.odds
+    if method == "integers" and is_above and not design.guarantee.delta:
         yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
-    if method in ("selectors", "reduced") and not found.independent:
-        yield "the selector of a report depends on the record"
-    if channel.definition.strays(channel.law):
+    # The definitions of sensitive values do not speak of questions.
+    is_plain = method == "reduced" or design.guarantee.kind in ("local", "none")
+    if method in ("integers", "reduced") and is_plain and not channel.asks_blindly:
+        yield "the question of a report depends on the record"
+    if channel.definition.names_strangers(channel.law):
         yield "a report names a value that is not sensitive and comes from a record without it"
-    if isinstance(channel.design, StatesOdds):
-        stated = channel.design.selector_odds()
-        if stated != found.worst.odds:
-            yield "the odds that the design states are not those of its enumerated channel"
+    stated = _odds_of_integers(channel.design)
+    if stated is not None and (worst is None or stated < worst):
+        yield "the odds from the design's integers are below those of its enumerated channel"
 
 
 def _empirical_problems(design: Design, empirical: Empirical) -> Iterator[str]:
@@ -139,6 +322,8 @@ def _empirical_problems(design: Design, empirical: Empirical) -> Iterator[str]:
             f"the device code does not keep epsilon {design.epsilon}: its reports show "
             f"at least {empirical.epsilon:.4f}"
         )
+    if not empirical.follows_law:
+        yield "reports of the device code do not come as often as the law says"
     if empirical.dependent:
         yield (
             "reports of one record are not equal as often as independent ones would be: entropy is "

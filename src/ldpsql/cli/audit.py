@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldpsql.audit.central import CentralAudit
-    from ldpsql.audit.result import Audit, Empirical, Enumerated
+    from ldpsql.audit.check import Audit, Enumerated
+    from ldpsql.audit.sampling import Empirical
     from ldpsql.mechanisms.base import Design, Outcome, Worst
     from ldpsql.survey import Survey
     from ldpsql_device.guarantee import Guarantee
@@ -53,6 +54,11 @@ _LONG = 20_000
 )
 @click.option("--empirical", is_flag=True, help="Run the device code too, on made-up records.")
 @click.option(
+    "--device",
+    is_flag=True,
+    help="Find the exact law of the device code from outside, and compare it with the plan's.",
+)
+@click.option(
     "--reports",
     type=click.IntRange(_FEWEST, _MOST),
     help=f"Reports per record for --empirical.  [default: {_USUAL}]",
@@ -78,6 +84,7 @@ def audit(
     users: int | None,
     database: Path | None,
     empirical: bool,
+    device: bool,
     reports: int | None,
     form: str,
 ) -> None:
@@ -99,7 +106,7 @@ def audit(
             raise click.UsageError("--users and --db both say how many reports there are")
         design, chosen, central = _of_survey(source, users, database)
     elif name and epsilon and domain:
-        from ldpsql.audit.domains import made_up  # noqa: PLC0415
+        from ldpsql.audit.exact import made_up  # noqa: PLC0415
 
         design = _of_mechanism(name, epsilon, made_up(domain, measures, sensitive), chosen)
     else:
@@ -109,7 +116,8 @@ def audit(
 
     from ldpsql.audit import audit_design  # noqa: PLC0415
 
-    found = audit_design(design, chosen, reports=(reports or _USUAL) if empirical else 0)
+    drawn = (reports or _USUAL) if empirical else 0
+    found = audit_design(design, chosen, reports=drawn, device=device)
     holds = found.holds and (central is None or central.holds)
     facts = {**found.to_json(), **({} if central is None else {"central": central.to_json()})}
     write_document(Document("\n".join(_lines(found, central)), facts=facts), form, None)
@@ -152,7 +160,7 @@ def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[st
 
 
 def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
-    from ldpsql.audit.result import METHODS  # noqa: PLC0415
+    from ldpsql.audit.check import METHODS  # noqa: PLC0415
 
     yield f"mechanism    {found.mechanism}, {_domain(found.domain)}"
     yield f"guarantee    {found.guarantee}"
@@ -171,6 +179,8 @@ def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
     yield f"report       {found.report_bits:.1f} bits"
     if found.empirical is not None:
         yield from _empirical(found.empirical)
+    if found.device is not None:
+        yield f"device       {'DOES NOT FOLLOW' if found.device else 'follows'} the law of its plan"
     if central is not None:
         yield from _central(central)
     for problem in (*found.problems, *(central.problems if central else ())):
@@ -223,9 +233,9 @@ def _enumerated(found: Enumerated, guarantee: Guarantee) -> str:
     epsilon = "unbounded" if found.epsilon is None else f"{found.epsilon:f}"
     text = f"{_domain(found.domain)}: {found.reports} reports, epsilon {epsilon}"
     if guarantee.kind not in ("local", "none"):
-        return text  # its definition does not speak of selectors
-    selector = "independent of" if found.independent else "DEPENDENT ON"
-    return f"{text}, selector {selector} the record"
+        return text  # its definition does not speak of questions
+    question = "independent of" if found.asks_blindly else "DEPENDENT ON"
+    return f"{text}, question {question} the record"
 
 
 def _exposures(found: Audit) -> Iterator[str]:
@@ -256,6 +266,9 @@ def _empirical(found: Empirical) -> Iterator[str]:
             f"             {found.equal} of {found.pairs} pairs of reports are equal, "
             f"{found.expected:.1f} expected of independent ones"
         )
+    if found.fit is not None:
+        known = "the exact law" if found.pairs else "the shares of the questions"
+        yield f"             reports as far from {known} have probability {found.fit:.3g}"
 
 
 def _domain(domain: RecordDomain) -> str:

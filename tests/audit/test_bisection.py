@@ -1,0 +1,183 @@
+"""The exact law of the device code, found from outside: faults of the sampler alone are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import pytest
+from support.broken_promises import TrueAncestor
+from support.partial_designs import PartialDesign
+from support.plans import EVERY_PLAN, Case
+
+from ldpsql.audit import audit_design, bisection
+from ldpsql.audit.bisection import check_device
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.mechanisms.base import Law
+from ldpsql.report import ReportFormat, Reports
+from ldpsql_device import draw as device
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.law import law
+from ldpsql_device.plan import WORDS, Choice, Plan
+from ldpsql_device.schema import RecordDomain
+
+PLANS = {case.name: case for case in EVERY_PLAN}
+ONE = Epsilon.parse("1")
+SHARE = np.uint64(WORDS // 50)
+
+
+def lower(words: np.ndarray) -> np.ndarray:
+    """Words 2 % of all lower: what the first ones mean comes up too often."""
+    share = np.uint64(SHARE) if words.dtype == np.uint64 else np.uint32(int(SHARE) >> 32)
+    return np.maximum(words, share) - share
+
+
+def records(case: Case) -> list[tuple[int, ...]]:
+    return list(product(*map(range, case.plan.sizes)))
+
+
+def look(case: Case) -> tuple[str, ...]:
+    return check_device(case.plan, [records(case)[0], records(case)[-1]], SeededEntropy(1))
+
+
+@pytest.fixture(params=[1 << 12, 0], ids=["whole", "in parts"])
+def extent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans are compared report by report, or as if they were too large for that."""
+    monkeypatch.setattr(bisection, "MOST_ENUMERATED", request.param)
+
+
+@pytest.mark.usefixtures("extent")
+@pytest.mark.parametrize("case", EVERY_PLAN, ids=lambda case: case.name)
+def test_the_device_follows_the_law_of_every_plan(case: Case) -> None:
+    assert look(case) == ()
+
+
+@pytest.mark.usefixtures("extent")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("grr", "nodes", "arcs", "comb and scrambled", "hash", "parity", "split budgets"),
+        *("joint table", "ladder", "ladder and bits"),
+    ],
+)
+def test_words_of_subsets_and_ladders_two_percent_off(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = device.Rungs.locate
+    monkeypatch.setattr(device.Rungs, "locate", lambda self, words: right(self, lower(words)))
+    assert look(PLANS[name])
+
+
+@pytest.mark.usefixtures("extent")
+@pytest.mark.parametrize("name", ["bits", "ladder and bits"])
+def test_words_of_bits_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = device._respond_bits
+    monkeypatch.setattr(
+        device, "_respond_bits", lambda *given: right(*given[:-1], lower(given[-1]))
+    )
+    assert look(PLANS[name])
+
+
+@pytest.mark.usefixtures("extent")
+def test_words_of_rows_two_percent_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = device._respond_row
+    monkeypatch.setattr(device, "_respond_row", lambda *given: right(*given[:-1], lower(given[-1])))
+    assert look(PLANS["rows"])
+
+
+@pytest.mark.usefixtures("extent")
+def test_fakes_two_percent_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = device.scale
+    monkeypatch.setattr(device, "scale", lambda words, ranges: right(lower(words), ranges))
+    assert look(PLANS["kept"])
+
+
+@pytest.mark.parametrize("name", ["hash", "parity"])
+def test_coins_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of small plans; of large ones coins tell nothing, and are left to the chi-square."""
+    right = device.scale
+    monkeypatch.setattr(device, "scale", lambda words, ranges: right(lower(words), ranges))
+    assert look(PLANS[name])
+
+
+@pytest.mark.usefixtures("extent")
+@pytest.mark.parametrize("name", ["nodes", "product of steps", "comb and scrambled", "bits"])
+def test_choices_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Choice.find
+    monkeypatch.setattr(Choice, "find", lambda self, halves: right(self, lower(halves)))
+    assert look(PLANS[name])
+
+
+def test_many_bits_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bisection, "MOST_ENUMERATED", 0)
+    monkeypatch.setattr(bisection, "MOST_ANSWERS", 2)
+    assert look(PLANS["bits"]) == ()
+    right = device._respond_bits
+    monkeypatch.setattr(
+        device, "_respond_bits", lambda *given: right(*given[:-1], lower(given[-1]))
+    )
+    assert look(PLANS["bits"])
+
+
+@dataclass(frozen=True)
+class Planned(PartialDesign):
+    """A plan as a design."""
+
+    plan: Plan
+    kind: str = "local"
+    name: str = "planned"
+    epsilon: Epsilon = ONE
+
+    @cached_property
+    def domain(self) -> RecordDomain:
+        sizes = self.plan.sizes
+        return RecordDomain(tuple("abcd"[: len(sizes)]), sizes, (), (), ())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(self.kind, self.epsilon, "everything")
+
+    @property
+    def report_format(self) -> ReportFormat:
+        return ReportFormat(self.plan.columns, self.plan.limits)
+
+    @property
+    def selector_shares(self) -> np.ndarray:
+        return self.plan.shares
+
+    def randomize(self, codes, entropy) -> Reports:
+        return Reports.pack(self.report_format, device.draw(self.plan, codes, entropy))
+
+    def law(self) -> Law:
+        inputs = tuple(product(*map(range, self.plan.sizes)))
+        laws = [law(self.plan, record) for record in inputs]
+        rows = tuple(sorted(set().union(*laws)))
+        return Law(
+            inputs, rows, tuple(tuple(own.get(r, Fraction(0)) for r in rows) for own in laws)
+        )
+
+
+def test_an_audit_that_looks_at_the_device_says_what_it_saw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    design = Planned(PLANS["nodes"].plan)
+    sound = audit_design(design, device=True, reports=20_000, entropy=SeededEntropy(2))
+    assert (sound.holds, sound.device) == (True, ())
+    assert audit_design(design).device is None
+    right = device.Rungs.locate
+    monkeypatch.setattr(device.Rungs, "locate", lambda self, words: right(self, lower(words)))
+    broken = audit_design(design, device=True)
+    assert not broken.holds
+    assert broken.device
+    assert set(broken.device) <= set(broken.problems)
+    assert broken.to_json()["device"] == {"holds": False}
+
+
+def test_only_a_plan_can_be_compared_with_a_device() -> None:
+    with pytest.raises(SurveyError, match="has no plan"):
+        audit_design(TrueAncestor(), device=True)
