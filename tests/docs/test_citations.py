@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CITATION = re.compile(r"docs/spec/([a-z0-9-]+)\.md#([0-9]+[a-z]?(?:\.[0-9]+)?)")
+CITATION = re.compile(r"docs/spec/([a-z0-9-]+)\.md#([0-9]+[a-z]?(?:\.[0-9]+)*)")
 
 
 def sections() -> set[tuple[str, str]]:
