@@ -1,0 +1,98 @@
+"""The transcripts of README and docs are what the commands print."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support.transcripts import ROOT, agree, files_of, prepare, run_step, steps_of
+
+README = ROOT / "README.md"
+PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if steps_of(page.read_text("utf-8"))]
+
+
+def check(page: Path) -> None:
+    """Every command of a page, in the current folder; the first that differs fails."""
+    for step in steps_of(page.read_text(encoding="utf-8")):
+        shown = run_step(step)
+        if not agree(step.output, shown):
+            lines = [f"{page.name}:{step.line}", *step.output, "-- prints", *shown]
+            pytest.fail("\n".join(lines), pytrace=False)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the commands of README ran."""
+    folder = tmp_path_factory.mktemp("readme")
+    prepare(folder, README)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        check(README)
+    return folder
+
+
+def test_readme(session: Path) -> None:
+    assert (session / "people.duckdb").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_docs(page: Path, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After README, whose files they may use."""
+    folder = tmp_path / "docs"
+    shutil.copytree(session, folder)
+    prepare(folder, README, page)
+    monkeypatch.chdir(folder)
+    check(page)
+
+
+PAGE = """
+```toml
+# survey.toml
+[survey]
+```
+<!-- transcript: last -->
+```
+$ ldpsql "SELECT 1"
+1
+```
+text
+```
+$ ldpsql schema x
+a
+$ ldpsql y
+b
+c
+```
+"""
+
+
+def test_a_page_is_files_and_steps() -> None:
+    assert files_of(PAGE) == {"survey.toml": "# survey.toml\n[survey]\n"}
+    steps = [(step.line, step.command, step.output) for step in steps_of(PAGE)]
+    assert steps == [
+        (13, "ldpsql schema x", ["a"]),
+        (15, "ldpsql y", ["b", "c"]),
+        (8, 'ldpsql "SELECT 1"', ["1"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("documented", "shown", "same"),
+    [
+        ("n  14830 ± 650", "n  14400 ± 640", True),
+        ("n  14830 ± 650", "n  10830 ± 650", False),
+        ("n  14830 ± 650", "n  14830 ± 1350", False),
+        ("n  14830 ± 650", "m  14830 ± 650", False),
+        ("n  14830 ± 650", "n  14,830 [1, 2]", False),
+        ("----  ------", "---  ---------", True),
+        ("survey app (0123456789ab)", "survey app (ba9876543210)", True),
+        ("predicted standard error: 662.6", "predicted standard error: 662.7", False),
+        ("standard error of these reports: 682.1", "standard error of these reports: 670", True),
+    ],
+)
+def test_random_numbers_may_differ_and_nothing_else(
+    documented: str, shown: str, same: bool
+) -> None:
+    assert agree([documented], [shown]) is same
+    assert not agree([documented], [shown, shown])

@@ -1,0 +1,192 @@
+"""Runs the transcripts of Markdown files: fenced blocks whose first line starts with `$ ldpsql`.
+
+The blocks of a file run in their order in one folder, which also gets every TOML block whose first
+line is its name (`# survey.toml`). A line `<!-- transcript: last -->` before a block has it run
+after all others, for what a page shows before it explains how one gets there.
+
+`python -m support.transcripts FILE...`, with tests/ on the path, writes what the commands print now
+into the files.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from click.testing import CliRunner
+
+from ldpsql.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+DATABASE = "people.duckdb"
+"""The database that a command asks without --db."""
+
+_FENCE = re.compile(r"^```\w*$")
+_LAST = "<!-- transcript: last -->"
+_NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
+# A number with its error, an interval, and what else the devices' randomness decides.
+_RANDOM = re.compile(
+    rf"{_NUMBER} ± {_NUMBER}|\[{_NUMBER}, {_NUMBER}\]|typ\. {_NUMBER}"
+    rf"|(?<=standard error of these reports: ){_NUMBER}"
+    rf"|(?<=epsilon >= ){_NUMBER}|{_NUMBER} of {_NUMBER}(?= reports of| pairs of)"
+    r"|\((?:[\w ]+=\d+(?:, )?)+\)"  # the records that told most
+    rf"|(?<=against ){_NUMBER}(?= of)|(?<=are equal, ){_NUMBER}"
+    r"|\b[0-9a-f]{12}\b"  # the fingerprint of a survey, in which every rounding shows
+    r"|-{2,}"  # a rule is as wide as the numbers under it
+)
+
+
+@dataclass
+class Step:
+    """A command of a transcript and what it printed. line: of the file, counted from 1."""
+
+    line: int
+    command: str
+    output: list[str] = field(default_factory=list)
+
+
+def steps_of(text: str) -> list[Step]:
+    """The commands of a page in the order in which they run."""
+    steps, last = [], []
+    for start, block, is_last in _blocks(text):
+        if block and block[0].startswith("$ ldpsql"):
+            own = last if is_last else steps
+            for number, line in enumerate(block, start=start):
+                if line.startswith("$ "):
+                    own.append(Step(number, line[2:]))
+                else:
+                    own[-1].output.append(line)
+    return [*steps, *last]
+
+
+def files_of(text: str) -> dict[str, str]:
+    """The files that a page shows: TOML blocks that start with their name."""
+    files = {}
+    for _, block, _ in _blocks(text):
+        named = re.fullmatch(r"# ([\w.-]+\.toml)", block[0]) if block else None
+        if named:
+            files[named[1]] = "\n".join(block) + "\n"
+    return files
+
+
+def _blocks(text: str) -> Iterator[tuple[int, list[str], bool]]:
+    """(line, content, whether it runs last) of every fenced block."""
+    lines = text.splitlines()
+    start: int | None = None
+    for number, line in enumerate(lines):
+        if _FENCE.match(line):
+            if start is None:
+                start = number + 1
+            else:
+                is_last = start > 1 and lines[start - 2] == _LAST
+                yield start + 1, lines[start:number], is_last
+                start = None
+
+
+def run_step(step: Step) -> list[str]:
+    """The lines that a command prints, on both streams, in the current folder.
+
+    None where the page does not show them, but for those of a command that fails.
+    """
+    program, *arguments = shlex.split(step.command)
+    assert program == "ldpsql", step
+    done = CliRunner().invoke(cli, arguments, env={"LDPSQL_DB": DATABASE})
+    is_shown = step.output or done.exit_code
+    return done.output.splitlines() if is_shown else []
+
+
+def agree(documented: list[str], shown: list[str]) -> bool:
+    """Whether two outputs are the same but for random numbers, which must be alike, and spaces."""
+    if len(documented) != len(shown):
+        return False
+    return all(_agree(*lines) for lines in zip(documented, shown, strict=True))
+
+
+def _agree(documented: str, shown: str) -> bool:
+    if _fixed(documented) != _fixed(shown):
+        return False
+    pairs = zip(_RANDOM.findall(documented), _RANDOM.findall(shown), strict=True)
+    return all(_is_alike(*pair) for pair in pairs)
+
+
+def _fixed(line: str) -> str:
+    return " ".join(_RANDOM.sub("#", line).split())
+
+
+def _is_alike(documented: str, shown: str) -> bool:
+    """Errors within a factor of two, values within three times their intervals.
+
+    Six standard errors of their difference and more: in a billion runs no transcript fails that is
+    right.
+    """
+    if "±" not in documented:
+        return True
+    (value, half), (other, other_half) = (
+        [float(part.replace(",", "")) for part in text.split(" ± ")] for text in (documented, shown)
+    )
+    return half <= 2 * other_half <= 4 * half and abs(value - other) <= 3 * (half + other_half)
+
+
+def write_people(folder: Path) -> None:
+    """A table of 45,222 made-up people, `people.parquet`: age, sex, hours_per_week.
+
+    As many women, people of 30 to 39, and people who work more than 80 hours as the page says.
+    """
+    random = np.random.default_rng(1)
+    women, men, thirties, busy = 14_695, 30_527, 12_362, 296
+    people = women + men
+    others = np.concatenate([np.arange(17, 30), np.arange(40, 91)])
+    weights = np.exp(-np.maximum(others - 25, 0) / 16.0)
+    ages = np.concatenate(
+        [
+            random.integers(30, 40, thirties),
+            random.choice(others, people - thirties, p=weights / weights.sum()),
+        ]
+    )
+    hours = np.concatenate([random.normal(36.5, 9, women), random.normal(42.4, 9, men)])
+    hours = np.clip(np.rint(hours), 1, 80)
+    hours[random.choice(people, busy, replace=False)] = 90
+    table = {
+        "age": pa.array(random.permutation(ages), pa.int8()),
+        "sex": pa.array(["Female"] * women + ["Male"] * men),
+        "hours_per_week": pa.array(hours, pa.int8()),
+    }
+    pq.write_table(pa.table(table).take(random.permutation(people)), folder / "people.parquet")
+
+
+def prepare(folder: Path, *pages: Path) -> None:
+    """Put into a folder what the commands of some pages need."""
+    write_people(folder)
+    for page in pages:
+        for name, text in files_of(page.read_text(encoding="utf-8")).items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def rewrite(page: Path) -> None:
+    """Write what the commands of a page print now into it."""
+    text = page.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    shown = [(step, run_step(step)) for step in steps_of(text)]
+    for step, output in sorted(shown, key=lambda pair: -pair[0].line):
+        if not agree(step.output, output):
+            lines[step.line : step.line + len(step.output)] = output
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    import os
+
+    given = [Path(name).resolve() for name in sys.argv[1:]]
+    with tempfile.TemporaryDirectory() as temporary:
+        prepare(Path(temporary), *given)
+        os.chdir(temporary)
+        for path in given:
+            rewrite(path)
