@@ -58,11 +58,11 @@ def answers(epsilon: str, data: str, drop_out: float = 0.0) -> tuple[np.ndarray,
     found = []
     for seed in range(RUNS):
         reports = design.randomize(people(data, seed), SeededEntropy(seed))
-        answer = np.asarray(reports.columns["answer"]).astype(np.int64)
+        answer = np.asarray(reports.columns["answer0"]).astype(np.int64)
         if drop_out:
             late = np.arange(PEOPLE) >= drop_out * PEOPLE
-            answer = answer[late | (answer >= design.table.reports // 2)]
-        counts = np.bincount(answer, minlength=design.table.reports)
+            answer = answer[late | (answer >= len(design.weights) // 2)]
+        counts = np.bincount(answer, minlength=len(design.weights))
         seen = np.flatnonzero(counts)
         histogram = Histogram(1, (np.zeros_like(seen), seen), counts[seen])
         given = design.estimator(histogram).answer(plans)
@@ -102,7 +102,7 @@ def test_the_exact_counts_give_the_exact_answers():
     design = design_of("1")
     random = np.random.default_rng(5)
     cells = random.integers(0, 100, 24).astype(float)
-    counts = design.table.channel @ cells
+    counts = design.channel.matrix @ cells
     estimate = counts @ design.channel.contributions
     assert estimate == pytest.approx(cells, abs=1e-9 * cells.sum())
 
@@ -136,8 +136,8 @@ def test_public_weights_are_summed():
     random = np.random.default_rng(2)
     codes, amount = random.integers(0, 4, 20_000), random.random(20_000)
     reports = design.randomize(codes[:, None], SeededEntropy(3))
-    answer = np.asarray(reports.columns["answer"]).astype(np.int64)
-    size = design.table.reports
+    answer = np.asarray(reports.columns["answer0"]).astype(np.int64)
+    size = len(design.weights)
     moments = {
         (weight, None): np.bincount(answer, amount, size),
         (weight, weight): np.bincount(answer, amount**2, size),

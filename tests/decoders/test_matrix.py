@@ -9,7 +9,7 @@ from support.sensitive_domains import made, matrix
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.decoders.cells import MatrixChannel
-from ldpsql.mechanisms.reported_rows import ReportedRows
+from ldpsql.report import Rows
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,11 @@ def test_a_square_channel_has_one_inverse(name, sizes, held):
     random = np.random.default_rng(4)
     cells = random.integers(0, solved.cells, 900)
     codes = np.stack(np.unravel_index(cells, sizes), axis=1)
-    reported = ReportedRows(histogram=histogram_of(design.randomize(codes, SeededEntropy(2))))
-    totals = solved.totals(reported, (None, None))
-    assert plain.totals(reported, (None, None)) == pytest.approx(totals)
+    rows = histogram_of(design.randomize(codes, SeededEntropy(2))).load(0)
+    totals = solved.totals(rows, (None, None))
+    counts = solved.counts(rows, (None, None)).astype(int)
+    by_cell = Rows((np.arange(solved.cells),), counts)
+    assert plain.totals(by_cell, (None, None)) == pytest.approx(totals)
     left, right = random.normal(size=(2, 3, solved.cells))
     people = np.abs(totals)
     expected = solved.second(people, left, right)

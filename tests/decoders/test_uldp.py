@@ -16,6 +16,8 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.uldp_responses import joint_response, least_epsilon
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.law import law as law_of
+from ldpsql_device.plan import Digit, Face, Part, Plan, Term
 
 SHAPES = [
     Shape((5,), (2,)),
@@ -31,13 +33,13 @@ SHAPES = [
 def test_the_channel_is_exact_and_its_algebra_that_of_its_matrix(shape):
     response = joint_response(shape, Epsilon.parse("3").odds)
     cells = list(product(*map(range, shape.sizes)))
+    digits = tuple(Digit((Term(j),), size) for j, size in enumerate(shape.sizes))
+    plan = Plan(shape.sizes, (), (Face(1, (Part(digits, response.ladder),)),))
     laws = []
     for cell in cells:
-        law = {}
-        for report, chance in response.law(cell):
-            law[report] = law.get(report, Fraction(0)) + chance
+        law = law_of(plan, cell)
         assert sum(law.values()) == 1
-        laws.append([float(law.get(report, 0)) for report in cells])
+        laws.append([float(law.get((0, number), 0)) for number in range(len(cells))])
     channel = np.array(laws)
     values = np.random.default_rng(1).normal(size=(len(cells), 2))
 
@@ -52,8 +54,9 @@ def test_the_channel_is_exact_and_its_algebra_that_of_its_matrix(shape):
 
 def test_three_attributes_spend_exactly_epsilon():
     """The specification's last vector."""
-    response = joint_response(Shape((4, 3, 3), (2, 1, 1)), Epsilon.parse("2").odds)
-    assert math.log(response.odds()) == pytest.approx(2.0, abs=1e-12)
+    design = made("jurr", (4, 3, 3), (2, 1, 1), "2.6")
+    assert math.log(design.selector_odds()) == pytest.approx(2.6, abs=1e-12)
+    assert design.law().worst_odds() is None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,10 @@ def test_all_values_sensitive_is_randomized_response(name):
 def test_the_parts_of_tdrr():
     """In proportion to `split`, and never more than epsilon together."""
     design = made("tdrr", (3, 5), (2, 2), "1.5", split=[1, 2])
-    first, second = (response.odds() for response in design.channel.responses)
+    first, second = (
+        Fraction(response.words[1, 1] + response.extra[1], response.words[1, 1])
+        for response in design.responses
+    )
     assert math.log(first) == pytest.approx(0.5)
     assert math.log(second) == pytest.approx(1.0)
     assert first * second <= design.epsilon.odds

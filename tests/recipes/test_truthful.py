@@ -39,7 +39,7 @@ def count(*members: int) -> LinearQuery:
 
 def test_the_support_answers_by_randomized_response():
     design = made(SKEWED)
-    channel = design.table.channel
+    channel = design.channel.matrix
     p = np.e / (np.e + 1)
     assert channel[0] == pytest.approx([p, 1 - p, 1 - p, 1 - p, 1 - p])
     assert channel[1] == pytest.approx([1 - p, p, p, p, p])
@@ -137,10 +137,10 @@ def test_divergence_without_a_delta_is_none_at_the_odds_and_some_below():
 
 def test_a_delta_that_is_not_kept_is_caught(monkeypatch):
     """One word in a thousand more is in clear than was promised."""
-    right = TruthfulDesign.__dict__["words"].func
+    right = TruthfulDesign.__dict__["response"].func
     design = made(SKEWED, delta="0.05")
     more = made(SKEWED, delta="0.051")
-    monkeypatch.setattr(TruthfulDesign, "words", property(lambda self: right(more)))
+    monkeypatch.setattr(TruthfulDesign, "response", property(lambda self: right(more)))
     found = audit_design(design)
     assert not found.holds
     assert any("some set of reports breaks (1, 0.05)-LDP" in text for text in found.problems)
@@ -158,9 +158,9 @@ def test_what_is_told_in_clear_cannot_be_hidden_by_shuffling():
 def test_the_device_code_keeps_its_delta_and_more_is_noticed(monkeypatch):
     design = made([0.5, 0.5], sizes=(2,), delta="0.05")
     assert audit_design(design, reports=20_000, entropy=SeededEntropy(1)).holds
-    right = TruthfulDesign.__dict__["words"].func
+    right = TruthfulDesign.__dict__["response"].func
     more = made([0.5, 0.5], sizes=(2,), delta="0.6")
-    monkeypatch.setattr(TruthfulDesign, "words", property(lambda self: right(more)))
+    monkeypatch.setattr(TruthfulDesign, "response", property(lambda self: right(more)))
     found = audit_design(
         made([0.5, 0.5], sizes=(2,), delta="0.05"), reports=20_000, entropy=SeededEntropy(1)
     )
@@ -174,7 +174,7 @@ def test_an_honest_delta_reveals_next_to_nothing():
     plain = made(None, sizes=(2,))
     spread = {}
     for name, design in (("skewed", skewed), ("plain", plain)):
-        channel, own = design.table.channel, design.channel.contributions[:, 1]
+        channel, own = design.channel.matrix, design.channel.contributions[:, 1]
         shares = channel @ np.array([0.8, 0.2])
         spread[name] = float(shares @ own**2 - (shares @ own) ** 2)
     assert spread["plain"] == pytest.approx(1.08, abs=0.005)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.report import Rows
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
@@ -26,8 +27,31 @@ def made(name, sizes, held, epsilon, **options):
 
 def matrix(design):
     """C[record, cell] in floats, from the exact channel of a design that reports cells."""
-    law = design.law()
+    law, outputs = design.law(), named_by(design)
     found = np.zeros((len(law.inputs), design.channel.cells))
-    for column, (_, cell) in enumerate(law.outputs):
-        found[:, cell] = [float(row[column]) for row in law.probabilities]
+    for cell in np.flatnonzero(outputs >= 0):
+        found[:, cell] = [float(row[outputs[cell]]) for row in law.probabilities]
     return found
+
+
+def named_by(design):
+    """Per cell the place among the outputs of the law of the report that names it, -1 for none."""
+    answers = np.array(design.law().outputs, dtype=np.int64)[:, 1:]
+    numbers = np.arange(len(answers)) + 1
+    counted = design.channel.counts(Rows(tuple(answers.T), numbers), (None, None))
+    return counted.astype(int) - 1
+
+
+def names_strangers(design):
+    """Whether a report names a value that is not sensitive and comes from a record without it.
+
+    Definition 3 forbids it by its conditions 2 to 4 (docs/spec/uldp.md#1.2).
+    """
+    law, domain = design.law(), design.domain
+    for cell, output in enumerate(named_by(design)):
+        named = np.unravel_index(cell, domain.sizes)
+        others = [j for j, code in enumerate(named) if code not in domain.sensitive_codes(j)]
+        for record, row in zip(law.inputs, law.probabilities, strict=True):
+            if output >= 0 and row[output] and any(record[j] != named[j] for j in others):
+                return True
+    return False

@@ -309,8 +309,6 @@ def _channel_problems(design: Design, method: Method, channel: Channel) -> Itera
     is_plain = method == "reduced" or design.guarantee.kind in ("local", "none")
     if method in ("integers", "reduced") and is_plain and not channel.asks_blindly:
         yield "the question of a report depends on the record"
-    if channel.definition.names_strangers(channel.law):
-        yield "a report names a value that is not sensitive and comes from a record without it"
     stated = _odds_of_integers(channel.design)
     if stated is not None and (worst is None or stated < worst):
         yield "the odds from the design's integers are below those of its enumerated channel"

@@ -91,25 +91,10 @@ class Definition:
         """The report that tells two of the records that it compares apart best."""
         return law.worst(lambda column: self.compared(law.inputs, column))
 
-    def names_strangers(self, law: Law) -> bool:
-        """Whether a report names a value that is not sensitive and comes from a record without it.
-
-        Definition 3 forbids it (its conditions 2 to 4); the others do not speak of it.
-        """
-        if self.kind != "uldp-joint":
-            return False
-        for report, column in zip(law.outputs, zip(*law.probabilities, strict=True), strict=True):
-            named = tuple(int(code) for code in np.unravel_index(report[-1], self.domain.sizes))
-            public = [j for j, is_held in enumerate(self.sensitive_values(named)) if not is_held]
-            for record, chance in zip(law.inputs, column, strict=True):
-                if chance and any(record[j] != named[j] for j in public):
-                    return True
-        return False
-
     def holds(self, law: Law, epsilon: Epsilon) -> bool:
         """Whether the channel meets the definition at an epsilon, in exact fractions."""
         odds = self.worst(law).odds
-        return odds is not None and odds <= epsilon.odds and not self.names_strangers(law)
+        return odds is not None and odds <= epsilon.odds
 
 
 # -- enumerated channels --------------------------------------------------------------------------

@@ -26,8 +26,8 @@ import numpy as np
 
 from ldpsql.boxes import Box, Side
 from ldpsql.decoders.base import PlannedQuery
+from ldpsql.decoders.linear import Codes
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.mechanisms.base import Codes
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql_device.errors import SurveyError
 

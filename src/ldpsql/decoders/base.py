@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,7 +198,11 @@ class PlannedDesign(Design[Q]):
     plan: the questions, how often each is asked, and how it is answered.
     """
 
-    plan: Plan
+    if TYPE_CHECKING:  # a field of some designs, and computed by others
+
+        @property
+        def plan(self) -> Plan:
+            """See the class."""
 
     @cached_property
     def report_format(self) -> ReportFormat:

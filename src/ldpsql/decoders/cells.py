@@ -10,9 +10,9 @@ this library (docs/architecture.md, Decisions):
 
 and for a fixed table of people (`noise`) sum of people x (E[u^2 | cell] - w^2). Estimated people
 enter a variance only where they are not negative, and what two more reports add, those that move
-the answer most, is added. These are reports and not people: where few holders of a value give it
-away, none of them may have done so. The channel need not be square: each `Channel` says which u is
-used. Source: docs/spec/uldp.md#0.
+the answer most (`linear.PSEUDO_PEOPLE`), is added. These are reports and not people: where few
+holders of a value give it away, none of them may have done so. The channel need not be square: each
+`Channel` says which u is used. Source: docs/spec/uldp.md#0.
 """
 
 from __future__ import annotations
@@ -27,12 +27,9 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery, Side, Weight
 from ldpsql.decoders.base import PlannedQuery
+from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.cell_query import known_lines, split_known
-from ldpsql.mechanisms.doubt import PEOPLE
-from ldpsql.mechanisms.reported_rows import ReportedRows
-from ldpsql.report import Pair
+from ldpsql.report import Histogram, Pair, Rows
 from ldpsql_device.schema import RecordDomain
 
 # -- queries ---------------------------------------------------------------------------------------
@@ -60,14 +57,6 @@ def shape_of(domain: RecordDomain) -> tuple[int, ...]:
     return (*domain.sizes, *(2 for _ in domain.bounds))
 
 
-def number_cells(domain: RecordDomain, codes: Codes) -> Codes:
-    """The cell of every record; codes: shape (n, dimensions + measures)."""
-    if not codes.shape[1]:
-        return np.zeros(len(codes), dtype=np.int64)
-    cells = np.ravel_multi_index(tuple(codes.T), shape_of(domain))
-    return np.asarray(cells, dtype=np.int64)
-
-
 def plan_cells(query: LinearQuery, domain: RecordDomain) -> CellSum:
     """A query as a weight for every cell, numbered row by row."""
     known, boxes = split_known(query)
@@ -84,7 +73,7 @@ def plan_cells(query: LinearQuery, domain: RecordDomain) -> CellSum:
 
 def describe_cells(query: CellSum, domain: RecordDomain) -> list[str]:
     """For EXPLAIN: how many cells of the table are summed."""
-    lines = known_lines(query.known)
+    lines = describe_known(query.known)
     if query.is_asked:
         shape = " x ".join(map(str, shape_of(domain)))
         lines.append(f"{np.count_nonzero(query.amounts)} of {shape} cells")
@@ -110,8 +99,11 @@ class Channel(ABC):
         """How many there are."""
 
     @abstractmethod
-    def totals(self, reported: ReportedRows, pair: Pair) -> Array:
-        """Unbiased sums of u v over the people of each cell, shape (cells,)."""
+    def totals(self, rows: Rows, pair: Pair) -> Array:
+        """Unbiased sums of u v over the people of each cell, shape (cells,).
+
+        rows: all rows of a histogram, without the question, of which there is one.
+        """
 
     @abstractmethod
     def second(self, totals: Array, left: Array, right: Array) -> Array:
@@ -172,9 +164,8 @@ class MatrixChannel(Channel):
         """The part of a query that no report tells anything about, shape (cells,)."""
         return amounts - self.information @ (self.inverse @ amounts)
 
-    def totals(self, reported: ReportedRows, pair: Pair) -> Array:
+    def totals(self, rows: Rows, pair: Pair) -> Array:
         """See `Channel.totals`."""
-        rows = reported.rows(0)
         return np.asarray(rows.moment(*pair) @ self.contributions[rows.columns[-1]])
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
@@ -217,18 +208,33 @@ class Source(Protocol):
         ...
 
 
-@dataclass(kw_only=True)
-class ReportedTable(ReportedRows):
+@dataclass(eq=False)
+class ReportedTable:
     """Unbiased sums from a histogram; remembers what it has computed."""
 
+    histogram: Histogram
     channel: Channel
-    added: float = PEOPLE
+    added: float = PSEUDO_PEOPLE
     _totals: dict[Pair, Array] = field(default_factory=dict)
+
+    @property
+    def people(self) -> float:
+        """Number of reports."""
+        return float(self.histogram.people)
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a public weight over all people."""
+        return self.histogram.total(weight)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The reports; there is one question."""
+        return self.histogram.load(0)
 
     def totals(self, pair: Pair) -> Array:
         """As the reports say; may be negative."""
         if pair not in self._totals:
-            self._totals[pair] = self.channel.totals(self, pair)
+            self._totals[pair] = self.channel.totals(self.rows, pair)
         return self._totals[pair]
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,10 +134,11 @@ class Moments:
 class Source(ABC):
     """Where node estimates and their second moments come from; see the module."""
 
-    @property
-    @abstractmethod
-    def people(self) -> float:
-        """Number of people."""
+    if TYPE_CHECKING:  # a field of some sources, and computed by others
+
+        @property
+        def people(self) -> float:
+            """Number of people."""
 
     @abstractmethod
     def total(self, weight: Weight | None) -> float:

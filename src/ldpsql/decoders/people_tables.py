@@ -79,7 +79,7 @@ def find_nearest(channel: ResponseChannel | BitChannel, reported: ReportedTable)
 
 def find_likeliest(channel: ResponseChannel, reported: ReportedTable) -> Array:
     """The likeliest table of people, and those of simulated reports of it."""
-    table = climb_likelihood(channel, channel.counts(reported, (None, None))[:, None])
+    table = climb_likelihood(channel, channel.counts(reported.rows, (None, None))[:, None])
     simulated = channel.draw_counts(table[:, 0], np.random.default_rng(_SEED), REPLICATES)
     start = np.repeat(np.maximum(table, _NOBODY), REPLICATES, axis=1)
     drawn = climb_likelihood(channel, simulated, start=start, least_change=TYPICAL_CHANGE)

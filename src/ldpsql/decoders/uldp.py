@@ -17,22 +17,20 @@ docs/spec/uldp.md#6, docs/spec/uldp.md#6.4.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.decoders.cells import Channel
+from ldpsql.decoders.linear import Codes
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import Codes, Outcome, Words
-from ldpsql.mechanisms.draws import SPACE
-from ldpsql.mechanisms.reported_rows import ReportedRows
-from ldpsql.report import Pair
+from ldpsql.report import Pair, Rows
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import BITS_PER_COLUMN, WORDS, Ladder, Rung
 from ldpsql_device.schema import RecordDomain
 
 Kind = int
@@ -101,7 +99,7 @@ class Response:
     def extra(self) -> Mapping[Kind, int]:
         """Words with which a record of each kind answers with itself, beside its share of a set."""
         return {
-            kind: SPACE
+            kind: WORDS
             - sum(self.words[kind, mask] * self.shape.cells(mask) for mask in self.targets(kind))
             for kind in self.shape.kinds
         }
@@ -110,67 +108,21 @@ class Response:
         """The kinds over which a record of this kind spreads evenly."""
         return [*([kind] if kind else []), *self.shape.above(kind)]
 
-    # -- device ---------------------------------------------------------------------------------
-
-    def draw(self, ranks: Codes, words: Words) -> Codes:
-        """Device. The reported ranks (n, d) of records (n, d), each from one word."""
-        sensitive = np.array(self.shape.sensitive, dtype=np.int64)
-        kinds = ((ranks < sensitive) << np.arange(len(sensitive))).sum(axis=1)
-        starts, ends, widths = self._ladder
-        place = (words[:, None] >= ends[kinds]).sum(axis=1)
-        index = ((words - starts[kinds, place]) // widths[kinds, place]).astype(np.int64)
-        result = ranks.copy()
-        for j in range(len(sensitive)):
-            spread = (place < ends.shape[1]) & (place >> j & 1 == 1)
-            base = np.where(spread, sensitive[j], 1)
-            result[:, j] = np.where(spread, index % base, ranks[:, j])
-            index //= base
-        return result
-
     @cached_property
-    def _ladder(self) -> tuple[Words, Words, Words]:
-        """Per kind: first word and words per cell of each set T and of the truth, last words."""
-        masks = 1 << len(self.shape.sizes)
-        starts = np.zeros((masks, masks + 1), dtype=np.uint64)
-        ends = np.zeros((masks, masks), dtype=np.uint64)
-        widths = np.ones((masks, masks + 1), dtype=np.uint64)
-        for kind in self.shape.kinds:
-            place = 0
-            for mask in range(masks):
-                starts[kind, mask] = place
-                if (kind, mask) in self.words:
-                    place += self.words[kind, mask] * self.shape.cells(mask)
-                    widths[kind, mask] = self.words[kind, mask]
-                ends[kind, mask] = place
-            starts[kind, masks] = place
-        return starts, ends, widths
+    def ladder(self) -> Ladder:
+        """The same for a plan: a digit per attribute, and per kind a ladder whose last rung is the
+        truth."""
+        length = 1 + max(len(self.targets(kind)) for kind in self.shape.kinds)
 
-    def law(self, ranks: Outcome) -> Iterator[tuple[Outcome, Fraction]]:
-        """Every report of a record, with its exact probability."""
-        pairs = zip(ranks, self.shape.sensitive, strict=True)
-        kind = sum((rank < few) << j for j, (rank, few) in enumerate(pairs))
-        for mask in self.targets(kind):
-            sides = [
-                range(few) if mask >> j & 1 else (ranks[j],)
-                for j, few in enumerate(self.shape.sensitive)
-            ]
-            for cell in product(*sides):
-                own = self.extra[kind] if mask == kind and cell == ranks else 0
-                yield cell, Fraction(self.words[kind, mask] + own, SPACE)
-        if not kind:
-            yield ranks, Fraction(self.extra[kind], SPACE)
+        def rungs(kind: Kind) -> tuple[Rung, ...]:
+            if kind not in self.shape.kinds:
+                return (Rung(1), *(Rung(0),) * (length - 1))
+            drawn = [Rung(self.words[kind, t], self.shape.axes(t)) for t in self.targets(kind)]
+            empty = (Rung(0),) * (length - 1 - len(drawn))
+            return (*drawn, *empty, Rung(self.extra[kind]))
 
-    def odds(self) -> Fraction:
-        """Largest odds of a report of kind T under two records that agree outside T."""
-        return max(self._odds_of(kind) for kind in self.shape.kinds)
-
-    def _odds_of(self, kind: Kind) -> Fraction:
-        chances = [self.words[other, kind] for other in self.shape.below(kind)] if kind else []
-        if kind:
-            chances.append(self.words[kind, kind] + self.extra[kind])
-            if self.shape.cells(kind) > 1:
-                chances.append(self.words[kind, kind])
-        return Fraction(max(chances), min(chances)) if chances else Fraction(1)
+        classes = range(1 << len(self.shape.sizes))
+        return Ladder(self.shape.sensitive, tuple(map(rungs, classes)))
 
     def disclosure(self, attribute: int) -> float:
         """Largest probability that a value which is not sensitive is given away."""
@@ -179,7 +131,7 @@ class Response:
             (
                 1.0
                 - sum(
-                    self.words[kind, mask] * self.shape.cells(mask) / SPACE
+                    self.words[kind, mask] * self.shape.cells(mask) / WORDS
                     for mask in self.targets(kind)
                     if mask & bit
                 )
@@ -253,10 +205,10 @@ class Response:
         return np.asarray((rest - chance * total / (keep + self.shape.cells(kind) * chance)) / keep)
 
     def _keep(self, kind: Kind) -> float:
-        return self.extra[kind] / SPACE
+        return self.extra[kind] / WORDS
 
     def _chance(self, kind: Kind, mask: Kind) -> float:
-        return self.words[kind, mask] / SPACE
+        return self.words[kind, mask] / WORDS
 
 
 # -- the cells of a record domain ------------------------------------------------------------------
@@ -345,16 +297,6 @@ class ResponseChannel(Channel):
             names |= np.expand_dims(~axis.is_sensitive, others)
         return names.ravel()
 
-    def ranks(self, cells: Codes) -> Codes:
-        """Ranks (n, axes) of cells (n,)."""
-        places = np.unravel_index(cells, self.sizes)
-        return np.stack([a.rank[p] for a, p in zip(self.axes, places, strict=True)], axis=1)
-
-    def cells_at(self, ranks: Codes) -> Codes:
-        """Cells (n,) of ranks (n, axes)."""
-        places = tuple(a.order[ranks[:, j]] for j, a in enumerate(self.axes))
-        return np.asarray(np.ravel_multi_index(places, self.sizes), dtype=np.int64)
-
     def _apply(self, what: Callable[[Response, Array], Array], values: Array) -> Array:
         """A method of every response in turn, on one value per cell, shape (cells, k).
 
@@ -373,15 +315,22 @@ class ResponseChannel(Channel):
             table = np.take(table, axis.rank, axis=j)
         return table.reshape(self.cells, -1)
 
-    def counts(self, reported: ReportedRows, pair: Pair) -> Array:
-        """Sums of u v over the reports of each cell."""
-        rows = reported.rows(0)
-        counted = np.bincount(rows.columns[0], rows.moment(*pair), minlength=self.cells)
-        return counted.astype(np.float64)
+    def counts(self, rows: Rows, pair: Pair) -> Array:
+        """Sums of u v over the reports of each cell, shape (cells,).
 
-    def totals(self, reported: ReportedRows, pair: Pair) -> Array:
+        Each response's answer numbers the ranks of its axes row by row.
+        """
+        flat = np.zeros(len(rows.counts), dtype=np.int64)
+        for response, answer in zip(self.responses, rows.columns, strict=True):
+            flat = flat * math.prod(response.shape.sizes) + answer
+        table = np.bincount(flat, rows.moment(*pair), minlength=self.cells).reshape(self.sizes)
+        for j, axis in enumerate(self.axes):
+            table = np.take(table, axis.rank, axis=j)
+        return table.ravel().astype(np.float64)
+
+    def totals(self, rows: Rows, pair: Pair) -> Array:
         """See `Channel.totals`."""
-        return self.behind(self.counts(reported, pair)[:, None])[:, 0]
+        return self.behind(self.counts(rows, pair)[:, None])[:, 0]
 
     def behind(self, counts: Array) -> Array:
         """Unbiased records behind counts of reports, both (cells, k)."""
@@ -459,16 +408,17 @@ class BitChannel(Channel):
         width = (self.on - self.off) ** 2
         return np.asarray((self.on * (1.0 - self.on) - self.off * (1.0 - self.off)) / width)
 
-    def totals(self, reported: ReportedRows, pair: Pair) -> Array:
-        """See `Channel.totals`."""
-        rows, sensitive = reported.all_rows, self.axis.sensitive
-        names, bits = rows.columns
-        moments = rows.moment(*pair)
-        people, is_bit = bits < 0, (bits >= 0) & (bits < sensitive)
-        seen = np.bincount(bits[is_bit], moments[is_bit], minlength=sensitive)
-        named = np.bincount(names[people], moments[people], minlength=self.cells - sensitive + 1)
+    def totals(self, rows: Rows, pair: Pair) -> Array:
+        """See `Channel.totals`. A row's columns are the name, 0 for none, and words of bits."""
+        names, *words = rows.columns
+        moments, sensitive = rows.moment(*pair), self.axis.sensitive
+        seen = [
+            moments @ (words[bit // BITS_PER_COLUMN] >> (bit % BITS_PER_COLUMN) & 1)
+            for bit in range(sensitive)
+        ]
+        named = np.bincount(names, moments, minlength=self.cells - sensitive + 1)
         set_ = np.concatenate([seen, named[1:]])[self.axis.rank]
-        return self._behind(set_, float(moments[people].sum()))
+        return self._behind(set_, float(moments.sum()))
 
     def _behind(self, set_: Array, people: float) -> Array:
         return np.asarray((set_ - self.off * people) / (self.on - self.off))

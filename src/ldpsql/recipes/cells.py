@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import Design
+from ldpsql.decoders.base import Estimators, PlannedDesign
 from ldpsql.decoders.cells import (
     CellSum,
     Channel,
     GivenTable,
+    MatrixChannel,
     ReportedTable,
     TableEstimator,
     describe_cells,
@@ -22,6 +25,9 @@ from ldpsql.decoders.cells import (
 )
 from ldpsql.estimate import Array
 from ldpsql.report import Histogram
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Staircase, Term
 from ldpsql_device.schema import RecordDomain
 
 
@@ -37,7 +43,14 @@ def refuse_cells(domain: RecordDomain, most: int, name: str) -> str | None:
     )
 
 
-class TableDesign(Design[CellSum]):
+def flat_digit(sizes: Sequence[int]) -> Digit:
+    """The number of a cell, row by row over the attributes of a record."""
+    strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
+    terms = tuple(Term(j, stride) for j, stride in enumerate(strides))
+    return Digit(terms, math.prod(sizes))
+
+
+class TableDesign(PlannedDesign[CellSum]):
     """Plans, answers and predictions of a design, from its channel."""
 
     @property
@@ -55,7 +68,7 @@ class TableDesign(Design[CellSum]):
 
     def estimator(self, histogram: Histogram) -> TableEstimator:
         """Unbiased."""
-        reported = ReportedTable(histogram=histogram, channel=self.channel)
+        reported = ReportedTable(histogram, self.channel)
         return TableEstimator(self.channel, reported)
 
     def variance(self, queries: Sequence[CellSum], people: int) -> Array:
@@ -63,3 +76,46 @@ class TableDesign(Design[CellSum]):
         cells = self.channel.cells
         evenly = GivenTable(np.full(cells, people / cells))
         return np.diagonal(TableEstimator(self.channel, evenly).answer(queries).covariance).copy()
+
+
+@dataclass(frozen=True, eq=False)
+class RowsDesign(TableDesign):
+    """One question about the cell, answered by a row of words for each cell."""
+
+    domain: RecordDomain
+    epsilon: Epsilon
+
+    @property
+    @abstractmethod
+    def response(self) -> Rows | Staircase:
+        """The rows, one per cell."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and (
+            (self.domain, self.epsilon, self.to_json())
+            == (other.domain, other.epsilon, other.to_json())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The question."""
+        sizes = shape_of(self.domain)
+        return Plan(sizes, (), (Face(1, (Part((flat_digit(sizes),), self.response),)),))
+
+    @cached_property
+    def channel(self) -> MatrixChannel:
+        """The rows as the collector uses them."""
+        rows = np.array(self.response.table.rows, dtype=np.float64)
+        return MatrixChannel(rows.T / WORDS)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record."""
+        return local_guarantee(self.epsilon)
+
+    @property
+    def estimators(self) -> Estimators[CellSum]:
+        """The unbiased one only."""
+        return {"unbiased": self.estimator}

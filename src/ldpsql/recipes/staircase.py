@@ -20,12 +20,13 @@ from ldpsql.decoders.cells import shape_of
 from ldpsql.estimate import Array
 from ldpsql.mechanisms.options import whole
 from ldpsql.recipes.base import NoOptions, Recipe, Task
-from ldpsql.recipes.cells import refuse_cells
+from ldpsql.recipes.cells import RowsDesign, refuse_cells
 from ldpsql.recipes.staircase_optimiser import Patterns, cell_gram, optimise, raise_eigenvalues
-from ldpsql.recipes.word_tables import ALL_WORDS, Table, WordDesign, make_staircase
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import WORDS
+from ldpsql_device.plan import Staircase as StaircaseRows
 from ldpsql_device.schema import RecordDomain
 
 MOST_CELLS = 256
@@ -36,7 +37,7 @@ _SPARE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class StaircaseDesign(WordDesign):
+class StaircaseDesign(RowsDesign):
     """Weighted patterns over the cells of a record domain.
 
     workload: what the weights are best for.  patterns: which cells each favours, shape (reports,
@@ -55,9 +56,15 @@ class StaircaseDesign(WordDesign):
             raise SurveyError("the patterns of the design do not tell all cells apart")
 
     @cached_property
-    def words(self) -> Table:
-        """See `WordDesign.words`."""
-        return make_staircase(self.weights, self.patterns, self.epsilon.odds)
+    def response(self) -> StaircaseRows:
+        """See `RowsDesign.response`; a bit per cell, 32 of them to a number."""
+        reports, cells = self.patterns.shape
+        bits = np.zeros((reports, -(-cells // 32) * 32), dtype=np.uint8)
+        bits[:, :cells] = self.patterns
+        numbers = np.packbits(bits, axis=1, bitorder="little").view("<u4").tolist()
+        return StaircaseRows(
+            cells, int(self.epsilon.odds * WORDS), self.weights, tuple(map(tuple, numbers))
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -144,7 +151,7 @@ class Staircase(Recipe[NoOptions]):
 def _round_weights(epsilon: Epsilon, patterns: Patterns, theta: Array) -> tuple[int, ...]:
     """In whole numbers, a trifle smaller than theta so that no cell's words run over."""
     levels = 1.0 + (float(epsilon.odds) - 1.0) * patterns
-    scale = ALL_WORDS * (1.0 - _SPARE) / (theta @ levels).max() if len(levels[0]) > 1 else ALL_WORDS
+    scale = WORDS * (1.0 - _SPARE) / (theta @ levels).max() if len(levels[0]) > 1 else WORDS
     return tuple(max(1, int(weight)) for weight in theta * scale)
 
 

@@ -30,11 +30,11 @@ from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.cells import CellSum, shape_of
 from ldpsql.mechanisms.options import whole
 from ldpsql.recipes.base import Recipe, Takes, Task
-from ldpsql.recipes.cells import refuse_cells
-from ldpsql.recipes.word_tables import ALL_WORDS, Table, WordDesign, make_staircase
+from ldpsql.recipes.cells import RowsDesign, refuse_cells
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError, UnsupportedSQL
 from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.plan import WORDS, Rows
 from ldpsql_device.schema import RecordDomain
 
 MOST_CELLS = 128
@@ -101,7 +101,7 @@ def read_exactly(number: object) -> Fraction:
 
 
 @dataclass(frozen=True, eq=False)
-class TruthfulDesign(WordDesign):
+class TruthfulDesign(RowsDesign):
     """Randomized response over the likeliest cells, and the truth with probability delta.
 
     support: those cells, the likeliest first; the others answer as the last of them would.
@@ -126,24 +126,25 @@ class TruthfulDesign(WordDesign):
             )
 
     @cached_property
-    def words(self) -> Table:
-        """See `WordDesign.words`."""
-        cells, size, odds = len(self.prior), len(self.support), self.epsilon.odds
-        # Words of the truth in clear, rounded down, and of randomized response over the support:
-        # each answer takes floor(rest / (E + s - 1)) words, the own one up to E times as many.
-        clear = self.delta.numerator * ALL_WORDS // self.delta.denominator
-        rest = ALL_WORDS - clear
-        least = rest * odds.denominator // (odds.numerator + (size - 1) * odds.denominator)
-        weights = [rest] if size == 1 else [least] * size
-        # Which cells answer as each one of the support.
-        classes = np.zeros((size, cells), dtype=bool)
-        if size > 1:
-            classes[np.arange(size), list(self.support)] = True
-            classes[-1, list(self.pooled)] = True
-        table = np.zeros((cells, cells), dtype=np.uint64)
-        table[list(self.support)] = make_staircase(weights, classes, odds, rest)
-        table[np.diag_indices(cells)] += np.uint64(clear)
-        return table
+    def response(self) -> Rows:
+        """See `RowsDesign.response`."""
+        cells, size = len(self.prior), len(self.support)
+        # Words of the truth in clear, rounded down; of the rest each answer of the support has the
+        # least number for which what is left for the own one is at most E times as many.
+        clear = int(self.delta * WORDS)
+        rest = WORDS - clear
+        least = math.ceil(rest / (self.epsilon.odds + size - 1)) if size > 1 else rest
+        own = rest - (size - 1) * least
+        answer = dict(zip(self.support, self.support, strict=True))
+        rows = []
+        for cell in range(cells):
+            row = [0] * cells
+            for other in self.support:
+                row[other] = least
+            row[answer.get(cell, self.support[-1])] = own
+            row[cell] += clear
+            rows.append(tuple(row))
+        return Rows(tuple(rows))
 
     @property
     def pooled(self) -> tuple[int, ...]:
@@ -174,7 +175,7 @@ class TruthfulDesign(WordDesign):
     @property
     def agreement(self) -> float:
         """Probability that a report is the own value, if the prior is right."""
-        own = np.diagonal(self.table.channel)
+        own = np.diagonal(self.channel.matrix)
         return float(np.array([float(share) for share in self.prior]) @ own)
 
     @property

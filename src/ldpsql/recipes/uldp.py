@@ -17,18 +17,17 @@ docs/spec/uldp.md#2 to docs/spec/uldp.md#6.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import product
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from ldpsql.decoders.base import Estimators
-from ldpsql.decoders.cells import CellSum, ReportedTable, number_cells
+from ldpsql.decoders.cells import CellSum, ReportedTable
 from ldpsql.decoders.people_tables import SmoothTable, find_likeliest, find_nearest
 from ldpsql.decoders.uldp import (
     Axis,
@@ -39,12 +38,9 @@ from ldpsql.decoders.uldp import (
     separate_axes,
     shape_over,
 )
-from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
-from ldpsql.mechanisms.channel import enumerate_law, in_blocks
-from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.options import whole
 from ldpsql.recipes.base import NoOptions, Recipe, Takes, Task
-from ldpsql.recipes.cells import TableDesign
+from ldpsql.recipes.cells import TableDesign, flat_digit
 from ldpsql.recipes.uldp_responses import (
     best_levels,
     joint_response,
@@ -52,14 +48,25 @@ from ldpsql.recipes.uldp_responses import (
     levelled_response,
     single_response,
 )
-from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.report import Histogram
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.plan import (
+    MOST_BITS,
+    WORDS,
+    Bits,
+    Digit,
+    Face,
+    Ladder,
+    Part,
+    Plan,
+    Rung,
+    Term,
+)
 from ldpsql_device.schema import RecordDomain
 
 LARGEST_TABLE = 1 << 14
-WORD, MOST_BITS = 32, 1024
 _DIGITS = Context(prec=60)
 Kind = Literal["uldp", "uldp-joint", "local"]
 O = TypeVar("O")  # noqa: E741
@@ -164,9 +171,20 @@ class CellDesign(TableDesign):
         return ResponseChannel(self.axes, self.responses)
 
     @cached_property
-    def report_format(self) -> ReportFormat:
-        """One question, and the cell."""
-        return ReportFormat(("table", "cell"), np.array([[self.channel.cells]], dtype=np.int64))
+    def plan(self) -> Plan:
+        """One question; each part's symbol is the ranks of its axes, the sensitive values first."""
+        sizes = self.domain.sizes
+        tables = tuple(tuple(axis.rank.tolist()) for axis in self.axes)
+        if len(tables) == len(sizes):
+            digits = [Digit((Term(j),), size, table=j) for j, size in enumerate(sizes)]
+            parts = tuple(
+                Part(tuple(digits[first:end]), response.ladder)
+                for response, (first, end) in zip(self.responses, self.channel.spans, strict=True)
+            )
+        else:
+            (response,) = self.responses
+            parts = (Part((replace(flat_digit(sizes), table=0),), response.ladder),)
+        return Plan(sizes, (), (Face(1, parts),), tables)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -182,49 +200,6 @@ class CellDesign(TableDesign):
             for attribute in range(len(response.shape.sizes))
         ]
 
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        """Device. See `Design.randomize`."""
-        return in_blocks(self.report_format, codes, entropy, self._randomize_block)
-
-    def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
-        ranks, responses = (
-            self.channel.ranks(number_cells(self.domain, codes)),
-            self.responses,
-        )
-        words = entropy.words(len(codes) * len(responses))
-        drawn = [
-            response.draw(ranks[:, first:end], words[number :: len(responses)])
-            for number, (response, (first, end)) in enumerate(
-                zip(responses, self.channel.spans, strict=True)
-            )
-        ]
-        cells = self.channel.cells_at(np.concatenate(drawn, axis=1))
-        return [np.zeros(len(codes), dtype=np.int64), cells]
-
-    def law(self) -> Law:
-        """The exact channel over all codes."""
-        return enumerate_law(self.domain, self.channel.cells, self._report_law)
-
-    def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
-        cell = number_cells(self.domain, np.array([record], dtype=np.int64))
-        ranks = self.channel.ranks(cell)[0].tolist()
-        parts = []
-        for response, (first, end) in zip(self.responses, self.channel.spans, strict=True):
-            part: dict[Outcome, Fraction] = {}
-            for outcome, chance in response.law(tuple(ranks[first:end])):
-                part[outcome] = part.get(outcome, Fraction(0)) + chance
-            parts.append(part)
-        law: dict[Outcome, Fraction] = {}
-        for outcomes in product(*(part.items() for part in parts)):
-            reported = np.array([[rank for ranks, _ in outcomes for rank in ranks]])
-            chance = math.prod((share for _, share in outcomes), start=Fraction(1))
-            law[0, int(self.channel.cells_at(reported)[0])] = chance
-        return law
-
-    def selector_odds(self) -> Fraction | None:
-        """Largest odds that the definition of the guarantee limits."""
-        return math.prod((r.odds() for r in self.responses), start=Fraction(1))
-
     @property
     def estimators(self) -> Estimators[CellSum]:
         """The unbiased one; the nearest table of people to it; the likeliest table of people."""
@@ -235,7 +210,7 @@ class CellDesign(TableDesign):
         }
 
     def _smooth(self, find: Any, histogram: Histogram) -> SmoothTable:
-        reported = ReportedTable(histogram=histogram, channel=self.channel)
+        reported = ReportedTable(histogram, self.channel)
         return SmoothTable(self.estimator(histogram), reported, partial(find, self.channel))
 
     def to_json(self) -> Mapping[str, Any]:
@@ -252,8 +227,7 @@ class UrapDesign(TableDesign):
 
         d1 = theta / ((1 - theta) E + theta),   d2 = ((1 - theta) E + theta) / E,   E = e^epsilon.
 
-    The named value is the question of the report (0: none), so the histogram counts the bits of
-    those who named the same. Source: docs/spec/uldp.md#3.
+    Source: docs/spec/uldp.md#3.
 
     theta: the threshold of the own bit, out of 2^64.
     """
@@ -264,7 +238,7 @@ class UrapDesign(TableDesign):
     name: str = "urap"
 
     def __post_init__(self) -> None:
-        if not 0 < self.thresholds[1] < self.theta < SPACE or not 0 < self.thresholds[2] < SPACE:
+        if not 0 < self.thresholds[1] < self.theta < WORDS or not 0 < self.thresholds[2] < WORDS:
             raise SurveyError("the own bit must be likelier than the others")
 
     @cached_property
@@ -279,87 +253,48 @@ class UrapDesign(TableDesign):
         d1 is rounded up so that the two kinds of bits stay within E, then d2 so that a report
         without a name does.
         """
-        odds, theta = self.epsilon.odds, Fraction(self.theta, SPACE)
+        odds, theta = self.epsilon.odds, Fraction(self.theta, WORDS)
         other = _round_up(theta / ((1 - theta) * odds + theta))
-        d1 = Fraction(other, SPACE)
+        d1 = Fraction(other, WORDS)
         unnamed = _round_up(max(theta / (d1 * odds), (1 - theta) / (1 - d1)))
         return self.theta, other, unnamed
 
     @cached_property
-    def report_format(self) -> ReportFormat:
-        """The named value, then words of 32 bits."""
-        bits = self.axis.sensitive
-        widths = [min(WORD, bits - start) for start in range(0, bits, WORD)]
-        selectors = len(self.axis.is_sensitive) - bits + 1
-        limits = np.tile(np.array([1 << width for width in widths], dtype=np.int64), (selectors, 1))
-        columns = ("named", *(f"w{index}" for index in range(len(widths))))
-        return ReportFormat(columns, limits, unary=True, bits=(bits,) * selectors)
+    def plan(self) -> Plan:
+        """One question with two parts: the name, 0 for none, and the bits.
+
+        Sensitive values have the name 0, which others keep to themselves by being drawn as 0; a
+        value that is not sensitive has the bit behind all others, which is never set.
+        """
+        rank, bits = self.axis.rank, self.axis.sensitive
+        own, other, unnamed = self.thresholds
+        others = len(rank) - bits
+        tables = (np.maximum(rank - bits + 1, 0), np.minimum(rank, bits))
+        named = (Rung(unnamed, (0,)), Rung(WORDS - unnamed))
+        never = (0,) if others else ()
+        parts = (
+            Part(
+                (Digit((Term(0),), others + 1, table=0),),
+                Ladder((1,), (named, (Rung(1), Rung(0)))),
+            ),
+            Part(
+                (Digit((Term(0),), bits + len(never), table=1),),
+                Bits((own,) * bits + never, (other,) * bits + never),
+            ),
+        )
+        listed = tuple(tuple(table.tolist()) for table in tables)
+        return Plan(self.domain.sizes, (), (Face(1, parts),), listed)
 
     @cached_property
     def channel(self) -> BitChannel:
         """What the collector knows of the reports."""
-        own, other, unnamed = (threshold / SPACE for threshold in self.thresholds)
+        own, other, unnamed = (threshold / WORDS for threshold in self.thresholds)
         return BitChannel(self.axis, own, other, 1.0 - unnamed)
 
     @property
     def guarantee(self) -> Guarantee:
         """For sensitive values; plain LDP where all are."""
-        return promise("uldp", self.domain, self.epsilon, [1.0 - self.thresholds[2] / SPACE])
-
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        """Device. See `Design.randomize`."""
-        return in_blocks(self.report_format, codes, entropy, self._randomize_block)
-
-    def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
-        """A word per bit, and one for the name, for every person alike."""
-        sensitive, people = self.axis.sensitive, len(codes)
-        rank = self.axis.rank[codes[:, 0]]
-        own, other, unnamed = map(np.uint64, self.thresholds)
-        words = entropy.words(people * (sensitive + 1)).reshape(people, sensitive + 1)
-        is_own = rank[:, None] == np.arange(sensitive)
-        bits = words[:, :sensitive] < np.where(is_own, own, other)
-        is_named = (rank >= sensitive) & (words[:, sensitive] >= unnamed)
-        columns = [np.where(is_named, rank - sensitive + 1, 0)]
-        for start in range(0, sensitive, WORD):
-            chunk = bits[:, start : start + WORD]
-            columns.append(chunk @ (1 << np.arange(chunk.shape[1], dtype=np.int64)))
-        return columns
-
-    def law(self) -> Law:
-        """The exact channel over all codes."""
-        sensitive = self.axis.sensitive
-        outputs = (len(self.axis.is_sensitive) - sensitive + 1) << min(sensitive, 64)
-        return enumerate_law(self.domain, outputs, lambda record: dict(self._report_law(record)))
-
-    def _report_law(self, record: Outcome) -> Iterator[tuple[Outcome, Fraction]]:
-        sensitive, rank = self.axis.sensitive, int(self.axis.rank[record[0]])
-        own, other, unnamed = (Fraction(threshold, SPACE) for threshold in self.thresholds)
-        names = {0: Fraction(1)}
-        if rank >= sensitive:
-            names = {0: unnamed, rank - sensitive + 1: 1 - unnamed}
-        for bits in product((0, 1), repeat=sensitive):
-            chance = Fraction(1)
-            for place, bit in enumerate(bits):
-                one = own if place == rank else other
-                chance *= one if bit else 1 - one
-            packed = tuple(
-                sum(bit << i for i, bit in enumerate(bits[start : start + WORD]))
-                for start in range(0, sensitive, WORD)
-            )
-            for name, share in names.items():
-                yield (name, *packed), chance * share
-
-    def selector_odds(self) -> Fraction | None:
-        """Largest odds of a report that names no value."""
-        own, other, unnamed = (Fraction(threshold, SPACE) for threshold in self.thresholds)
-        is_set, is_clear = own / other, (1 - own) / (1 - other)
-        is_all = self.axis.sensitive == len(self.axis.is_sensitive)
-        silent = [] if is_all else [unnamed]
-        if self.axis.sensitive > 1:
-            kinds = [[is_set, is_clear, *silent]]
-        else:
-            kinds = [[is_set, *silent], [is_clear, *silent]]
-        return max(max(kind) / min(kind) for kind in kinds)
+        return promise("uldp", self.domain, self.epsilon, [1.0 - self.thresholds[2] / WORDS])
 
     @property
     def estimators(self) -> Estimators[CellSum]:
@@ -367,7 +302,7 @@ class UrapDesign(TableDesign):
         return {"unbiased": self.estimator, "smooth": self._smooth}
 
     def _smooth(self, histogram: Histogram) -> SmoothTable:
-        reported = ReportedTable(histogram=histogram, channel=self.channel)
+        reported = ReportedTable(histogram, self.channel)
         make = partial(find_nearest, self.channel)
         return SmoothTable(self.estimator(histogram), reported, make)
 
@@ -378,7 +313,7 @@ class UrapDesign(TableDesign):
 
 def _round_up(chance: Fraction) -> int:
     """Words of a chance, out of 2^64."""
-    return math.ceil(chance * SPACE)
+    return math.ceil(chance * WORDS)
 
 
 # -- recipes -----------------------------------------------------------------------------------
@@ -547,22 +482,22 @@ class Urap(SensitiveRecipe[UrapOptions]):
         """See `Recipe.refusal`; a domain of too many sensitive values."""
         refused = super().refusal(domain)
         bits = 0 if refused else len(domain.sensitive_codes(0))
-        if refused or bits <= MOST_BITS:
+        if refused or bits < MOST_BITS:
             return refused
-        return f"urap sends a bit per sensitive value, at most {MOST_BITS}, not {bits}; use urr"
+        return f"urap sends a bit per sensitive value, at most {MOST_BITS - 1}, not {bits}; use urr"
 
     def make(self, task: Task[UrapOptions]) -> UrapDesign:
         """See `Recipe.make`."""
         if task.options.form == "optimised":
-            return UrapDesign(task.domain, task.epsilon, SPACE // 2)
+            return UrapDesign(task.domain, task.epsilon, WORDS // 2)
         root = _DIGITS.exp(_DIGITS.divide(task.epsilon.value, 2))
         theta = Fraction(_DIGITS.divide(root, _DIGITS.add(root, 1)))
-        return UrapDesign(task.domain, task.epsilon, round(theta * SPACE))
+        return UrapDesign(task.domain, task.epsilon, round(theta * WORDS))
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> UrapDesign:
         """See `Recipe.remake`."""
         theta = whole(data["theta"])
-        if not 0 < theta < SPACE:
+        if not 0 < theta < WORDS:
             raise SurveyError("the threshold of the own bit lies between 0 and 2^64")
         return UrapDesign(domain, epsilon, theta)
 

@@ -16,11 +16,11 @@ from itertools import product
 import numpy as np
 
 from ldpsql.decoders.uldp import Axis, Kind, Response, Shape, shape_over
-from ldpsql.mechanisms.draws import SPACE
 from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import WORDS
 
-_LEAST_LEFT = SPACE >> 24
+_LEAST_LEFT = WORDS >> 24
 """Words that the truth must keep: below this a channel tells next to nothing."""
 _STEP = 10_000
 
@@ -36,7 +36,7 @@ def joint_response(shape: Shape, odds: Fraction) -> Response | None:
     """JuRR for any number of attributes; None where epsilon is too small for it."""
     shares: dict[Kind, int] = {}
     for kind in reversed(shape.kinds):
-        left = SPACE - sum(shape.cells(other) * shares[other] for other in shape.above(kind))
+        left = WORDS - sum(shape.cells(other) * shares[other] for other in shape.above(kind))
         if left < _LEAST_LEFT:
             return None
         if kind:
@@ -64,7 +64,7 @@ def least_epsilon(shape: Shape) -> str:
 
 def level_limits(shape: Shape, odds: Fraction) -> tuple[int, int]:
     """Of two attributes: least and largest words per fully sensitive cell of any record."""
-    least = _share(SPACE, shape.cells(3), odds)
+    least = _share(WORDS, shape.cells(3), odds)
     return least, int(odds * least)
 
 
@@ -78,12 +78,12 @@ def levelled_response(shape: Shape, odds: Fraction, own: tuple[int, int]) -> Res
     if not all(least <= level <= most for level in own):
         raise SurveyError("the levels of the response are not those that epsilon allows")
     words: dict[tuple[Kind, Kind], int] = {}
-    left = SPACE - least * shape.cells(3)
+    left = WORDS - least * shape.cells(3)
     for kind in shape.kinds:
         level = own[kind - 1] if kind in (1, 2) else least
         words[kind, 3] = level
         if kind in (1, 2):
-            rest = SPACE - level * shape.cells(3)
+            rest = WORDS - level * shape.cells(3)
             if rest < _LEAST_LEFT:
                 return None
             words[kind, kind] = _share(rest, shape.cells(kind), odds)
@@ -117,7 +117,7 @@ def best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
     allow).
     """
     least, most = level_limits(shape, odds)
-    limit = min(most, SPACE // shape.cells(3))
+    limit = min(most, WORDS // shape.cells(3))
     free = tuple(kind in shape.kinds for kind in (1, 2))
 
     def words(point: Point) -> tuple[int, int]:
