@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
 from ldpsql_device.errors import ReportError
+from ldpsql_device.plan import Bits, Plan
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -50,6 +51,17 @@ class ReportFormat:
             raise ValueError("limits must lie between 1 and 2^62")
         if self.unary and len(self.bits) != len(self.limits):
             raise ValueError("a unary format needs the number of bits of every selector")
+
+    @classmethod
+    def of(cls, plan: Plan) -> ReportFormat:
+        """The reports of a plan; where all are single bits, they are counted bit by bit."""
+        bits: list[int] = []
+        for face in plan.faces:
+            if len(face.parts) == 1 and isinstance(face.parts[0].response, Bits):
+                (radix,) = face.parts[0].radices
+                bits += [radix] * face.questions if isinstance(radix, int) else radix.values
+        unary = len(bits) == plan.questions
+        return cls(plan.columns, plan.limits, unary, tuple(bits) if unary else ())
 
     @property
     def selectors(self) -> int:

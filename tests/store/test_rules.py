@@ -5,14 +5,16 @@ from __future__ import annotations
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from support.planned_survey import both_texts, device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
+from ldpsql.intake import Intake
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.errors import FingerprintError, ReportError
+from ldpsql_device.errors import FingerprintError, QueryError, ReportError
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +107,34 @@ def test_local_surveys_ask_nothing_of_their_reports(survey):
     local = Survey.of("app", survey.schema, "1", "hio")
     with open_store(None, read_only=False) as store:
         assert store.ingest_table(raw_reports(local, 10)).reports == 10
+
+
+# -- surveys of which a device's part is all there is ----------------------------------------------
+
+
+def test_reports_are_taken_without_the_collector_s_part_and_answers_need_it(tmp_path):
+    pq.write_table(device_reports(50), tmp_path / "r.parquet")
+    with open_store(None, read_only=False) as store:
+        assert store.ingest([tmp_path])[0].reports == 50
+        assert store.sizes("PEOPLE").tolist() == [50]
+        assert store.surveys() == []
+        with pytest.raises(QueryError, match="not the collector's part"):
+            store.survey("people")
+        # The same survey with its other part: nothing is counted anew, and now it is complete.
+        assert store.ingest([tmp_path], survey=Intake.read(both_texts()))[0].known
+        assert store.intake("people").is_complete
+        pq.write_table(device_reports(20), tmp_path / "s.parquet")
+        store.ingest([tmp_path])
+        assert store.intake("people").is_complete
+        assert store.sizes("people").tolist() == [70]
+
+
+def test_a_hostile_survey_in_a_file_is_refused(tmp_path):
+    reports = device_reports(5)
+    text = device_text().replace('"epsilon":"1"', '"epsilon":"0.1"')
+    forged = reports.replace_schema_metadata({b"ldpsql.survey": text.encode()})
+    with (
+        open_store(None, read_only=False) as store,
+        pytest.raises(ReportError, match="damaged survey"),
+    ):
+        store.ingest_table(forged)

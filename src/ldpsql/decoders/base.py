@@ -25,7 +25,7 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.odds import Definition, odds
-from ldpsql_device.plan import Bits, Plan
+from ldpsql_device.plan import Plan
 from ldpsql_device.schema import RecordDomain
 
 Codes = NDArray[np.int64]
@@ -207,14 +207,7 @@ class PlannedDesign(Design[Q]):
     @cached_property
     def report_format(self) -> ReportFormat:
         """The columns of the plan; reports of single bits are counted bit by bit."""
-        plan = self.plan
-        bits: list[int] = []
-        for face in plan.faces:
-            if len(face.parts) == 1 and isinstance(face.parts[0].response, Bits):
-                (radix,) = face.parts[0].radices
-                bits += [radix] * face.questions if isinstance(radix, int) else radix.values
-        unary = len(bits) == plan.questions
-        return ReportFormat(plan.columns, plan.limits, unary, tuple(bits) if unary else ())
+        return ReportFormat.of(self.plan)
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
         """See `Design.randomize`."""

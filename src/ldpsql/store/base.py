@@ -18,8 +18,9 @@ from typing import Any, Self
 import pyarrow as pa
 
 from ldpsql.boxes import Weight
+from ldpsql.intake import Intake, has_both_parts
 from ldpsql.report import Histogram, Integers
-from ldpsql.store.rules import Batch, Intake, KnownSurvey, Policy, Writer, digest, expand
+from ldpsql.store.rules import Batch, KnownSurvey, Policy, Writer, digest, expand
 from ldpsql.survey import Survey
 from ldpsql_device.errors import QueryError
 
@@ -43,8 +44,7 @@ class Store(ABC):
     """Reports of any number of surveys, by table name (names ignore case)."""
 
     def __init__(self) -> None:
-        self._parsed: dict[str, Survey] = {}
-        self._named: dict[str, Survey] = {}
+        self._surveys: dict[str, Survey] = {}
         self._intakes: dict[str, Intake] = {}
 
     def __enter__(self) -> Self:
@@ -61,40 +61,56 @@ class Store(ABC):
     # -- surveys -----------------------------------------------------------------------------
 
     def surveys(self) -> list[Survey]:
-        """All surveys, by name."""
-        return [self._parse(known.text) for known in self._known_surveys()]
+        """All surveys that can be asked, by name: those with their collector's part."""
+        return [
+            self.survey(known.key) for known in self._known_surveys() if has_both_parts(known.text)
+        ]
 
     def survey(self, table: str) -> Survey:
-        """One survey; QueryError if there is none of that name, listing those there are.
+        """One survey; QueryError if there is none of that name, listing those there are, and for
+        one without its collector's part.
 
         A store never changes what a name stands for, so a name is looked up once.
         """
         key = table.lower()
-        if key not in self._named:
-            known = {survey.key: survey.text for survey in self._known_surveys()}
-            if key not in known:
-                names = ", ".join(self._parse(text).table for text in known.values())
+        if key not in self._surveys:
+            text = self._text_of(table)
+            if not has_both_parts(text):
                 raise QueryError(
-                    f"there is no survey {table!r}", hint=f"the store has: {names or 'none yet'}"
+                    f"the store has reports of {table}, but not the collector's part of the "
+                    "survey, which answers need",
+                    hint="ingest the reports again with both parts (--survey)",
                 )
-            self._named[key] = self._parse(known[key])
-        return self._named[key]
+            self._surveys[key] = survey = Survey.from_json(text)
+            self._intakes[text] = Intake.of(survey)
+        return self._surveys[key]
 
-    def register(self, survey: Survey) -> None:
-        """Add a survey; FingerprintError if another one has its name."""
+    def intake(self, table: str) -> Intake:
+        """What is needed of a survey to take its reports; QueryError if none has that name."""
+        return self._read_intake(self._text_of(table))
+
+    def _text_of(self, table: str) -> str:
+        """A survey as published."""
+        known = {survey.key: survey.text for survey in self._known_surveys()}
+        if table.lower() not in known:
+            names = ", ".join(self._read_intake(text).table for text in known.values())
+            raise QueryError(
+                f"there is no survey {table!r}", hint=f"the store has: {names or 'none yet'}"
+            )
+        return known[table.lower()]
+
+    def register(self, survey: Survey | Intake) -> None:
+        """Add a survey, or the collector's part of one that is there without it.
+
+        Raises FingerprintError if another survey has its name.
+        """
         with self._writer() as writer, writer.transaction():
-            writer.register(Intake.of(survey))
-
-    def _parse(self, text: str) -> Survey:
-        """A survey from its published text; equal texts are read once."""
-        if text not in self._parsed:
-            self._parsed[text] = Survey.from_json(text)
-        return self._parsed[text]
+            writer.register(_intake_of(survey))
 
     def _read_intake(self, text: str) -> Intake:
         """What ingestion needs of a published survey; equal texts are read once."""
         if text not in self._intakes:
-            self._intakes[text] = Intake.of(self._parse(text))
+            self._intakes[text] = Intake.read(text)
         return self._intakes[text]
 
     # -- reports in --------------------------------------------------------------------------
@@ -103,7 +119,7 @@ class Store(ABC):
         self,
         paths: Sequence[str | Path],
         *,
-        survey: Survey | None = None,
+        survey: Survey | Intake | None = None,
         skip_invalid: bool = False,
         keep: str = "reports",
         accept_smaller_batch: bool = False,
@@ -122,7 +138,7 @@ class Store(ABC):
         """
         policy = Policy(skip_invalid, keep, accept_smaller_batch)
         files, batches = expand(paths), list[Batch]()
-        given = None if survey is None else Intake.of(survey)
+        given = None if survey is None else _intake_of(survey)
         with self._writer() as writer:
             for path in files:
                 batch_id = digest(path)
@@ -135,7 +151,7 @@ class Store(ABC):
     def ingest_table(
         self,
         reports: pa.Table,
-        survey: Survey | None = None,
+        survey: Survey | Intake | None = None,
         *,
         skip_invalid: bool = False,
         keep: str = "reports",
@@ -147,7 +163,7 @@ class Store(ABC):
         each may well be equal.
         """
         policy = Policy(skip_invalid, keep, accept_smaller_batch)
-        given = None if survey is None else Intake.of(survey)
+        given = None if survey is None else _intake_of(survey)
         with self._writer() as writer:
             incoming = writer.read_table(reports)
             batch = writer.take(incoming, f"table {uuid.uuid4()}", given, policy)
@@ -213,3 +229,7 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of the store, which cannot be used after it; a second time does nothing."""
+
+
+def _intake_of(survey: Survey | Intake) -> Intake:
+    return survey if isinstance(survey, Intake) else Intake.of(survey)

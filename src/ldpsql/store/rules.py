@@ -13,18 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
 
-from ldpsql.mechanisms.promise import achieved
-from ldpsql.report import ReportFormat
+from ldpsql.intake import Intake
 from ldpsql.shuffle.batch import ShuffledBatch
-from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, SurveyError
-from ldpsql_device.guarantee import Shuffled
-from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
+from ldpsql_device.schema import RESERVED_PREFIX
 
 SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
 """A column of report files that may hold the fingerprint of the survey, row by row."""
@@ -34,52 +30,12 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Intake:
-    """What a store has to know of a survey to take its reports.
-
-    table: the name of the survey.  fingerprint: of the survey, 64 hexadecimal digits.  format:
-    which rows are reports.  public: the columns that travel in clear.  shuffled: what is promised
-    once reports are shuffled, or None where no shuffler is trusted.  text: the published survey.
-    """
-
-    table: str
-    fingerprint: str
-    format: ReportFormat
-    public: tuple[PublicColumn, ...]
-    shuffled: Shuffled | None
-    text: str
-
-    @classmethod
-    def of(cls, survey: Survey) -> Intake:
-        """The part of a survey that a store needs."""
-        return cls(
-            survey.table,
-            survey.fingerprint,
-            survey.design.report_format,
-            survey.schema.public,
-            survey.shuffled,
-            survey.to_json(),
-        )
-
-    @property
-    def key(self) -> str:
-        """The name under which the survey is kept: names ignore case."""
-        return self.table.lower()
-
-    @cached_property
-    def report_columns(self) -> tuple[str, ...]:
-        """Names of the report's columns in files, the report type first."""
-        return tuple(RESERVED_PREFIX + name for name in self.format.columns)
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """Names of all columns of a file of reports."""
-        return (*self.report_columns, *(column.name for column in self.public))
-
-
-@dataclass(frozen=True)
 class KnownSurvey:
-    """A survey that a store has: its name in lower case, its fingerprint, its published text."""
+    """A survey that a store has.
+
+    key: its name in lower case.  fingerprint: of the survey.  text: as published, with or without
+    the collector's part (see `Intake`).
+    """
 
     key: str
     fingerprint: str
@@ -152,11 +108,17 @@ class Writer(ABC):
         self.read_intake = read_intake
 
     def register(self, intake: Intake, where: str = "") -> None:
-        """Add a survey; FingerprintError, saying `where`, if another one has its name."""
+        """Add a survey, or the collector's part of one that is known without it.
+
+        Raises FingerprintError, saying `where`, if another one has its name.
+        """
         known = {survey.key: survey for survey in self.known_surveys()}.get(intake.key)
         if known is None:
             self.add_survey(intake)
-        elif known.fingerprint != intake.fingerprint:
+        elif known.fingerprint == intake.fingerprint:
+            if intake.is_complete and known.text != intake.text:
+                self.complete_survey(intake)
+        else:
             raise FingerprintError(
                 f"{where}the store knows another survey {intake.table} (fingerprint "
                 f"{known.fingerprint[:12]}, not {intake.fingerprint[:12]}); use the survey it was "
@@ -196,6 +158,10 @@ class Writer(ABC):
     @abstractmethod
     def add_survey(self, intake: Intake) -> None:
         """Add a survey and make room for its reports."""
+
+    @abstractmethod
+    def complete_survey(self, intake: Intake) -> None:
+        """Put the text of a survey with its collector's part in the place of one without."""
 
     @abstractmethod
     def has_batch(self, intake: Intake, batch_id: str) -> bool:
@@ -429,7 +395,7 @@ def require_batch_size(intake: Intake, name: str, reports: int, policy: Policy) 
     trust = intake.shuffled
     if trust is None or policy.accept_smaller_batch or reports >= trust.users:
         return
-    epsilon = achieved(Survey.from_json(intake.text).design, trust, reports)
+    epsilon = intake.achieved(reports)
     still = "no epsilon" if epsilon is None else f"epsilon {epsilon:f}"
     raise ReportError(
         f"{name} holds {reports:,} reports, fewer than the {trust.users:,} that survey "

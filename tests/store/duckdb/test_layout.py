@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey
 
+from ldpsql.intake import Intake
 from ldpsql.store.duckdb.layout import Layout
-from ldpsql.store.rules import Intake
 from ldpsql_device.errors import InternalError
 
 

@@ -16,9 +16,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from ldpsql.intake import Intake
 from ldpsql.report import ReportFormat
 from ldpsql.sql import quote
-from ldpsql.store.rules import SURVEY_COLUMN, Intake
+from ldpsql.store.rules import SURVEY_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 

@@ -19,7 +19,7 @@ from ldpsql.store.duckdb.opening import Connection, connect, guarded, known_surv
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.duckdb.writer import DuckDBWriter
-from ldpsql.store.rules import Intake, KnownSurvey
+from ldpsql.store.rules import KnownSurvey
 from ldpsql_device.errors import InterfaceError, StoreError
 
 
@@ -83,7 +83,7 @@ class DuckDBStore(Store):
     def _layout(self, table: str) -> Layout:
         key = table.lower()
         if key not in self._layouts:
-            self._layouts[key] = Layout(Intake.of(self.survey(table)))
+            self._layouts[key] = Layout(self.intake(table))
         return self._layouts[key]
 
     @contextmanager

@@ -9,12 +9,13 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from ldpsql.intake import Intake
 from ldpsql.sql import literal
 from ldpsql.store.duckdb import files, fold
 from ldpsql.store.duckdb.checks import Checks
 from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
 from ldpsql.store.duckdb.opening import Connection, known_surveys, transaction
-from ldpsql.store.rules import Batch, Incoming, Intake, KnownSurvey, Policy, Writer, damaged
+from ldpsql.store.rules import Batch, Incoming, KnownSurvey, Policy, Writer, damaged
 
 
 class DuckDBWriter(Writer):
@@ -55,6 +56,10 @@ class DuckDBWriter(Writer):
         )
         for statement in Layout(intake).ddl():
             self.cursor.execute(statement)
+
+    def complete_survey(self, intake: Intake) -> None:
+        query = "UPDATE surveys SET json = ? WHERE name = ?"
+        self.cursor.execute(query, [intake.text, intake.key])
 
     def has_batch(self, intake: Intake, batch_id: str) -> bool:
         query = "SELECT count(*) FROM batches WHERE survey = ? AND id = ?"

@@ -1,0 +1,145 @@
+"""What is needed of a survey to take its reports.
+
+A store and a shuffler need neither the design of a survey nor its decoder: the part that devices
+fetch says which rows are reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ldpsql.mechanisms.promise import achieved
+from ldpsql.report import ReportFormat
+from ldpsql.shuffle import clones, epsilon_of_batch
+from ldpsql.survey import Survey, collector_path
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import FingerprintError, InternalError, SurveyError
+from ldpsql_device.guarantee import Shuffled
+from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
+from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_device.survey import canonical, parse_json, read_text, sha256
+
+
+@dataclass(frozen=True)
+class Intake:
+    """The part of a survey that a store or a shuffler needs.
+
+    table: the name of the survey.  fingerprint: of the survey, 64 hexadecimal digits.  format:
+    which rows are reports.  public: the columns that travel in clear.  epsilon: what one report
+    keeps by itself, or None.  shuffled: what is promised once reports are shuffled, or None where
+    no shuffler is trusted.  text: the published survey, with or without the collector's part.
+    """
+
+    table: str
+    fingerprint: str
+    format: ReportFormat
+    public: tuple[PublicColumn, ...]
+    epsilon: Epsilon | None
+    shuffled: Shuffled | None
+    text: str
+
+    @classmethod
+    def of(cls, survey: Survey) -> Intake:
+        """Of a survey with its collector's part."""
+        return cls(
+            survey.table,
+            survey.fingerprint,
+            survey.design.report_format,
+            survey.schema.public,
+            survey.guarantee.epsilon,
+            survey.shuffled,
+            survey.to_json(),
+        )
+
+    @classmethod
+    def of_device(cls, survey: DeviceSurvey) -> Intake:
+        """Of the part that devices fetch."""
+        return cls(
+            survey.table,
+            survey.fingerprint,
+            ReportFormat.of(survey.plan),
+            survey.schema.public,
+            survey.guarantee.epsilon,
+            survey.shuffled,
+            survey.to_json(),
+        )
+
+    @classmethod
+    def read(cls, source: str | Path) -> Intake:
+        """From a published survey: JSON text (str), or the file that holds it (Path).
+
+        The text may hold both parts of the survey or that for devices only; the collector's part
+        may lie beside a file. Raises SurveyError for anything that is not a survey,
+        FingerprintError for a collector's part that is not the one that the survey names.
+        """
+        text = read_text(source)
+        try:
+            data, collector = parse_json(text, floats=True), None
+            if isinstance(data, dict) and set(data) == {"collector", "survey"}:
+                data, collector = data["survey"], data["collector"]
+            elif isinstance(source, Path) and collector_path(source).is_file():
+                collector = parse_json(read_text(collector_path(source)), floats=True)
+            if not isinstance(data, dict) or data.get("plan", data) is not None:
+                return cls._join(DeviceSurvey.from_data(data), collector)
+        except (FingerprintError, SurveyError) as error:
+            where = f"{source}: " if isinstance(source, Path) else ""
+            raise type(error)(f"{where}{error}") from None
+        # Of a design without a plan, only the design itself knows what its reports are.
+        return cls.of(Survey.from_json(source))
+
+    @classmethod
+    def _join(cls, survey: DeviceSurvey, collector: Any) -> Intake:
+        """Both parts of a survey, if the first names the second; None for no second one."""
+        intake = cls.of_device(survey)
+        if collector is None:
+            return intake
+        rest = canonical(collector)
+        if sha256(rest) != survey.collector:
+            raise FingerprintError("the collector's part is not the one that the survey names")
+        both = f'{{"collector":{rest},"survey":{intake.text}}}'
+        return replace(intake, text=both)
+
+    def achieved(self, reports: int) -> Decimal | None:
+        """The epsilon that a shuffled batch of so many reports keeps, None if there is none.
+
+        Without the collector's part, that of any mechanism with this local epsilon. Raises
+        InternalError for a survey that trusts no shuffler.
+        """
+        trust = self.shuffled
+        if trust is None or self.epsilon is None:
+            raise InternalError(f"{self.table} is not a survey of shuffled reports")
+        if self.is_complete:
+            return achieved(Survey.from_json(self.text).design, trust, reports)
+        people, blankets = trust.people_of(reports), (clones(self.epsilon.odds),)
+        if people < 2:
+            return self.epsilon.value
+        return epsilon_of_batch(blankets, people, trust.central.delta, self.epsilon)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the text has the collector's part, which answers need."""
+        return has_both_parts(self.text)
+
+    @property
+    def key(self) -> str:
+        """The name under which the survey is kept: names ignore case."""
+        return self.table.lower()
+
+    @cached_property
+    def report_columns(self) -> tuple[str, ...]:
+        """Names of the report's columns in files, the report type first."""
+        return tuple(RESERVED_PREFIX + name for name in self.format.columns)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns of a file of reports."""
+        return (*self.report_columns, *(column.name for column in self.public))
+
+
+def has_both_parts(text: str) -> bool:
+    """Whether the text of an `Intake` holds the collector's part besides the one for devices."""
+    return text.startswith('{"collector":{')
