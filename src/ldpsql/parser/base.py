@@ -157,26 +157,25 @@ class _Reader:
     # -- SELECT ---------------------------------------------------------------------------
 
     def _read_items(self, rest: exp.Select) -> list[Output]:
-        texts = self.source.item_texts(self.select)
         outputs: list[Output] = []
-        for index, item in enumerate(self.select.expressions):
+        for item in self.select.expressions:
             written = item.unalias()
             meant = self._meant(written, keep=lambda node: self.columns.find(node.name) is not None)
             outer = self._outer(meant)
             alias = alias_of(item)
             if alias:
                 self.aliases.setdefault(alias.lower(), meant)
-            name = alias or self._item_name(written, texts[index] if texts else item.sql())
+            name = alias or self._item_name(written)
             rest.append("expressions", exp.alias_(outer, exp.to_identifier(name, quoted=True)))
             estimate = self._estimate(outer)
             is_bare = estimate is None and self._uses_values(outer)
             outputs.append(Output(name, estimate, is_bare))
         return outputs
 
-    def _item_name(self, node: exp.Expr, text: str) -> str:
+    def _item_name(self, node: exp.Expr) -> str:
         inner = node.unnest()
         key = self.keys.repeated(inner) if isinstance(inner, exp.Column) else None
-        return key.column if key else text
+        return key.column if key else self.source.text(node)
 
     def _estimate(self, outer: exp.Expr) -> tuple[str, int] | None:
         if self.select.args.get("distinct") or not isinstance(outer, exp.Column):

@@ -228,9 +228,8 @@ class Outer:
         """Check the select list, and name every column of it as it is written."""
         if not tree.expressions:
             raise self.source.wrong("SELECT names no column", tree, hint="name at least one")
-        texts = self.source.item_texts(tree)
         items: list[exp.Expr] = []
-        for index, item in enumerate(tree.expressions):
+        for item in tree.expressions:
             written = item.unalias()
             star = written.this if isinstance(written, exp.Column) else written
             if isinstance(star, exp.Star):
@@ -238,8 +237,9 @@ class Outer:
                 items.append(item)
                 continue
             self._check(written, names)
-            text = texts[index] if texts else item.sql(dialect="duckdb")
-            name = alias_of(item) or (item.name if isinstance(item, exp.Column) else text)
+            name = alias_of(item) or (
+                item.name if isinstance(item, exp.Column) else self.source.text(written)
+            )
             named = exp.to_identifier(name, quoted=True)
             items.append(exp.alias_(item.unalias(), named, copy=False))
         tree.set("expressions", items)

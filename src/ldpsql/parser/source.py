@@ -1,4 +1,4 @@
-"""Public. Sees parameters. One SQL text: its limits, its tokens, and the places in it."""
+"""One SQL text: its limits, its tokens, and the places in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from operator import itemgetter
 from typing import Literal
 
 from sqlglot import Token, TokenType, exp
@@ -28,21 +27,6 @@ _EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
-_ITEMS_END = {
-    TokenType.FROM,
-    TokenType.WHERE,
-    TokenType.GROUP_BY,
-    TokenType.HAVING,
-    TokenType.ORDER_BY,
-    TokenType.LIMIT,
-    TokenType.UNION,
-    TokenType.EXCEPT,
-    TokenType.INTERSECT,
-    TokenType.QUALIFY,
-    TokenType.WINDOW,
-    TokenType.OFFSET,
-    TokenType.INTO,
-}
 
 
 @dataclass(frozen=True)
@@ -75,122 +59,35 @@ class Source:
         line = bisect_right(self._line_starts, start) - 1
         return Place(line + 1, start - self._line_starts[line] + 1, end - start + 1)
 
-    def item_texts(self, select: exp.Select) -> list[str] | None:
-        """The select list as written, item by item; None where it cannot be told apart."""
-        placed = [
-            (index, part)
-            for item in select.expressions
-            for part in item.walk()
-            if (index := self._by_start.get(part.meta.get("start", -1))) is not None
-        ]
-        if not placed:
-            return None
-        index, leftmost = min(placed, key=itemgetter(0))
-        first = self._select_before(index, skip=_selects_around(leftmost, select))
-        texts = self._split_items(first) if first is not None else []
-        return texts if len(texts) == len(select.expressions) else None
+    def text(self, node: exp.Expr) -> str:
+        """A node as it is written; as sqlglot would write it where it has no trace in the text."""
+        span = _span(node)
+        return self.sql[span[0] : span[1] + 1] if span else node.sql(dialect="duckdb")
 
     @cached_property
     def _line_starts(self) -> list[int]:
         lines = self.sql.splitlines(keepends=True)
         return list(accumulate((len(line) for line in lines), initial=0))
 
-    @cached_property
-    def _by_start(self) -> dict[int, int]:
-        return {token.start: index for index, token in enumerate(self.tokens)}
-
     def _place(self, node: exp.Expr | None) -> Place | None:
         while node is not None:
-            span = self._tokens_of(node)
+            span = _span(node)
             if span is not None:
-                return self.at(self.tokens[span[0]].start, self.tokens[span[1]].end)
+                return self.at(*span)
             node = node.parent
         return None
 
-    def _tokens_of(self, node: exp.Expr) -> tuple[int, int] | None:
-        """Indices of a node's first and last token, from the parts of it that know their place."""
-        found = [
-            index
-            for part in node.walk()
-            if (index := self._by_start.get(part.meta.get("start", -1))) is not None
-        ]
-        if not found:
-            return None
-        first = self._function_name(node, min(found))
-        last = max(found)
-        depth = 0
-        for token in self.tokens[first : last + 1]:
-            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        while depth > 0 and last + 1 < len(self.tokens):
-            if self.tokens[last + 1].token_type not in _CLOSING:
-                break
-            last, depth = last + 1, depth - 1
-        return first, last
 
-    def _function_name(self, node: exp.Expr, first: int) -> int:
-        """The token of a function's name, where only its arguments know their place."""
-        if not isinstance(node, exp.Func):
-            return first
-        before = first
-        while before and self.tokens[before - 1].token_type in (
-            TokenType.L_PAREN,
-            TokenType.DISTINCT,
-        ):
-            before -= 1
-            name = self.tokens[before - 1].text.upper() if before else ""
-            if name in type(node).sql_names():
-                return before - 1
-        return first
-
-    def _select_before(self, index: int, skip: int) -> int | None:
-        """The first token after SELECT, of the query that is `skip` levels out from a token's."""
-        depth = 0
-        for position in range(index - 1, -1, -1):
-            kind = self.tokens[position].token_type
-            if kind == TokenType.R_PAREN:
-                depth += 1
-            elif kind == TokenType.L_PAREN:
-                depth = max(depth - 1, 0)
-            elif kind == TokenType.SELECT and depth == 0 and skip:
-                skip -= 1
-            elif kind == TokenType.SELECT and depth == 0:
-                after = self.tokens[position + 1].token_type
-                return position + 1 + (after in (TokenType.DISTINCT, TokenType.ALL))
-        return None
-
-    def _split_items(self, first: int) -> list[str]:
-        texts: list[str] = []
-        depth, start = 0, first
-        for position in range(first, len(self.tokens) + 1):
-            token = self.tokens[position] if position < len(self.tokens) else None
-            kind = token.token_type if token else None
-            ends = kind is None or (
-                depth == 0 and (kind in _ITEMS_END or kind == TokenType.R_PAREN)
-            )
-            if ends or (depth == 0 and kind == TokenType.COMMA):
-                if position > start:
-                    texts.append(
-                        self.sql[self.tokens[start].start : self.tokens[position - 1].end + 1]
-                    )
-                start = position + 1
-            if ends:
-                break
-            depth += (kind in _OPENING) - (kind in _CLOSING)
-        return texts
+def _span(node: exp.Expr) -> tuple[int, int] | None:
+    """The offsets of a node's first and last character, its own or those of its parts."""
+    metas = [node.meta] if "start" in node.meta else [part.meta for part in node.walk()]
+    found = [(meta["start"], meta["end"]) for meta in metas if "start" in meta]
+    return (min(found)[0], max(end for _, end in found)) if found else None
 
 
 def is_unicode(text: str) -> bool:
     """Whether a text can be written as UTF-8."""
     return _SURROGATE.search(text) is None
-
-
-def _selects_around(node: exp.Expr, select: exp.Select) -> int:
-    """How many queries inside of `select` a node stands in."""
-    count, outer = 0, node.parent
-    while outer is not None and outer is not select:
-        count += isinstance(outer, exp.Select)
-        outer = outer.parent
-    return count
 
 
 def read(sql: str) -> tuple[Mode, Source]:

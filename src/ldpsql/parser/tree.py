@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Tokens to syntax tree: the call of sqlglot, and its errors."""
+"""Tokens to syntax tree: the call of sqlglot, and its errors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from sqlglot import Token, exp
 from sqlglot.dialects import DuckDB
 from sqlglot.errors import ParseError
+from sqlglot.parsers.duckdb import DuckDBParser
 
 from ldpsql.parser.source import Source, nesting
 from ldpsql_device.errors import Place, QueryError
@@ -19,14 +21,44 @@ from ldpsql_device.errors import Place, QueryError
 _FRAMES = 12_000
 _SHALLOW = 8
 _RAISING = threading.Lock()
+_Expr = TypeVar("_Expr", bound=exp.Expr | None)
 _TOKEN = re.compile(r"<Token token_type: [^,]*, text: (.*?), line: .*?>", re.S)
+
+
+class _PlacingParser(DuckDBParser):
+    """A parser that notes where expressions stand, which sqlglot does for names and literals only.
+
+    The offsets of the first and last character are in `meta`, under sqlglot's own keys.
+    """
+
+    def _parse_disjunction(self) -> exp.Expr | None:
+        return self._placed(self._curr, super()._parse_disjunction())
+
+    def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+        return self._placed(self._curr, super()._parse_range(this, parse_is), this)
+
+    def _parse_unary(self) -> exp.Expr | None:
+        return self._placed(self._curr, super()._parse_unary())
+
+    def _parse_function(self, *args: Any, **options: Any) -> exp.Expr | None:
+        return self._placed(self._curr, super()._parse_function(*args, **options))
+
+    def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
+        return self._placed(self._curr, super()._parse_table_alias(*args, **options))
+
+    def _placed(self, first: Token | None, node: _Expr, left: exp.Expr | None = None) -> _Expr:
+        """The node, which starts at a token, or with what was parsed before it."""
+        if first and node is not None:
+            start = left.meta.get("start", first.start) if left else first.start
+            node.meta.update(start=start, end=self._prev.end)
+        return node
 
 
 def syntax_tree(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
     """The syntax tree of one query; QueryError where it does not parse."""
     try:
         with _quiet():
-            parsed = DuckDB().parser().parse(list(tokens), source.sql)
+            parsed = _PlacingParser(dialect=DuckDB()).parse(list(tokens), source.sql)
     except ParseError as error:
         raise _syntax_error(source, error) from None
     except RecursionError:

@@ -38,7 +38,7 @@ def test_a_predicate_that_nobody_satisfies_leaves_one_slice_without_boxes() -> N
         ("seen = '2026-01-01 12:00+02'", "seen = '2026-01-01 12:00+02'", "time zone"),
         ("version = 3", "version = 3", "type text"),
         ("amount = 'x'", "amount = 'x'", "type float"),
-        ("build IN (1, TRUE)", "build IN (1", "type int"),
+        ("build IN (1, TRUE)", "build IN (1, TRUE)", "type int"),
         ("beta = 'yes'", "beta = 'yes'", "type bool"),
     ],
 )
