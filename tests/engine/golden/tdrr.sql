@@ -1,23 +1,23 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2176.95 +/- 438.2 | 119881 +/- 2.548e+04 | 55.0681 +/- 5.319
+2075.84 +/- 437.7 | 117153 +/- 2.548e+04 | 56.4366 +/- 6.25
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-22 | 591.267 +/- 198.9
-52 | 565.988 +/- 198.8
-42 | 401.674 +/- 195
-40 | 401.674 +/- 195
+26 | 780.86 +/- 204.7
+42 | 490.151 +/- 198
+20 | 452.233 +/- 199.5
+22 | 439.593 +/- 197.9
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 504.981 +/- 249.6
-2026-03-02 | 896.216 +/- 257.2
-2026-03-03 | 775.756 +/- 252.7
+2026-03-01 | 644.016 +/- 250.3
+2026-03-02 | 883.577 +/- 257
+2026-03-03 | 548.244 +/- 251.9
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
-3542.63 +/- 566.9
+2961.37 +/- 574.6
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
@@ -27,7 +27,7 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 437.8
-    standard error of these reports: 438.2
+    standard error of these reports: 437.7
     32 of 20 x 4 cells
   SUM(pay), public
     predicted standard error: 437.8 per unit of the public column
@@ -43,5 +43,5 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NULL}
   COUNT(*)
     predicted standard error: 566.7
-    standard error of these reports: 566.9
+    standard error of these reports: 574.6
     56 of 20 x 4 cells

@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
-2598.86 +/- 81.15 | 127087 +/- 4740 | 48.901 +/- 0.9773
+2525.94 +/- 80.68 | 127832 +/- 4816 | 50.6078 +/- 1.01
 
 SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY n DESC LIMIT 4
 ----------------------------------------
-CA | 1917.36 +/- 47.99
-NY | 1591.14 +/- 76.37
-WA | 1007.72 +/- 37.37
-None | 639 +/- 72.84
+CA | 1944.25 +/- 48.22
+NY | 1543.53 +/- 75.84
+WA | 982.408 +/- 36.96
+None | 615.197 +/- 72.27
 
 SELECT day, COUNT(*) FROM app WHERE state <> 'CA' GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 839.516 +/- 45.77
-2026-03-02 | 897.335 +/- 47.96
-2026-03-03 | 862.008 +/- 46.92
+2026-03-01 | 910.508 +/- 46.74
+2026-03-02 | 825.925 +/- 46.7
+2026-03-03 | 789.507 +/- 46.33
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
@@ -23,9 +23,9 @@ reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
     predicted standard error: 81.12
-    standard error of these reports: 81.15
+    standard error of these reports: 80.68
     2 of 4 cells
   SUM(pay), public
     predicted standard error: 81.12 per unit of the public column
-    standard error of these reports: 4740
+    standard error of these reports: 4816
     2 of 4 cells
