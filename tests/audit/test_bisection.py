@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from support.broken_promises import TrueAncestor
-from support.partial_designs import PartialDesign
 from support.plans import EVERY_PLAN, Case
 
 from ldpsql.audit import audit_design, bisection
 from ldpsql.audit.bisection import check_device
 from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.mechanisms.base import Law
-from ldpsql.report import ReportFormat, Reports
+from ldpsql.decoders.base import PlannedDesign
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.law import law
 from ldpsql_device.plan import WORDS, Choice, Plan
 from ldpsql_device.schema import RecordDomain
 
 PLANS = {case.name: case for case in EVERY_PLAN}
 ONE = Epsilon.parse("1")
+EVERYTHING = Guarantee("local", ONE, "everything")
 SHARE = np.uint64(WORDS // 50)
 
 
@@ -125,41 +123,22 @@ def test_many_bits_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @dataclass(frozen=True)
-class Planned(PartialDesign):
+class Planned(PlannedDesign[Any]):
     """A plan as a design."""
 
     plan: Plan
-    kind: str = "local"
     name: str = "planned"
     epsilon: Epsilon = ONE
+    guarantee: Guarantee = EVERYTHING
+
+    def __new__(cls, *given: object) -> Planned:
+        cls.__abstractmethods__ = frozenset()
+        return super().__new__(cls)
 
     @cached_property
     def domain(self) -> RecordDomain:
         sizes = self.plan.sizes
         return RecordDomain(tuple("abcd"[: len(sizes)]), sizes, (), (), ())
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee(self.kind, self.epsilon, "everything")
-
-    @property
-    def report_format(self) -> ReportFormat:
-        return ReportFormat(self.plan.columns, self.plan.limits)
-
-    @property
-    def selector_shares(self) -> np.ndarray:
-        return self.plan.shares
-
-    def randomize(self, codes, entropy) -> Reports:
-        return Reports.pack(self.report_format, device.draw(self.plan, codes, entropy))
-
-    def law(self) -> Law:
-        inputs = tuple(product(*map(range, self.plan.sizes)))
-        laws = [law(self.plan, record) for record in inputs]
-        rows = tuple(sorted(set().union(*laws)))
-        return Law(
-            inputs, rows, tuple(tuple(own.get(r, Fraction(0)) for r in rows) for own in laws)
-        )
 
 
 def test_an_audit_that_looks_at_the_device_says_what_it_saw(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ldpsql.audit.bisection import check_device
 from ldpsql.audit.exact import Channel, Exposure, enumerate_channel, find_exposures
 from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
+from ldpsql.decoders.base import PlannedDesign
 from ldpsql.mechanisms.base import Design, Entropy, StatesOdds, Worst
 from ldpsql_device import odds as plan_odds
 from ldpsql_device.entropy import OsEntropy
@@ -172,8 +173,7 @@ def _empirical_json(empirical: Empirical) -> dict[str, Any]:
 
 def plan_of(design: Design) -> Plan | None:
     """The plan that devices answer; None for a design that has none."""
-    plan = getattr(design, "plan", None)
-    return plan if isinstance(plan, Plan) else None
+    return design.plan if isinstance(design, PlannedDesign) else None
 
 
 def audit_design(

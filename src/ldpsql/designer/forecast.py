@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpsql.bounds import Bound
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
-from ldpsql.estimate import quantile
+from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.numerics import Array
@@ -258,13 +258,14 @@ class Forecast:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the 95 % interval of a typical count, as a share of the people.
+        """Half the width of the interval of a typical count, as a share of the people.
 
-        Of a typical sum, where the workload has no counts.
+        At the confidence that answers have by default. Of a typical sum, where the workload has no
+        counts.
         """
         pairs = list(zip(self.samples, self.variances, strict=True))
         counts = [pair for pair in pairs if pair[0].is_count]
-        return quantile(0.95) * _root_mean(counts or pairs) / self.people
+        return quantile(CONFIDENCE) * _root_mean(counts or pairs) / self.people
 
     def expected(self, most: int) -> tuple[ExpectedError, ...]:
         """The expected errors by kind, or by coarser kinds if there are more than `most`."""
