@@ -14,11 +14,12 @@ import pyarrow as pa
 from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
 from ldpsql.bench import simulate
-from ldpsql.bench.contestants import contestants
-from ldpsql.bench.harness import Comparison, compare
-from ldpsql.bench.people import People
+from ldpsql.bench.candidates import read_candidates
+from ldpsql.bench.harness import compare
 from ldpsql.bench.questions import Draft, Wanted
+from ldpsql.bench.runs import Comparison
 from ldpsql.bench.summary import lines
+from ldpsql.bench.truth import People
 from ldpsql.boxes import LinearQuery
 from ldpsql.designer.file import read_file
 from ldpsql.engine.rewrite.boxes import slices
@@ -52,7 +53,7 @@ def comparison(people: int, name: str, epsilon: str, repetitions: int, queries: 
         file,
         People(table),
         wanted.questions(draft),
-        contestants([name]),
+        read_candidates([name]),
         (epsilon,),
         repetitions=repetitions,
     )
@@ -67,7 +68,7 @@ def overhead(people: int, name: str, queries: int, runs: int = 3) -> dict[str, f
             compare(asked, Path(folder))
 
     def by_hand() -> None:
-        survey = asked.contestants[0].survey(asked.file, Epsilon.parse("1"), people)
+        survey = asked.candidates[0].survey(asked.file, Epsilon.parse("1"), people)
         for seed in range(REPETITIONS):
             with simulate(survey, asked.people.table, seed=seed) as connection:
                 for question in asked.questions:
@@ -82,7 +83,7 @@ def agreement(epsilon: str, repetitions: int, people: int = 10_000) -> dict[str,
     asked = comparison(people, "hio", epsilon, repetitions, 20)
     with tempfile.TemporaryDirectory() as folder:
         found = lines(compare(asked, Path(folder)))
-    design = asked.contestants[0].survey(asked.file, Epsilon.parse(epsilon), people).design
+    design = asked.candidates[0].survey(asked.file, Epsilon.parse(epsilon), people).design
     predicted: dict[str, list[float]] = {}
     for question in asked.questions:
         boxes = slices(question.query.predicate, asked.file.schema, question.sql)[0].boxes

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from support.comparisons import COUNTS, comparison, raw, stored, survey_file
 
-from ldpsql.bench import cases
-from ldpsql.bench.cases import Outcome
-from ldpsql.bench.contestants import Contestant
-from ldpsql.bench.harness import Progress, compare
-from ldpsql.bench.people import People
+from ldpsql.bench import runs
+from ldpsql.bench.candidates import CandidateSpec
+from ldpsql.bench.harness import RunsDone, compare
+from ldpsql.bench.runs import Outcome
 from ldpsql.bench.summary import lines, refusals
+from ldpsql.bench.truth import People
 from ldpsql.boxes import LinearQuery
 from ldpsql.engine.rewrite.boxes import slices
 from ldpsql_device.epsilon import Epsilon
@@ -33,11 +33,11 @@ class Stopped(Exception):
     """As if somebody had pressed a key."""
 
 
-def ran(folder: Path, stop_after: int | None = None, **more: object) -> list[Progress]:
+def ran(folder: Path, stop_after: int | None = None, **more: object) -> list[RunsDone]:
     """Compare in a folder; what was said."""
-    said: list[Progress] = []
+    said: list[RunsDone] = []
 
-    def say(progress: Progress) -> None:
+    def say(progress: RunsDone) -> None:
         said.append(progress)
         if len(said) == stop_after:
             raise Stopped
@@ -111,10 +111,10 @@ def test_a_fault_of_the_machine_is_not_kept_as_a_result(
         raise StoreError("the disk is full")
 
     asked = replace(
-        comparison("grr", repetitions=1), contestants=(Contestant("grr", "{}", None, False),)
+        comparison("grr", repetitions=1), candidates=(CandidateSpec("grr", "{}", None, False),)
     )
     with monkeypatch.context() as patched:
-        patched.setattr(cases, "simulate", full)
+        patched.setattr(runs, "simulate", full)
         with pytest.raises(StoreError, match="disk is full"):
             compare(asked, tmp_path)
     assert refusals(compare(asked, tmp_path)) == {}
@@ -124,7 +124,7 @@ def test_a_killed_worker_is_no_traceback(tmp_path: Path) -> None:
     """What was done before is kept, and said to be."""
     asked, done = comparison("hio", "grr", repetitions=20), []
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: RunsDone) -> None:
         done.append(progress)
         for child in active_children():
             child.kill()
@@ -145,7 +145,7 @@ def test_numbers_agree_with_the_prediction(tmp_path: Path) -> None:
     asked = comparison("hio", repetitions=runs)
     asked = replace(asked, questions=asked.questions[:1])
     (line,) = lines(compare(asked, tmp_path))
-    survey = asked.contestants[0].survey(asked.file, Epsilon.parse("2"), 400)
+    survey = asked.candidates[0].survey(asked.file, Epsilon.parse("2"), 400)
     (question,) = asked.questions
     boxes = slices(question.query.predicate, asked.file.schema, question.sql)[0].boxes
     planned = [survey.design.prepare(LinearQuery.count(*boxes))]
@@ -172,15 +172,15 @@ def test_a_named_mechanism_must_fit(tmp_path: Path) -> None:
         compare(comparison("grr/best"), tmp_path)
 
 
-def by_default(name: str) -> Contestant:
-    return Contestant(name, is_named=False)
+def by_default(name: str) -> CandidateSpec:
+    return CandidateSpec(name, is_named=False)
 
 
 def test_what_was_left_out_is_no_answer_to_who_asks_for_it(tmp_path: Path) -> None:
     """What did not fit when nobody asked for it is refused to who does, and what waited for its
     name is run; and then it is left out again of what nobody asks for."""
     with_default = replace(
-        comparison(repetitions=1), contestants=(by_default("lgrr"), by_default("truthful"))
+        comparison(repetitions=1), candidates=(by_default("lgrr"), by_default("truthful"))
     )
     for _ in range(2):
         left_out = refusals(compare(with_default, tmp_path))
@@ -195,7 +195,7 @@ def test_what_does_not_fit_everywhere_is_said_with_its_setting(tmp_path: Path) -
     """A batch of 300 is too small to be shuffled; with 500 it takes part."""
     text = COUNTS.replace('epsilon = "2"', 'epsilon = "2"\ntrust = "shuffle"\ndelta = "1e-4"')
     asked = comparison(repetitions=1, text=text.replace("[dim", "users = 400\n[dim"))
-    asked = replace(asked, people=People(raw().select(["age"])), contestants=(by_default("grr"),))
+    asked = replace(asked, people=People(raw().select(["age"])), candidates=(by_default("grr"),))
     (reason,) = refusals(compare(replace(asked, users=(300, 500)), tmp_path)).items()
     assert reason[0] == "grr, epsilon 2, 300 people"
     assert list(refusals(compare(replace(asked, users=(300,)), tmp_path))) == ["grr"]
@@ -209,7 +209,7 @@ def test_a_damaged_case_is_run_again(tmp_path: Path) -> None:
     first.write_bytes(first.read_bytes()[:100])
     second.write_bytes(stored(tmp_path).read_bytes())
     third.write_bytes(b"")
-    said: list[Progress] = []
+    said: list[RunsDone] = []
     after = [outcome.answers for _, outcome in compare(asked, tmp_path, say=said.append)]
     assert len(said) == 3
     assert after == before
@@ -218,14 +218,14 @@ def test_a_damaged_case_is_run_again(tmp_path: Path) -> None:
 def test_the_estimator_that_is_asked_for_answers(tmp_path: Path) -> None:
     """With auto too; the survey's own where it names the mechanism and nobody asks for another."""
     epsilon, file = Epsilon.parse("2"), survey_file()
-    assert Contestant.parse("auto/smooth").survey(file, epsilon, 400).estimator == "smooth"
+    assert CandidateSpec.parse("auto/smooth").survey(file, epsilon, 400).estimator == "smooth"
     file = survey_file(COUNTS.replace("epsilon =", 'estimator = "smooth"\nepsilon ='))
-    assert Contestant.parse("fourier").survey(file, epsilon, 400).estimator is None
+    assert CandidateSpec.parse("fourier").survey(file, epsilon, 400).estimator is None
     named = replace(file, mechanism="fourier")
     for text, expected in (("fourier", "smooth"), ("fourier/unbiased", "unbiased")):
-        assert Contestant.parse(text).survey(named, epsilon, 400).estimator == expected
+        assert CandidateSpec.parse(text).survey(named, epsilon, 400).estimator == expected
     with pytest.raises(SurveyError, match="no estimator 'best'"):
-        Contestant.parse("auto/best").survey(file, epsilon, 400)
+        CandidateSpec.parse("auto/best").survey(file, epsilon, 400)
     asked = comparison("fourier", repetitions=1)
     results = [
         compare(replace(asked, file=replace(named, estimator=own)), tmp_path)[0][1]
@@ -284,13 +284,13 @@ def test_samples() -> None:
     assert people.sample(None, 1) is people
 
 
-def test_contestants_read_back_what_they_are_called() -> None:
+def test_candidates_read_back_what_they_are_called() -> None:
     """Name, options, estimator."""
     text = "hio:fanout=4:inference=consistent/smooth"
-    found = Contestant.parse(text)
+    found = CandidateSpec.parse(text)
     assert (found.mechanism, found.estimator, found.label) == ("hio", "smooth", text)
     assert found.options == '{"fanout": 4, "inference": "consistent"}'
-    assert Contestant.parse("hio:inference=consistent:fanout=4/smooth") == found
+    assert CandidateSpec.parse("hio:inference=consistent:fanout=4/smooth") == found
     for wrong in ("hoi", "hio:fanout", "auto:fanout=4"):
         with pytest.raises(SurveyError):
-            Contestant.parse(wrong)
+            CandidateSpec.parse(wrong)

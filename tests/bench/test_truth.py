@@ -14,9 +14,8 @@ import pytest
 from support.comparisons import TOML, asked, raw, survey_file
 
 from ldpsql.bench import simulate
-from ldpsql.bench.people import People
 from ldpsql.bench.questions import KINDS, Draft, Wanted
-from ldpsql.bench.truth import Truth
+from ldpsql.bench.truth import People, Truth
 from ldpsql.designer import design
 from ldpsql_device.errors import InternalError
 

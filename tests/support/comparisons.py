@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.bench.contestants import contestants
-from ldpsql.bench.harness import Comparison
-from ldpsql.bench.people import People
+from ldpsql.bench.candidates import read_candidates
 from ldpsql.bench.questions import Draft, Question, Wanted, question
+from ldpsql.bench.runs import Comparison
+from ldpsql.bench.truth import People
 from ldpsql.designer.file import SurveyFile, read_file
 
 TOML = """
@@ -99,7 +99,7 @@ def comparison(*names: str, text: str = COUNTS, repetitions: int = 2, **more: ob
         file,
         People(table),
         wanted.questions(Draft(file.table, file.schema)),
-        contestants(names),
+        read_candidates(names),
         ("2",),
         repetitions=repetitions,
         **more,

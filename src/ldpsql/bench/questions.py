@@ -1,4 +1,4 @@
-"""Public. Sees parameters. The questions of a comparison: workloads made up, or SQL of one's own.
+"""The questions of a comparison: workloads made up, or SQL of one's own.
 
 ranges     windows of a share of each dimension's codes, at random places
 prefixes   everything up to a random code
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ldpsql.aggregates import label
 from ldpsql.engine.rewrite.boxes import rows, slices
 from ldpsql.parser import parse
 from ldpsql.parser.query import Measurement, Query
+from ldpsql.sql import literal, quote
 from ldpsql_device.errors import Located, QueryError, SurveyError, UnsupportedSQL
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.types import Value
@@ -175,10 +175,10 @@ class Wanted:
         if kind == "groups":
             for members in combinations(usable, number):
                 if _has_few_groups(members):
-                    keys = ", ".join(_name(member.name) for member in members)
+                    keys = ", ".join(quote(member.name) for member in members)
                     yield (
                         f"GROUP BY, {number} key{plural}",
-                        f"SELECT {keys}, {chosen} FROM {_name(draft.table)} GROUP BY {keys}",
+                        f"SELECT {keys}, {chosen} FROM {quote(draft.table)} GROUP BY {keys}",
                     )
             return
         random = np.random.default_rng([self.seed, KINDS.index(kind), number])
@@ -190,11 +190,11 @@ class Wanted:
                 for i in sorted(random.choice(len(usable), number, replace=False).tolist())
             ]
             where = " AND ".join(self._condition(kind, member, random) for member in drawn)
-            yield words, f"SELECT {chosen} FROM {_name(draft.table)} WHERE {where}"
+            yield words, f"SELECT {chosen} FROM {quote(draft.table)} WHERE {where}"
 
     def _selected(self, schema: Schema) -> list[str]:
-        names = [_name(measure.name) for measure in schema.measures]
-        names += [_name(column.name) for column in schema.public if column.is_numeric]
+        names = [quote(measure.name) for measure in schema.measures]
+        names += [quote(column.name) for column in schema.public if column.is_numeric]
         chosen = ["COUNT(*)"] if "count" in self.aggregates else []
         for function in ("sum", "avg"):
             if function in self.aggregates:
@@ -211,7 +211,7 @@ class Wanted:
         else:
             low = int(random.integers(0, size - width + 1))
             high = low + width
-        name, domain = _name(dimension.name), dimension.domain
+        name, domain = quote(dimension.name), dimension.domain
         if isinstance(domain, Listed):
             codes = range(low, high)
             if kind == "ranges":
@@ -241,27 +241,15 @@ def _named(name: str, draft: Draft) -> Draft:
 
 def _listed(name: str, values: Sequence[Value]) -> str:
     if len(values) == 1:
-        return f"{name} = {_literal(values[0])}"
-    return f"{name} IN ({', '.join(_literal(value) for value in values)})"
+        return f"{name} = {literal(values[0])}"
+    return f"{name} IN ({', '.join(literal(value) for value in values)})"
 
 
 def _between(name: str, domain: Ordered, low: int, high: int) -> str:
     """The codes low..high-1 by their edges; nobody lies outside of the domain."""
     parts = []
     if low > 0 or high == domain.size:
-        parts.append(f"{name} >= {_literal(domain.edges[low])}")
+        parts.append(f"{name} >= {literal(domain.edges[low])}")
     if high < domain.size:
-        parts.append(f"{name} < {_literal(domain.edges[high])}")
+        parts.append(f"{name} < {literal(domain.edges[high])}")
     return " AND ".join(parts)
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int | float):
-        return repr(value)
-    return "'" + str(value).replace("'", "''") + "'"
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'  # always: a plain name may be a word of SQL

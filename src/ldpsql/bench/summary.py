@@ -1,4 +1,4 @@
-"""Sees true values and estimates, for evaluation only. Errors over all repetitions."""
+"""How far estimates are from the truth, over all repetitions of a comparison."""
 
 from __future__ import annotations
 
@@ -10,11 +10,67 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.bench.cases import Case, Outcome
-from ldpsql.bench.metrics import Errors, errors
+from ldpsql.bench.runs import NUMBERS, Case, Outcome
+from ldpsql.estimate import Array
 
 COSTS = ("design", "randomize", "ingest", "query")
-_NUMBERS = ("truth", "scale", "value", "stderr", "low", "high")
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The errors of some answers.
+
+    answers: how many were asked for.  undetermined: the share that is NULL (a ratio whose
+    denominator cannot be told from zero); everything below is over the others.
+    mse, rmse: mean square error, and its root.  bias: mean error.
+    nmse: mean of (error / scale)^2, with the number of people as the scale of a COUNT and the sum
+    of all absolute values as that of a SUM; NaN for other aggregates.
+    mre: mean of |error / truth| over answers whose truth is not 0.
+    coverage: the share of intervals that hold the truth.  width: their mean width.
+    claimed: root of the mean square of the standard errors that came with the answers.
+    NaN where there is nothing to take a mean of.
+    """
+
+    answers: int
+    undetermined: float
+    mse: float
+    rmse: float
+    bias: float
+    nmse: float
+    mre: float
+    coverage: float
+    width: float
+    claimed: float
+
+
+def errors(
+    value: Array, truth: Array, scale: Array, stderr: Array, low: Array, high: Array
+) -> Errors:
+    """From arrays of the same shape (answers,). Answers without a true value are left out."""
+    asked = np.isfinite(truth)
+    told = asked & np.isfinite(value)
+    error = value[told] - truth[told]
+    relative = np.abs(error[truth[told] != 0.0] / truth[told][truth[told] != 0.0])
+    square = error**2
+    bounded = told & np.isfinite(low) & np.isfinite(high)
+    inside = (low[bounded] <= truth[bounded]) & (truth[bounded] <= high[bounded])
+    mse = _mean(square)
+    return Errors(
+        int(asked.sum()),
+        1.0 - _mean(told[asked].astype(float)),
+        mse,
+        math.sqrt(mse),
+        _mean(error),
+        _mean(square / scale[told] ** 2),
+        _mean(relative),
+        _mean(inside.astype(float)),
+        _mean((high - low)[bounded]),
+        math.sqrt(_mean(stderr[told] ** 2)),
+    )
+
+
+def _mean(values: Array) -> float:
+    return float(np.mean(values)) if values.size else math.nan
 
 
 @dataclass(frozen=True)
@@ -55,7 +111,7 @@ def lines(found: Sequence[tuple[Case, Outcome]]) -> list[Line]:
     groups: dict[tuple[str, str, int], list[Outcome]] = {}
     for case, outcome in found:
         if outcome.refused is None:
-            key = (case.contestant.label, case.epsilon, case.users)
+            key = (case.candidate.label, case.epsilon, case.users)
             groups.setdefault(key, []).append(outcome)
     return [line for key, outcomes in groups.items() for line in _of_group(*key, outcomes)]
 
@@ -63,16 +119,16 @@ def lines(found: Sequence[tuple[Case, Outcome]]) -> list[Line]:
 def refusals(found: Iterable[tuple[Case, Outcome]]) -> dict[str, str]:
     """Mechanism -> why it was left out; with the setting, where it took part in others."""
     found = list(found)
-    took_part = {case.contestant.label for case, outcome in found if outcome.refused is None}
+    took_part = {case.candidate.label for case, outcome in found if outcome.refused is None}
     return {
-        _setting(case) if case.contestant.label in took_part else case.contestant.label: reason
+        _setting(case) if case.candidate.label in took_part else case.candidate.label: reason
         for case, outcome in found
         if (reason := outcome.refused) is not None
     }
 
 
 def _setting(case: Case) -> str:
-    return f"{case.contestant.label}, epsilon {case.epsilon}, {case.users:,} people"
+    return f"{case.candidate.label}, epsilon {case.epsilon}, {case.users:,} people"
 
 
 def table(found: Sequence[Line]) -> pa.Table:
@@ -90,7 +146,7 @@ def _of_group(label: str, epsilon: str, users: int, outcomes: Sequence[Outcome])
     parts = [_parts(outcome.answers) for outcome in outcomes]
     for workload, aggregate in parts[0]:
         own = [part[workload, aggregate] for part in parts]
-        every = errors(**{n: np.concatenate([o[n] for o in own]) for n in _NUMBERS})
+        every = errors(**{n: np.concatenate([o[n] for o in own]) for n in NUMBERS})
         single = [errors(**each).mse for each in own]
         yield Line(
             label,
@@ -113,7 +169,7 @@ def _parts(answers: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
     """The numbers of every workload and aggregate."""
     workloads = np.asarray(answers.column("workload").to_pylist())
     aggregates = np.asarray(answers.column("aggregate").to_pylist())
-    numbers = {name: answers.column(name).to_numpy() for name in _NUMBERS}
+    numbers = {name: answers.column(name).to_numpy() for name in NUMBERS}
     pairs = dict.fromkeys(zip(workloads.tolist(), aggregates.tolist(), strict=True))
     return {
         pair: {

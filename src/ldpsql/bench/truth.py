@@ -1,4 +1,4 @@
-"""Sees raw values, for evaluation only. The true answers, by DuckDB over the raw table.
+"""The people of a table that may be looked at, and true answers about them, by DuckDB.
 
 A question is read by the parser that reads everybody's questions. What it says is then asked of
 DuckDB, over the raw values as the survey collects them: a measure clamped to its bounds, a GROUP
@@ -8,11 +8,14 @@ boxes, no estimates.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,12 +37,63 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
+from ldpsql.sql import literal, quote
+from ldpsql_device.columns import arrow_types
 from ldpsql_device.errors import InternalError
-from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.files import read_people
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import Ordered
 
 Key = tuple[Any, ...]
 _TABLE = "people"
+# What a name means: d for a dimension, m for a measure, p for a public column, in this order ...
+_FILTERED = "dp"  # in WHERE and GROUP BY
+_SUMMED = "mp"  # in SUM and AVG
+_COUNTED = "mdp"  # in COUNT(name)
+
+
+@dataclass(frozen=True)
+class People:
+    """People whose records fit a schema: its declared columns, as the types that it declares.
+
+    skipped: how many others the file held.
+    """
+
+    table: pa.Table
+    skipped: int = 0
+
+    @classmethod
+    def read(cls, schema: Schema, source: Path, *, skip_invalid: bool = False) -> People:
+        """From Parquet or CSV. RecordError for a column or a record that does not fit."""
+        table, skipped = read_people(schema, source, skip_invalid=skip_invalid)
+        return cls(_typed(schema, table), skipped)
+
+    def sample(self, users: int | None, seed: int) -> People:
+        """So many of them: without replacement where there are enough, else with it.
+
+        None for all of them, as they are.
+        """
+        if users is None or users == self.table.num_rows:
+            return self
+        random = np.random.default_rng([seed, users])
+        rows = self.table.num_rows
+        chosen = np.sort(random.choice(rows, users, replace=users > rows))
+        return People(self.table.take(pa.array(chosen)).combine_chunks())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the values."""
+        found = hashlib.sha256()
+        for batch in self.table.combine_chunks().to_batches():
+            found.update(batch.serialize().to_pybytes())
+        return found.hexdigest()
+
+
+def _typed(schema: Schema, table: pa.Table) -> pa.Table:
+    types = arrow_types(schema)
+    # Records fit already; digits that a type has no room for are dropped, as on the device.
+    wanted = pa.schema(list(types.items()))
+    return table.select(list(types)).cast(wanted, safe=False).combine_chunks()
 
 
 @dataclass(frozen=True)
@@ -100,11 +154,11 @@ class Truth:
         for key in query.keys:
             self._add_bins(key)
         keys = [text.key(key) for key in query.keys]
-        values = [_as_double(text.expression(c.expression)) for c in question.aggregates]
+        values = [f"({text.expression(c.expression)})::DOUBLE" for c in question.aggregates]
         where = "" if query.predicate is None else f" WHERE {text.predicate(query.predicate)}"
         grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
         sql = f"SELECT {', '.join([*keys, *values])} FROM {_TABLE}{where}{grouped}"
-        found = self._database.execute(sql, text.parameters).fetchall()
+        found = self._database.execute(sql).fetchall()
         rows = {tuple(row[: len(keys)]): _numbers(row[len(keys) :]) for row in found}
         return Answers(rows, self._of_nobody(values) if keys else np.full(len(values), math.nan))
 
@@ -118,11 +172,11 @@ class Truth:
         if key.width is None or index is None:
             return
         dimension = self._schema.dimensions[index]
-        target = _quoted(_bin_column(dimension, key.width))
+        target = quote(_bin_column(dimension, key.width))
         if target in self._binned:
             return
         self._binned.add(target)
-        source = _quoted(f"{'b' if _is_binned(dimension) else 'd'}:{dimension.name}")
+        source = quote(f"{'b' if _is_binned(dimension) else 'd'}:{dimension.name}")
         self._database.execute(f"ALTER TABLE {_TABLE} ADD COLUMN {target} DOUBLE")
         distinct = f"SELECT DISTINCT {source} FROM {_TABLE} WHERE {source} IS NOT NULL"
         values = [value for (value,) in self._database.execute(distinct).fetchall()]
@@ -141,7 +195,7 @@ class Truth:
             return math.nan
         if expression.function == "COUNT":
             return float(self._people)
-        column = _Text(self._schema).summed(str(expression.column))
+        column = _Text(self._schema).column(str(expression.column), _SUMMED)
         sql = f"SELECT COALESCE(SUM(ABS({column}::DOUBLE)), 0) FROM {_TABLE}"
         return float(self._database.execute(sql).fetchall()[0][0])
 
@@ -204,11 +258,10 @@ def _multiple(value: float, width: float) -> float:
 
 
 class _Text:
-    """SQL for the prepared table; literals become parameters."""
+    """SQL for the prepared table."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self.parameters: list[Any] = []
 
     def predicate(self, node: Predicate) -> str:
         if isinstance(node, Not):
@@ -217,14 +270,14 @@ class _Text:
             word = " AND " if isinstance(node, And) else " OR "
             return f"({word.join(self.predicate(part) for part in node.operands)})"
         if isinstance(node, Constant):
-            return {True: "TRUE", False: "FALSE", None: "NULL::BOOLEAN"}[node.value]
+            return "NULL::BOOLEAN" if node.value is None else literal(node.value)
+        column = self.column(node.column, _FILTERED)
         if isinstance(node, NullTest):
-            return f"({self.filtered(node.column)} IS NULL)"
+            return f"({column} IS NULL)"
         if isinstance(node, Membership):
-            listed = ", ".join(self._literal(literal) for literal in node.literals)
-            return f"({self.filtered(node.column)} IN ({listed}))"
+            return f"({column} IN ({', '.join(map(literal, node.literals))}))"
         assert isinstance(node, Comparison)
-        return f"({self.filtered(node.column)} {node.op} {self._literal(node.literal)})"
+        return f"({column} {node.op} {literal(node.literal)})"
 
     def expression(self, node: Expression) -> str:
         return evaluate(node, self._aggregate, "{!r}::DOUBLE".format, WRITTEN)
@@ -235,63 +288,30 @@ class _Text:
         if call.column is None:
             return definition.exact.format("*")
         if definition.takes == "rows":
-            return definition.exact.format(self.counted(call.column))
-        column = self.summed if definition.takes == "number" else self.filtered
-        return definition.exact.format(f"{column(call.column)}::DOUBLE")
+            return definition.exact.format(self.column(call.column, _COUNTED))
+        roles = _SUMMED if definition.takes == "number" else _FILTERED
+        return definition.exact.format(f"{self.column(call.column, roles)}::DOUBLE")
 
     def key(self, key: GroupKey) -> str:
         index = self._schema.dimension(key.column)
         if index is not None and key.width is not None:
-            return _quoted(_bin_column(self._schema.dimensions[index], key.width))
+            return quote(_bin_column(self._schema.dimensions[index], key.width))
         if index is not None and _is_binned(self._schema.dimensions[index]):
-            return _quoted(f"b:{self._schema.dimensions[index].name}")
-        return self.filtered(key.column)
+            return quote(f"b:{self._schema.dimensions[index].name}")
+        return self.column(key.column, _FILTERED)
 
-    def filtered(self, name: str) -> str:
-        """The column that WHERE and GROUP BY mean."""
-        return self._first(name, self._dimension, self._public)
-
-    def summed(self, name: str) -> str:
-        """The column that SUM and AVG mean."""
-        return self._first(name, self._measure, self._public)
-
-    def counted(self, name: str) -> str:
-        """The column that COUNT(name) means."""
-        return self._first(name, self._measure, self._dimension, self._public)
-
-    def _first(self, name: str, *roles: Callable[[str], str | None]) -> str:
+    def column(self, name: str, roles: str) -> str:
+        """The column of the first of some roles that the name has."""
+        declared: dict[str, tuple[Dimension | Measure | PublicColumn, ...]] = {
+            "d": self._schema.dimensions,
+            "m": self._schema.measures,
+            "p": self._schema.public,
+        }
         for role in roles:
-            found = role(name)
-            if found is not None:
-                return _quoted(found)
+            for column in declared[role]:
+                if column.name.lower() == name.lower():
+                    return quote(f"{role}:{column.name}")
         raise InternalError(f"the survey has no column {name!r}")
-
-    def _dimension(self, name: str) -> str | None:
-        index = self._schema.dimension(name)
-        return None if index is None else f"d:{self._schema.dimensions[index].name}"
-
-    def _measure(self, name: str) -> str | None:
-        index = self._schema.measure(name)
-        return None if index is None else f"m:{self._schema.measures[index].name}"
-
-    def _public(self, name: str) -> str | None:
-        found = self._schema.public_column(name)
-        return None if found is None else f"p:{found.name}"
-
-    def _literal(self, value: Any) -> str:
-        if value is None:
-            return "NULL"
-        self.parameters.append(value)
-        return "?"
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
-
-
-def _as_double(text: str) -> str:
-    return f"({text})::DOUBLE"
 
 
 def _numbers(row: Any) -> Array:

@@ -17,9 +17,9 @@ from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from ldpsql.bench.harness import Comparison
-    from ldpsql.bench.harness import Progress as RunsDone
+    from ldpsql.bench.harness import RunsDone
     from ldpsql.bench.questions import Draft, Question
+    from ldpsql.bench.runs import Comparison
     from ldpsql.designer.file import SurveyFile
 
 
@@ -162,10 +162,11 @@ def bench(
     """
     options.keep_inputs(target, source, survey)
 
-    from ldpsql.bench.contestants import contestants, counts_only as without_measures  # noqa: I001, PLC0415
-    from ldpsql.bench.harness import Comparison  # noqa: PLC0415
-    from ldpsql.bench.people import People  # noqa: PLC0415
+    from ldpsql.bench.candidates import counts_only as without_measures  # noqa: PLC0415
+    from ldpsql.bench.candidates import read_candidates  # noqa: PLC0415
     from ldpsql.bench.questions import KINDS, Draft, Wanted  # noqa: PLC0415
+    from ldpsql.bench.runs import Comparison  # noqa: PLC0415
+    from ldpsql.bench.truth import People  # noqa: PLC0415
     from ldpsql.designer.file import read_file  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
@@ -185,7 +186,7 @@ def bench(
         file,
         People.read(file.schema, source, skip_invalid=skip_invalid),
         questions,
-        contestants(mechanisms),
+        read_candidates(mechanisms),
         tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
         users or (None,),
         repetitions,
@@ -276,14 +277,18 @@ def _compare(
     from ldpsql.cli.bench_results import tables, write_page  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
+    run = 0
     with Progress("comparing", sys.stderr) as shown:
 
         def say(progress: RunsDone) -> None:
+            nonlocal run
+            run += 1
             shown.advance(progress.done, progress.total)
             shown.show(_line(progress))
 
         outcomes = compare(comparison, place, jobs=jobs, say=say)
-    click.echo(f"{len(outcomes)} of {len(outcomes)} runs", err=True)
+    kept = f" ({len(outcomes) - run} done before)" if run < len(outcomes) else ""
+    click.echo(f"{len(outcomes)} of {len(outcomes)} runs{kept}", err=True)
     for label, reason in refusals(outcomes).items():
         click.echo(f"left out: {label}: {reason}", err=True)
     results = lines(outcomes)
@@ -306,7 +311,7 @@ def _line(progress: RunsDone) -> str:
     case = progress.case
     kept = f"{progress.kept} done before, " if progress.kept else ""
     left = "" if progress.left is None else f"{_duration(progress.left)} left, "
-    return f"{kept}{left}{case.contestant.label}, epsilon {case.epsilon}, {case.users} people"
+    return f"{kept}{left}{case.candidate.label}, epsilon {case.epsilon}, {case.users} people"
 
 
 def _duration(seconds: float) -> str:

@@ -1,16 +1,15 @@
-"""Public. Sees parameters. The mechanisms that are compared, and their surveys."""
+"""The mechanisms that are compared, as they are asked for, and their surveys."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
 from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
@@ -18,10 +17,10 @@ from ldpsql_device.errors import SurveyError
 
 
 @dataclass(frozen=True)
-class Contestant:
+class CandidateSpec:
     """A mechanism with options and an estimator, as it is asked for.
 
-    options: in JSON, so that contestants can be compared and hashed.  estimator: None for the
+    options: in JSON, so that they can be compared and hashed.  estimator: None for the
     mechanism's own first.  is_named: whether somebody asked for it by name; one that nobody named
     is left out where it does not fit.
     """
@@ -32,7 +31,7 @@ class Contestant:
     is_named: bool = True
 
     @classmethod
-    def parse(cls, text: str) -> Contestant:
+    def parse(cls, text: str) -> CandidateSpec:
         """NAME[:KEY=VALUE...][/ESTIMATOR], such as hio:inference=consistent or fourier/smooth."""
         head, _, estimator = text.partition("/")
         name, *pairs = head.split(":")
@@ -43,7 +42,10 @@ class Contestant:
                 raise SurveyError(
                     f"an option of a mechanism is KEY=VALUE, not {pair!r} in {text!r}"
                 )
-            options[key] = _value(value)
+            try:
+                options[key] = json.loads(value)
+            except ValueError:  # a plain word
+                options[key] = value
         if name != AUTO:
             mechanism(name)
         elif options:
@@ -53,19 +55,27 @@ class Contestant:
     @property
     def label(self) -> str:
         """As `parse` reads it."""
-        pairs = [f":{key}={_shown(value)}" for key, value in json.loads(self.options).items()]
+        pairs = [
+            f":{key}={value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in json.loads(self.options).items()
+        ]
         return "".join([self.mechanism, *pairs, f"/{self.estimator}" if self.estimator else ""])
 
     def survey(self, file: SurveyFile, epsilon: Epsilon, users: int) -> Survey:
         """The survey of `file` with this mechanism at this epsilon.
 
         The file's options and estimator are taken where it names this mechanism and nobody gave
-        others.
-        SurveyError where the mechanism does not fit, or is left to be named and nobody did.
+        others. SurveyError where the mechanism does not fit, or waits for its name in vain.
         """
-        file = _at(file, epsilon)
+        # Of a report, or of the shuffled batch where there is one.
+        trust = None if file.shuffled is None else replace(file.shuffled, epsilon=epsilon)
+        file = replace(file, epsilon=epsilon, shuffled=trust)
         is_auto = self.mechanism == AUTO
-        design, options = self._chosen(file, users) if is_auto else self._designed(file)
+        if is_auto:
+            best = choose(file.workload, file.promise, users).best
+            design, options = best.forecast.design, dict(best.options)
+        else:
+            design, options = self._named_design(file)
         estimator = self.estimator
         if estimator is None and file.mechanism == self.mechanism and self.options == "{}":
             estimator = file.estimator
@@ -89,32 +99,22 @@ class Contestant:
         known = MECHANISMS.get(self.mechanism)
         return known is not None and known.can_be_reserved and not self.is_named
 
-    def _chosen(self, file: SurveyFile, users: int) -> tuple[Design, Mapping[str, Any]]:
-        best = choose(file.workload, file.promise, users).best
-        return best.forecast.design, best.options
-
-    def _designed(self, file: SurveyFile) -> tuple[Design, Mapping[str, Any]]:
+    def _named_design(self, file: SurveyFile) -> tuple[Design, dict[str, Any]]:
         options = json.loads(self.options)
         if not options and file.mechanism == self.mechanism:
             options = dict(file.options)
-        domain, maker = file.schema.record_domain, mechanism(self.mechanism)
-        reason = maker.reserved(domain)
+        domain, recipe = file.schema.record_domain, mechanism(self.mechanism)
+        reason = recipe.reserved(domain)
         if reason is not None and not self.is_named:
             raise SurveyError(reason)
-        return design_for(maker, domain, file.promise, options, file.workload), options
+        return recipe.design_for(domain, file.promise, options, file.workload), options
 
 
-def _at(file: SurveyFile, epsilon: Epsilon) -> SurveyFile:
-    """The same survey at another epsilon, of a report or of the shuffled batch."""
-    trust = None if file.shuffled is None else replace(file.shuffled, epsilon=epsilon)
-    return replace(file, epsilon=epsilon, shuffled=trust)
-
-
-def contestants(names: Sequence[str]) -> tuple[Contestant, ...]:
+def read_candidates(names: Sequence[str]) -> tuple[CandidateSpec, ...]:
     """Those named, or every mechanism of the registry."""
     if not names:
-        return tuple(Contestant(name, is_named=False) for name in MECHANISMS)
-    return tuple(dict.fromkeys(Contestant.parse(name) for name in names))
+        return tuple(CandidateSpec(name, is_named=False) for name in MECHANISMS)
+    return tuple(dict.fromkeys(CandidateSpec.parse(name) for name in names))
 
 
 def counts_only(file: SurveyFile) -> SurveyFile:
@@ -123,14 +123,3 @@ def counts_only(file: SurveyFile) -> SurveyFile:
     if not schema.dimensions:
         raise SurveyError("without its measures the survey has no column to ask about")
     return replace(file, schema=schema, workload_options=None)
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

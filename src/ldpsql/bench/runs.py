@@ -1,0 +1,260 @@
+"""What is compared, run by run, and what comes of a run.
+
+A *case* is one candidate at one epsilon with so many people, once. Its outcome is a table of
+answers with the truth beside them, and what it cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ldpsql.bench.candidates import CandidateSpec
+from ldpsql.bench.questions import Question
+from ldpsql.bench.truth import Answers, People, Truth
+from ldpsql.dbapi import Connection
+from ldpsql.designer.file import SurveyFile
+from ldpsql.estimate import CONFIDENCE, Array
+from ldpsql.simulation import Spent, simulate
+from ldpsql.survey import Survey
+from ldpsql_device.atomic import replace_file
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import Error, InternalError, OperationalError
+
+FORMAT = 1
+_FACTS = b"ldpsql.bench"
+_MOST_DESIGNS = 64
+
+Truths = Mapping[int, tuple[tuple[Answers, Array], ...]]
+"""For each number of users the true answers and the scales of every question."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run."""
+
+    candidate: CandidateSpec
+    epsilon: str
+    users: int
+    repetition: int
+
+    @property
+    def parts(self) -> tuple[str | int, ...]:
+        """What tells it from others, whether or not somebody named the mechanism."""
+        return self.candidate.label, self.epsilon, self.users, self.repetition
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared.
+
+    users: sizes of samples; None for everybody in the table.
+    """
+
+    file: SurveyFile
+    people: People
+    questions: tuple[Question, ...]
+    candidates: tuple[CandidateSpec, ...]
+    epsilons: tuple[str, ...]
+    users: tuple[int | None, ...] = (None,)
+    repetitions: int = 1
+    seed: int = 0
+    confidence: float = CONFIDENCE
+    include_unsound: bool = False
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Every run: each setting once, so that the time of the others can be guessed and what does
+        not fit is soon known; then the other repetitions, setting after setting."""
+        sizes = dict.fromkeys(users or self.people.table.num_rows for users in self.users)
+        settings = list(product(sizes, self.candidates, self.epsilons))
+        first = [(setting, 0) for setting in settings]
+        others = product(settings, range(1, self.repetitions))
+        return tuple(
+            Case(candidate, epsilon, users, repetition)
+            for (users, candidate, epsilon), repetition in (*first, *others)
+        )
+
+    def truths(self, users: int) -> tuple[tuple[Answers, Array], ...]:
+        """The true answers to every question, and the scales, for a sample of so many."""
+        table = self.people.sample(users, self.seed).table
+        with Truth(self.file.schema, table) as truth:
+            return tuple((truth.answer(q), truth.scales(q)) for q in self.questions)
+
+    @property
+    def key(self) -> str:
+        """A hash of what determines results and does not differ between cases, source included."""
+        content = {
+            "format": FORMAT,
+            "source": _source_digest(),
+            "survey": [self.file.table, self.file.schema.to_keys(), self.file.mechanism],
+            "options": dict(self.file.options),
+            "estimator": self.file.estimator,
+            "workload": self.file.workload_options,
+            "trust": repr(self.file.shuffled),
+            "people": self.people.fingerprint,
+            "questions": [question.sql for question in self.questions],
+            "seed": self.seed,
+            "confidence": self.confidence,
+            "unsound": self.include_unsound,
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def file_name(case: Case, key: str) -> str:
+    """The name of a case's file. key: of the comparison."""
+    text = json.dumps([*case.parts, case.candidate.waits_for_its_name, key])
+    return f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.parquet"
+
+
+@lru_cache(maxsize=1)
+def _source_digest() -> str:
+    """Hash of this package's source: another version may give other results."""
+    digest, root = hashlib.sha256(), Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case gave.
+
+    answers: one row per answer (question, row, workload, aggregate, truth, scale, value, stderr,
+    low, high).  seconds: by kind of work.  facts: of the design.  refused: why there are no
+    answers, or None.
+    """
+
+    answers: pa.Table
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    refused: str | None = None
+
+    def write(self, path: Path) -> None:
+        """Into a Parquet file that is there whole or not at all."""
+        facts = {"seconds": self.seconds, "facts": self.facts, "refused": self.refused}
+        table = self.answers.replace_schema_metadata({_FACTS: json.dumps(facts)})
+        with replace_file(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd")
+
+    @classmethod
+    def read(cls, path: Path) -> Outcome:
+        """The inverse of `write`."""
+        table = pq.read_table(path)
+        return cls(table, **json.loads(table.schema.metadata[_FACTS]))
+
+
+NUMBERS = ("truth", "scale", "value", "stderr", "low", "high")
+_COLUMNS = pa.schema(
+    [
+        ("question", pa.int32()),
+        ("row", pa.int32()),
+        ("workload", pa.dictionary(pa.int32(), pa.string())),
+        ("aggregate", pa.dictionary(pa.int32(), pa.string())),
+        *((name, pa.float64()) for name in NUMBERS),
+    ]
+)
+
+
+class Runner:
+    """Runs cases of one comparison; designs and samples are made once and kept."""
+
+    def __init__(self, comparison: Comparison, truths: Truths) -> None:
+        self._comparison, self._truths = comparison, truths
+        self._design = lru_cache(maxsize=_MOST_DESIGNS)(self._design_anew)
+        self._sample = lru_cache(maxsize=1)(
+            lambda users: comparison.people.sample(users, comparison.seed)
+        )
+
+    def run(self, case: Case) -> Outcome:
+        """One run; a mechanism that does not fit gives an outcome that says why."""
+        spent = Spent()
+        try:
+            survey, spent.seconds["design"] = self._design(case.candidate, case.epsilon, case.users)
+            is_sound = survey.design.guarantee.kind != "none"
+            if not is_sound and not self._comparison.include_unsound:
+                reason = "it is not differentially private (--include-unsound takes it along)"
+                return Outcome(_COLUMNS.empty_table(), refused=reason)
+            with simulate(
+                survey,
+                self._sample(case.users).table,
+                seed=_seed(case, self._comparison.seed),
+                confidence=self._comparison.confidence,
+                spent=spent,
+            ) as connection:
+                answers = self._ask(connection, case.users, spent)
+        except (OperationalError, InternalError):
+            raise  # says nothing about the mechanism, and would be kept as if it did
+        except Error as error:
+            return Outcome(_COLUMNS.empty_table(), refused=str(error))
+        form = survey.design.report_format
+        facts = {
+            "mechanism": survey.design.name,
+            "options": dict(survey.options),
+            "estimator": survey.estimator or next(iter(survey.design.estimators)),
+            "guarantee": str(survey.design.guarantee),
+            "sound": is_sound,
+            "bits": form.bits_per_report,
+            "bytes": sum(form.widths) // 8,
+        }
+        return Outcome(answers, spent.seconds, facts)
+
+    def _design_anew(
+        self, candidate: CandidateSpec, epsilon: str, users: int
+    ) -> tuple[Survey, float]:
+        """The survey, and the seconds that its design took."""
+        started = time.perf_counter()
+        survey = candidate.survey(self._comparison.file, Epsilon.parse(epsilon), users)
+        return survey, time.perf_counter() - started
+
+    def _ask(self, connection: Connection, users: int, spent: Spent) -> pa.Table:
+        """Every question's answers beside the truth, rows matched by their keys."""
+        tables = [_COLUMNS.empty_table()]
+        pairs = zip(self._comparison.questions, self._truths[users], strict=True)
+        for number, (question, (truth, scales)) in enumerate(pairs):
+            with spent.on("query"):
+                result = connection.execute(question.sql).result
+            keys = {
+                place: result.table.column(index).to_pylist()
+                for index, (kind, place) in enumerate(question.columns)
+                if kind == "key"
+            }
+            exact = np.array(truth.in_order([keys[place] for place in sorted(keys)]))
+            for index, (kind, place) in enumerate(question.columns):
+                if kind == "key":
+                    continue
+                bars = result.intervals[index]
+                rows = len(exact)
+                columns = {
+                    "question": [number] * rows,
+                    "row": range(rows),
+                    "workload": [question.workload] * rows,
+                    "aggregate": [question.labels[place]] * rows,
+                    "truth": exact[:, place] if rows else [],
+                    "scale": [scales[place]] * rows,
+                    "value": result.table.column(index).to_numpy(zero_copy_only=False),
+                    "stderr": bars.stderr,
+                    "low": bars.low,
+                    "high": bars.high,
+                }
+                for name in NUMBERS:
+                    columns[name] = np.asarray(columns[name], dtype=np.float64)
+                tables.append(pa.table(columns, schema=_COLUMNS))
+        return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def _seed(case: Case, seed: int) -> int:
+    """Another for every case, the same whenever it is run."""
+    text = json.dumps([*case.parts, seed])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
