@@ -210,7 +210,7 @@ class Survey:
             "mechanism": self.design.name,
             "epsilon": str(self.epsilon),
             "options": dict(self.options),
-            "decoder": dict(self.design.to_json()),
+            "decoder": {k: v for k, v in self.design.to_json().items() if k != "plan"},
             **{key: value for key, value in optional.items() if value is not None},
         }
         return canonical(content)
@@ -286,9 +286,10 @@ class Survey:
             raise SurveyError("not a survey: options must be an object")
         schema = Schema.from_json(data["schema"])
         epsilon = Epsilon.parse(rest["epsilon"])
-        design = mechanism(rest["mechanism"]).restore(
-            schema.record_domain, epsilon, rest["decoder"]
-        )
+        recipe, decoder = mechanism(rest["mechanism"]), rest["decoder"]
+        if recipe.reads_plan:
+            decoder = {**decoder, "plan": data["plan"]}
+        design = recipe.restore(schema.record_domain, epsilon, decoder)
         survey = cls(
             data["table"],
             schema,

@@ -319,7 +319,9 @@ def _subset_columns(part: Part, odds: int, choices: Choices) -> _Subsets:
         ((step, count),) = columns.items()
         if len(choices[step]) > count:
             every = [np.arange(count)] * (step + 1)
-            return _subset_columns(part, odds, every).of(choices[step])
+            known = _subset_columns(part, odds, every)
+            # Where only characters or seeds vary, all questions have the same numbers of points.
+            return known.of(choices[step]) if len(known.last) > 1 else known
     base, size = (np.atleast_1d(np.asarray(whole)) for whole in base_and_size(part, choices))
     base, size = np.broadcast_arrays(base, size)
     words = [subset_words(*pair, odds) for pair in zip(base.tolist(), size.tolist(), strict=True)]

@@ -109,6 +109,8 @@ def _by_attributes(parts: Sequence[Part]) -> list[list[Part]]:
 def _part_odds(plan: Plan, face: Face, part: Part, definition: Definition) -> Fraction | None:
     """The worst odds of one part's answers over all questions of a face."""
     response = part.response
+    if all(plan.sizes[attribute] == 1 for attribute in part.attributes):
+        return Fraction(1)  # everybody has the same symbol
     if isinstance(response, Subset):
         return max(_subset_odds(plan, face, part), default=Fraction(1))
     if isinstance(response, Ladder):

@@ -15,13 +15,14 @@ from ldpsql.decoders.fourier.families import Base, Cluster, FamilyTable
 from ldpsql.decoders.fourier.group import Axes, Group
 from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.mechanisms.base import Outcome
+from ldpsql.recipes.fourier.components import Emitted
+from ldpsql.recipes.fourier.plan import plan_of
 from ldpsql.report import Histogram, Reports
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
 SPACE = 1 << 64
-UNITS = 1 << 32
 Families = tuple[Base, tuple[Axes, ...], tuple[int, ...], list[list[int]], list[list[int]]]
 
 
@@ -55,16 +56,24 @@ def made(
         domain.sizes,
         (tuple(range(axes)),),
     )
-    clusters = tuple(
+    clusters = [
         Cluster(base, factors, orders, np.array(characters), np.array(parameters), own)
         for base, factors, orders, characters, parameters in families
-    )
-    count = sum(map(len, clusters))
-    parts = np.array([1 + i % 3 for i in range(count)])
-    weights = [int(part) * UNITS // int(parts.sum()) for part in parts]
-    weights[0] += UNITS - sum(weights)
-    table = FamilyTable(clusters, tuple(weights))
-    return FourierDesign(domain, Epsilon.parse(epsilon), Workload.everyday(domain), own, table)
+    ]
+    first, emitted = 0, []
+    for cluster in clusters:
+        parts = np.array([1.0 + i % 3 for i in range(first, first + len(cluster))])
+        emitted.append(Emitted(cluster, parts))
+        first += len(cluster)
+    promised = Epsilon.parse(epsilon)
+    plan = plan_of(emitted, own, promised)
+    return FourierDesign(domain, promised, Workload.everyday(domain), own, plan)
+
+
+def table_of(emitted: Sequence[Emitted]) -> FamilyTable:
+    """The families with their weights as they are, in their order."""
+    weights = np.concatenate([part.weights for part in emitted])
+    return FamilyTable(tuple(part.cluster for part in emitted), weights / weights.sum())
 
 
 def points(group: Group, axes: Axes) -> Families:
@@ -215,7 +224,7 @@ def channel(design: FourierDesign) -> np.ndarray:
                     for told in range(cluster.phases)
                 ]
             )
-            blocks.append(design.table.weights[row] / UNITS * own / x.sum())
+            blocks.append(design.table.shares[row] * own / x.sum())
             row += 1
     return np.concatenate(blocks)
 
@@ -256,12 +265,12 @@ def histogram(
     sums per family are whole."""
     family, phase = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     given = {pair: np.asarray(values, dtype=float) for pair, values in (moments or {}).items()}
-    return Histogram.of(len(design.table.weights), (family, phase), np.asarray(counts), given)
+    return Histogram.of(len(design.table.shares), (family, phase), np.asarray(counts), given)
 
 
 def counted(design: FourierDesign, reports: Reports) -> Histogram:
     """The histogram of reports, all families at once."""
-    family, phase = (np.asarray(reports.columns[c]).astype(np.int64) for c in ("family", "phase"))
+    family, phase = (np.asarray(reports.columns[c]).astype(np.int64) for c in design.plan.columns)
     span = int(design.table.phases.max())
     keys, counts = np.unique(family * span + phase, return_counts=True)
     return histogram(design, np.stack([keys // span, keys % span], axis=1), counts)

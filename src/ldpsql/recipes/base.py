@@ -132,6 +132,8 @@ class Recipe(ABC, Generic[O]):
 
     name: in the registry.  takes: the record domains.  options: a frozen dataclass with defaults.
     calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
+    reads_plan: whether the data of its designs hold their plan, as `plan`, and nothing that it
+    says; a published survey keeps it in the part for devices alone.
     can_be_reserved: whether `reserved` may name a reason for some domain.
     """
 
@@ -139,6 +141,7 @@ class Recipe(ABC, Generic[O]):
     takes: Takes = Takes()
     options: type[Any] = NoOptions
     calibrates: ClassVar[bool] = False
+    reads_plan: ClassVar[bool] = False
     can_be_reserved: ClassVar[bool] = False
 
     def make(self, task: Task[O]) -> AnyDesign:

@@ -8,7 +8,6 @@ from support.fourier_designs import by_hand, channel, counted, domain_of, elemen
 
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import _BLOCK
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
 
@@ -42,22 +41,9 @@ def test_the_predicted_variance_is_the_mean_over_the_group(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_report_format_is_that_of_the_families(name: str) -> None:
     design = DESIGNS[name]
-    assert design.report_format.columns == ("family", "phase")
+    assert design.report_format.columns == ("question", "answer0")
     assert design.report_format.limits[:, 0].tolist() == design.table.phases.tolist()
     assert str(design.guarantee) == f"{design.epsilon}-LDP"
-
-
-def test_many_people_are_drawn_in_blocks_of_independent_words() -> None:
-    design = DESIGNS["all kinds"]
-    codes = np.zeros((_BLOCK + 100, 3), dtype=np.int64)
-    reports = design.randomize(codes, SeededEntropy(5))
-    assert len(reports) == _BLOCK + 100
-    again = SeededEntropy(5)
-    family, phase = design.sampler.draw(codes[:_BLOCK], again)
-    np.testing.assert_array_equal(reports.columns["family"][:_BLOCK], family)
-    np.testing.assert_array_equal(reports.columns["phase"][:_BLOCK], phase)
-    family, _ = design.sampler.draw(codes[_BLOCK:], again)
-    np.testing.assert_array_equal(reports.columns["family"][_BLOCK:], family)
 
 
 def test_a_channel_that_is_too_large_is_not_enumerated() -> None:

@@ -9,9 +9,9 @@ from ldpsql.decoders.fourier.group import (
     LARGEST_BLOCK,
     Group,
     face_slices,
-    gathered,
+    gather_faces,
     parts_of,
-    spread,
+    spread_faces,
 )
 from ldpsql_device.errors import SurveyError
 
@@ -52,23 +52,23 @@ def test_bins_count_the_codes_that_a_side_covers() -> None:
 def test_gathering_and_spreading_are_inverse() -> None:
     random = np.random.default_rng(1)
     dense = random.random((3, 4, 2))
-    faces = gathered({(0, 1, 2): dense})
+    faces = gather_faces({(0, 1, 2): dense})
     assert set(faces) == set(parts_of(((0, 1, 2),)))
     assert faces[(0, 2)].shape == (2, 1)
-    again = spread(faces, (0, 1, 2), dense.shape, float(dense[0, 0, 0]))
+    again = spread_faces(faces, (0, 1, 2), dense.shape, float(dense[0, 0, 0]))
     np.testing.assert_array_equal(again, dense)
 
 
 def test_gathering_adds_what_blocks_share() -> None:
     first, second = np.arange(12.0).reshape(3, 4), np.arange(6.0).reshape(3, 2)
-    faces = gathered({(0, 1): first, (0, 2): second})
+    faces = gather_faces({(0, 1): first, (0, 2): second})
     np.testing.assert_array_equal(faces[(0,)], first[1:, 0] + second[1:, 0])
     np.testing.assert_array_equal(faces[(0, 1)], first[1:, 1:])
     np.testing.assert_array_equal(first, np.arange(12.0).reshape(3, 4))
 
 
 def test_a_missing_face_is_zero() -> None:
-    dense = spread({(0,): np.array([1.0 + 2.0j, 3.0])}, (0, 1), (3, 2), 7.0)
+    dense = spread_faces({(0,): np.array([1.0 + 2.0j, 3.0])}, (0, 1), (3, 2), 7.0)
     np.testing.assert_array_equal(dense, [[7, 0], [1 + 2j, 0], [3, 0]])
 
 

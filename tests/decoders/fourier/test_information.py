@@ -19,6 +19,7 @@ from support.fourier_designs import (
     domain_of,
     elements,
     records,
+    table_of,
     told,
 )
 from support.significance import coverage_fits, is_unbiased, variance_fits
@@ -33,7 +34,7 @@ from ldpsql.decoders.fourier.queries import Spectrum, demand, floor
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, equality_axes, table_of
+from ldpsql.recipes.fourier.optimise import Problem, emit, equality_axes
 from ldpsql.recipes.fourier.recipe import Fourier, group_of, is_mostly_one_sided, one_sided
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -57,7 +58,9 @@ def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: 
     dictionary = Dictionary(folding, needed, odds, equality_axes(workload, group))
     problem = Problem(folding, needed, floor(workload, group), dictionary.components())
     weights = problem.solve(problem.start(), 40)
-    found = Collected(group, table_of(problem.split(weights), problem.components), odds).information
+    found = Collected(
+        group, table_of(list(emit(problem.split(weights), problem.components))), odds
+    ).information
     expected = problem.information(weights)
     faces = {
         face: found.get(face, np.zeros([order - 1 for order in group.shape(face)]))

@@ -113,4 +113,4 @@ def test_batches_hold_every_chosen_family_once(most: int) -> None:
     found = [start + n for start, b in batches(table, 2.0, chosen, most) for n in b.numbers]
     assert found == chosen.tolist()
     everything = [start + n for start, b in batches(table, 2.0, None, most) for n in b.numbers]
-    assert everything == list(range(len(table.weights)))
+    assert everything == list(range(len(table.shares)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from support.fourier_designs import domain_of
+from support.fourier_designs import domain_of, table_of
 
 from ldpsql.decoders.fourier.families import FamilyTable
 from ldpsql.decoders.fourier.group import Group
@@ -15,7 +15,7 @@ from ldpsql.decoders.fourier.transforms import information
 from ldpsql.recipes.fourier.components import Component, reflections
 from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import equality_axes, table_of
+from ldpsql.recipes.fourier.optimise import equality_axes
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
 
@@ -74,7 +74,7 @@ def test_information_is_that_of_the_emitted_families(name: str) -> None:
     component = COMPONENTS[name]
     folding: Folding = component.folding
     weights = some_weights(component)
-    found = information(table_of([weights], [component]), ODDS)
+    found = information(table_of(component.emit(weights)), ODDS)
     faces = {
         face: np.zeros([order - 1 for order in folding.group.shape(face)])
         for face in folding.group.faces
@@ -152,6 +152,6 @@ def test_a_table_is_made_of_what_has_weight() -> None:
     component = COMPONENTS[name]
     weights = np.zeros(component.shape)
     weights[3] = 1.0
-    table = table_of([weights], [component])
+    table = table_of(component.emit(weights))
     assert isinstance(table, FamilyTable)
-    assert len(table.weights) == int(component.copies[3])
+    assert len(table.shares) == int(component.copies[3])

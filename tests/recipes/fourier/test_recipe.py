@@ -6,6 +6,7 @@ docs/spec/fourier.md#6.3.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from itertools import combinations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fourier_designs import UNITS, by_hand, counted, domain_of
+from support.fourier_designs import by_hand, counted, domain_of
 from support.resealing import resealed
 
 from ldpsql.bench.entropy import SeededEntropy
@@ -134,8 +135,7 @@ def test_a_survey_survives_its_json() -> None:
 def test_designs_compare_by_content() -> None:
     one, other = DESIGNS["boxes"], by_hand()["boxes"]
     assert one == other
-    other.table.clusters[0].parameters[0, 0] = 1
-    assert one != other
+    assert one != DESIGNS["scrambled"]
     assert one != "boxes"
 
 
@@ -157,87 +157,164 @@ def test_options_are_checked() -> None:
 Design = dict[str, Any]
 
 
-def cluster(design: Design, base: str = "arcs", axes: int = 1) -> Design:
-    """The first cluster of a kind over so many axes."""
-    return next(
-        c for c in design["clusters"] if c["base"] == base and sum(map(len, c["factors"])) == axes
-    )
+def faces(design: Design) -> list[Design]:
+    return design["plan"]["faces"]
 
 
-def weight(design: Design, change: Callable[[int], Any]) -> None:
-    own = design["clusters"][0]["weights"]
-    own[0] = change(own[0])
+def face(design: Design, axes: int = 1, kind: str = "arcs") -> Design:
+    """The first face of a kind over so many axes."""
+
+    def fits(own: Design) -> bool:
+        part = own["parts"][0]
+        terms = sum(len(digit["terms"]) for digit in part["digits"])
+        return part["response"]["kind"] == kind and terms == axes
+
+    return next(filter(fits, faces(design)))
+
+
+def digit(design: Design, axes: int = 1) -> Design:
+    return face(design, axes)["parts"][0]["digits"][0]
+
+
+def weigh(design: Design, value: Any) -> None:
+    faces(design)[0]["steps"][0]["mantissas"][0] = value
+
+
+def put(holder: Any, key: Any, value: Any) -> None:
+    """An integer of a face, or the first of its column."""
+    if isinstance(holder[key], dict):
+        holder[key]["values"][0] = value
+    else:
+        holder[key] = value
+
+
+def arc(design: Design, value: Any) -> None:
+    put(face(design)["parts"][0]["response"]["counts"], 0, value)
+
+
+def step(design: Design, value: Any) -> None:
+    put(digit(design)["terms"][0], "coefficient", value)
+
+
+def order(design: Design, value: Any) -> None:
+    put(digit(design), "radix", value)
 
 
 def two_axes(design: Design) -> None:
     """A window and comb where a box was."""
-    own = next(c for c in design["clusters"] if len(c["factors"]) == 2)
-    own["base"] = "comb"
-    own["parameters"] = [[1, 2, 2] for _ in own["parameters"]]
+    own = next(own for own in faces(design) if len(own["parts"][0]["digits"]) == 2)
+    response = {"kind": "comb", "odds": 0, "tooth": 1, "window": 2, "width": 2}
+    own["parts"][0]["response"] = response
 
 
 TAMPERING: dict[str, Callable[[Design], object]] = {
-    "weights above 2^32": lambda d: weight(d, lambda w: w + 1),
-    "weights below 2^32": lambda d: weight(d, lambda w: w - 1),
-    "a weight of nothing": lambda d: weight(d, lambda w: 0),
-    "a negative weight": lambda d: weight(d, lambda w: -w),
-    "a weight as text": lambda d: weight(d, str),
-    "a weight as a float": lambda d: weight(d, float),
-    "a weight that is a truth": lambda d: weight(d, lambda w: True),
-    "a missing weight": lambda d: d["clusters"][0]["weights"].pop(),
-    "a superfluous weight": lambda d: d["clusters"][0]["weights"].append(1),
-    "no clusters": lambda d: d.update(clusters=[]),
+    "a weight of nothing": lambda d: weigh(d, 0),
+    "a negative weight": lambda d: weigh(d, -1),
+    "a weight as text": lambda d: weigh(d, "3"),
+    "a weight as a float": lambda d: weigh(d, 3.0),
+    "a weight that is a truth": lambda d: weigh(d, True),
+    "a missing weight": lambda d: faces(d)[0]["steps"][0]["mantissas"].pop(),
+    "a superfluous weight": lambda d: faces(d)[0]["steps"][0]["mantissas"].append(1),
+    "no plan": lambda d: d.pop("plan"),
+    "no faces": lambda d: d["plan"].update(faces=[]),
     "no orders": lambda d: d.pop("orders"),
-    "clusters as a number": lambda d: d.update(clusters=3),
-    "a cluster without parameters": lambda d: d["clusters"][0].pop("parameters"),
-    "a base there is not": lambda d: d["clusters"][0].update(base="circle"),
-    "a base that is a list": lambda d: d["clusters"][0].update(base=["arcs"]),
-    "an order that the character does not have": lambda d: cluster(d).update(orders=[4]),
-    "a circle of one point": lambda d: cluster(d).update(orders=[1]),
-    "a negative order": lambda d: cluster(d).update(orders=[-5]),
-    "a float order": lambda d: cluster(d).update(orders=[5.0]),
-    "a huge order": lambda d: cluster(d).update(orders=[10**30]),
-    "two orders for one factor": lambda d: cluster(d).update(orders=[5, 5]),
-    "a character beyond the axis": lambda d: cluster(d)["characters"][0].__setitem__(0, 5),
-    "a negative character": lambda d: cluster(d)["characters"][0].__setitem__(0, -1),
-    "a float character": lambda d: cluster(d)["characters"][0].__setitem__(0, 1.0),
-    "a true character": lambda d: cluster(d)["characters"][0].__setitem__(0, True),
-    "a huge character": lambda d: cluster(d)["characters"][0].__setitem__(0, 10**30),
-    "a character too many": lambda d: cluster(d)["characters"][0].append(1),
-    "ragged characters": lambda d: cluster(d, axes=2)["characters"][0].pop(),
-    "no characters": lambda d: cluster(d).update(characters=[]),
-    "an empty base set": lambda d: cluster(d)["parameters"][0].__setitem__(0, 0),
-    "a full base set": lambda d: cluster(d)["parameters"][0].__setitem__(0, 5),
-    "an arc beyond its circle": lambda d: cluster(d)["parameters"][0].__setitem__(0, 6),
-    "a negative arc": lambda d: cluster(d)["parameters"][0].__setitem__(0, -1),
-    "a float arc": lambda d: cluster(d)["parameters"][0].__setitem__(0, 1.0),
-    "an arc as text": lambda d: cluster(d)["parameters"][0].__setitem__(0, "1"),
+    "faces as a number": lambda d: d["plan"].update(faces=3),
+    "a face without parts": lambda d: face(d).pop("parts"),
+    "two parts": lambda d: face(d)["parts"].append(face(d)["parts"][0]),
+    "a coin": lambda d: face(d).update(coins=[2]),
+    "a secret step": lambda d: face(d)["steps"][0].update(secret=True),
+    "no step": lambda d: d["plan"].update(faces=[_constant(face(d))]),
+    "a kind there is not": lambda d: face(d)["parts"][0]["response"].update(kind="circle"),
+    "a kind that is a list": lambda d: face(d)["parts"][0]["response"].update(kind=["arcs"]),
+    "other odds": lambda d: d["plan"]["odds"].__setitem__(0, str(1 << 65)),
+    "odds too many": lambda d: d["plan"]["odds"].append(d["plan"]["odds"][0]),
+    "other sizes": lambda d: d["plan"]["sizes"].__setitem__(0, 4),
+    "a table": lambda d: d["plan"].update(tables=[[1]]),
+    "a look": lambda d: digit(d)["terms"][0].update(divide=2),
+    "cuts without a table": lambda d: digit(d)["terms"][0].update(cuts=0),
+    "a table of a digit": lambda d: (d["plan"].update(tables=[[0] * 99]), digit(d).update(table=0)),
+    "a start": lambda d: digit(d).update(plus=1),
+    "no modulus": lambda d: digit(d).pop("modulus"),
+    "an order that the character does not have": lambda d: order(d, 4),
+    "a circle of one point": lambda d: order(d, 1),
+    "a negative order": lambda d: order(d, -5),
+    "a float order": lambda d: order(d, 5.0),
+    "a huge order": lambda d: order(d, 10**30),
+    "a negative step": lambda d: step(d, -1),
+    "a float step": lambda d: step(d, 1.0),
+    "a true step": lambda d: step(d, True),
+    "a huge step": lambda d: step(d, 10**30),
+    "a step beyond the circle": lambda d: step(d, 6),
+    "a column too long": lambda d: _column(digit(d)).append(1),
+    "a column over another step": lambda d: _column(digit(d), "step"),
+    "an empty base set": lambda d: arc(d, 0),
+    "a full base set": lambda d: arc(d, 5),
+    "an arc beyond its circle": lambda d: arc(d, 6),
+    "a negative arc": lambda d: arc(d, -1),
+    "a float arc": lambda d: arc(d, 1.0),
+    "an arc as text": lambda d: arc(d, "1"),
     "a comb on two axes": two_axes,
-    "an axis there is not": lambda d: cluster(d).update(factors=[[3]]),
-    "a negative axis": lambda d: cluster(d).update(factors=[[-1]]),
-    "an axis twice": lambda d: cluster(d, axes=2).update(factors=[[0, 0]]),
-    "no axis": lambda d: cluster(d).update(factors=[]),
-    "an axis as a float": lambda d: cluster(d).update(factors=[[0.0]]),
+    "an axis there is not": lambda d: digit(d)["terms"][0].update(attribute=3),
+    "a negative axis": lambda d: digit(d)["terms"][0].update(attribute=-1),
+    "an axis twice": lambda d: digit(d, axes=2)["terms"][0].update(attribute=1),
+    "no axis": lambda d: digit(d).update(terms=[]),
+    "an axis as a float": lambda d: digit(d)["terms"][0].update(attribute=0.0),
     "more bins than codes": lambda d: d.update(bins=[6, 3]),
     "more bins than the order": lambda d: d.update(orders=[4, 3, 2]),
     "no bins": lambda d: d.update(bins=[0, 3]),
     "bins with nobody": lambda d: d.update(bins=[4, 3]),
     "bins of another number": lambda d: d.update(bins=[5]),
+    "other bins": lambda d: d.update(bins=[3, 3]),
     "a sign of three": lambda d: d.update(orders=[5, 3, 3]),
     "an axis too many": lambda d: d.update(orders=[5, 3, 2, 2]),
     "float orders": lambda d: d.update(orders=[5.0, 3, 2]),
     "another order": lambda d: d.update(orders=[7, 3, 2]),
+    "no blocks": lambda d: d.update(blocks=[]),
     "a block of an axis there is not": lambda d: d["blocks"].append([3]),
     "a block of a negative axis": lambda d: d["blocks"].append([-1]),
     "a block with an axis twice": lambda d: d["blocks"].append([0, 0]),
     "a block out of order": lambda d: d.update(blocks=[[2, 1, 0]]),
     "a block of floats": lambda d: d.update(blocks=[[0.0, 1, 2]]),
+    "a block too small": lambda d: d.update(blocks=[[0, 1]]),
 }
+
+
+def _constant(own: Design) -> Design:
+    """The face with the first number of every column, and no step."""
+    copied = copy.deepcopy(own)
+    copied.pop("steps")
+    part = copied["parts"][0]
+    for entry in part["digits"]:
+        entry["radix"] = _first(entry["radix"])
+        for term in entry["terms"]:
+            term["coefficient"] = _first(term.get("coefficient", 1))
+    part["response"]["counts"] = [_first(count) for count in part["response"]["counts"]]
+    return copied
+
+
+def _first(integer: Any) -> Any:
+    return integer["values"][0] if isinstance(integer, dict) else integer
+
+
+def _column(own: Design, key: str = "values") -> Any:
+    """The column of the first term's coefficient, or, over another step, the change made."""
+    column = own["terms"][0]["coefficient"]
+    if key == "step":
+        column["step"] = 1
+    return column["values"]
 
 
 def published(change: Callable[[Design], object]) -> str:
     """The survey with a changed design, and a fingerprint to match."""
-    return resealed(SURVEY, lambda _, collector: change(collector["decoder"]))
+
+    def split(device: Any, collector: Any) -> None:
+        """The plan is in the devices' part only."""
+        design = {**collector["decoder"], "plan": device["plan"]}
+        change(design)
+        device["plan"] = design.pop("plan", None)
+        collector["decoder"] = design
+
+    return resealed(SURVEY, split)
 
 
 def test_nothing_changed_is_accepted() -> None:
@@ -248,8 +325,8 @@ def test_nothing_changed_is_accepted() -> None:
 def test_a_tampered_design_is_refused(name: str) -> None:
     """Even if the fingerprint is that of the tampered content."""
     text = published(TAMPERING[name])
-    original = json.loads(SURVEY.collector_text)["decoder"]
-    assert json.dumps(json.loads(text)["collector"]["decoder"]) != json.dumps(original)
+    one, other = (json.dumps(json.loads(t), sort_keys=True) for t in (text, SURVEY.to_json()))
+    assert one != other
     with pytest.raises(SurveyError) as caught:
         Survey.from_json(text)
     assert not isinstance(caught.value, FingerprintError)
@@ -260,20 +337,18 @@ def test_another_design_that_is_sound_is_accepted() -> None:
     """The negative control: what keeps the rules may be changed by its author."""
 
     def moved(design: Design) -> None:
-        design["clusters"][0]["weights"][0] = design["clusters"][0]["weights"][0] - 5
-        design["clusters"][-1]["weights"][-1] = design["clusters"][-1]["weights"][-1] + 5
+        faces(design)[0]["weight"] += 5
 
     other = Survey.from_json(published(moved))
     assert other.fingerprint != SURVEY.fingerprint
-    table = other.design.table  # type: ignore[attr-defined]
-    assert sum(table.weights) == UNITS
+    assert other.design.plan.shares.sum() == pytest.approx(1.0)  # type: ignore[attr-defined]
 
 
 def test_random_damage_is_refused_or_harmless() -> None:
     """Any single number of the design replaced: SurveyError, or a design whose weights and base
     sets keep the rules; never another error."""
     random = np.random.default_rng(1)
-    content = json.loads(SURVEY.collector_text)["decoder"]
+    content = json.loads(json.dumps(SURVEY.design.to_json()))
     places = list(_numbers(content, ()))
     values: list[Any] = [-1, 0, 1, 2, 7, 1 << 40, 1 << 70, 0.5, None, "x", [], {}, True]
     refused = 0

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.families import UNITS
-from ldpsql.decoders.fourier.group import Axes, Integers, parts_of, spread
+from ldpsql.decoders.fourier.group import Axes, Integers, parts_of, spread_faces
 from ldpsql.decoders.fourier.information import Collected
 from ldpsql.decoders.fourier.queries import BoxQuery, Spectrum, box_transform
 from ldpsql.decoders.fourier.reports import Reported
@@ -258,7 +257,7 @@ class Contributions:
             shape = self._collected.group.shape(axes)
             self._kept[axes] = np.array(
                 [
-                    spread(faces, axes, shape, whole).ravel()
+                    spread_faces(faces, axes, shape, whole).ravel()
                     for faces, whole in zip(self._divided, self._wholes, strict=True)
                 ],
                 dtype=np.complex128 if self._is_far else np.complex64,
@@ -267,6 +266,7 @@ class Contributions:
 
 
 _MOST_CELLS = 1 << 19
+_UNITS = 1 << 32
 _ENTRIES = 1 << 15
 
 
@@ -291,14 +291,14 @@ class Evenly:
     def _excess(self, divided: Sequence[tuple[dict[Axes, Complexes], float]]) -> Array:
         """What the second moments of the contributions gain on the real cells."""
         table = self.collected.table
-        sizes = np.array(table.weights, dtype=np.int64)
+        units = np.maximum(np.rint(table.shares * _UNITS), 1).astype(np.int64)
         whole = int(table.phases.sum()) <= _MOST_CELLS
-        sample = Sample.everything(sizes) if whole else Sample.of(sizes)
+        sample = Sample.everything(units) if whole else Sample.of(units)
         total = np.zeros(len(divided))
         chosen = batches(table, self.collected.odds, sample.families, _ENTRIES)
         for start, batch in chosen:
             place = np.searchsorted(sample.families, start + batch.numbers)
-            shares = sample.stands_for[place] / UNITS
+            shares = sample.stands_for[place] / _UNITS
             squares = self._contributions(batch, divided) ** 2
             total += np.einsum("f,kfc,fc->k", shares, squares, self._uneven(batch))
         return total
@@ -307,10 +307,11 @@ class Evenly:
         self, batch: Batch, divided: Sequence[tuple[dict[Axes, Complexes], float]]
     ) -> Reals:
         """c of every query, shape (k, f, |H|)."""
-        axes = batch.cluster.axes
-        shape = self.collected.group.shape(axes)
-        dense = np.array([spread(faces, axes, shape, zero).ravel() for faces, zero in divided])
-        found = contributed(batch, dense, np.conj(batch.transform))
+        axes, group = batch.cluster.axes, self.collected.group
+        dense = np.array(
+            [spread_faces(own, axes, group.shape(axes), zero) for own, zero in divided]
+        )
+        found = contributed(batch, dense.reshape(len(divided), -1), np.conj(batch.transform))
         return np.asarray(found.reshape(len(divided), len(batch.numbers), -1))
 
     def _uneven(self, batch: Batch) -> Reals:

@@ -1,67 +1,62 @@
-"""The Fourier response made ready for a record domain.
+"""The Fourier response made ready for a record domain, as the collector uses it.
 
 A device draws a family, and reports its phase there by a subset response of exactly e^epsilon;
-everything about the families is public. See docs/fourier.md and docs/spec/fourier.md.
+everything about the families is in the plan. See docs/fourier.md and docs/spec/fourier.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import Design
+from ldpsql.decoders.base import Estimators, PlannedDesign
 from ldpsql.decoders.fourier.contributions import Evenly
 from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.decoders.fourier.families import UNITS, Cluster, FamilyTable
+from ldpsql.decoders.fourier.families import FamilyTable
 from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.information import Collected, RealCells
 from ldpsql.decoders.fourier.queries import NO_ENERGY, BoxQuery, Term, unsupported
 from ldpsql.decoders.fourier.reports import Reported, SharedContributions
-from ldpsql.decoders.fourier.sampling import Sampler, WordShares, offsets
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import Codes, Entropy, Estimator, Law, Outcome
-from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import UnsupportedSQL
+from ldpsql_device.errors import SurveyError, UnsupportedSQL
 from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.plan import WORDS, Plan
+from ldpsql_device.plan_json import plan_to_json
 from ldpsql_device.schema import RecordDomain
-
-LARGEST_LAW = 4_000_000
-_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class FourierDesign(Design[BoxQuery]):
-    """A table of families over the group of a record domain."""
+class FourierDesign(PlannedDesign[BoxQuery]):
+    """The families of a plan over the group of a record domain.
+
+    workload: that it was designed for; smoothing weighs errors by it.  restricted: whether answers
+    are least squares over the cells that exist.  SurveyError unless every question is a family.
+    """
 
     domain: RecordDomain
     epsilon: Epsilon
     workload: Workload
     group: Group
-    table: FamilyTable
+    plan: Plan
     restricted: bool = False
+    table: FamilyTable = field(init=False)
     name: str = "fourier"
-    answers: Literal["boxes", "nodes"] = "boxes"
 
     def __post_init__(self) -> None:
         if self.restricted:
             RealCells(self.group)
-        for kind in self._kinds:
-            WordShares.of(*kind, self.epsilon.odds)
-
-    @property
-    def _kinds(self) -> set[tuple[int, int]]:
-        """The different (|B|, |H|) of the families."""
-        return set(zip(self.table.sizes.tolist(), self.table.phases.tolist(), strict=True))
+        if self.plan.odds != (int(self.epsilon.odds * WORDS),):
+            raise SurveyError("the odds of the plan are not those of its epsilon")
+        object.__setattr__(self, "table", FamilyTable.of_plan(self.plan, self.group))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FourierDesign) and (
@@ -73,18 +68,8 @@ class FourierDesign(Design[BoxQuery]):
 
     @property
     def odds(self) -> float:
-        """E = e^epsilon."""
-        return float(self.epsilon.odds)
-
-    @cached_property
-    def sampler(self) -> Sampler:
-        """The table laid out for drawing."""
-        return Sampler(self.table, self.epsilon.odds)
-
-    @cached_property
-    def report_format(self) -> ReportFormat:
-        """The family, then the phase."""
-        return ReportFormat(("family", "phase"), self.table.phases[:, None])
+        """E, as the plan has it."""
+        return self.plan.odds[0] / WORDS
 
     @property
     def guarantee(self) -> Guarantee:
@@ -117,79 +102,6 @@ class FourierDesign(Design[BoxQuery]):
             return coarse
         limit = f"a query may constrain at most {most} of the {len(self.domain.names)} dimensions"
         return (*coarse, f"{limit}, grouping included ([workload] max_predicates)")
-
-    # -- device -------------------------------------------------------------------------------
-
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        """Device. See `Design.randomize`. Works in blocks, so memory is that of the reports."""
-        families, phases = Reports.empty(self.report_format, len(codes))
-        for start in range(0, len(codes), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            block = self._binned(codes[part])
-            families[part], phases[part] = self.sampler.draw(block, entropy)
-        return Reports.pack(self.report_format, [families, phases])
-
-    def _binned(self, codes: Codes) -> Codes:
-        """Codes as elements of the group: bins, then signs."""
-        coarse = [axis for axis in range(self.group.dimensions) if self.group.width(axis) > 1]
-        if not coarse:
-            return codes
-        binned = codes.copy()
-        for axis in coarse:
-            edges = self.group.edges(axis)
-            binned[:, axis] = np.searchsorted(edges, codes[:, axis], side="right") - 1
-        return binned
-
-    def law(self) -> Law:
-        """The exact channel over all codes and signs."""
-        inputs = list(
-            product(*(range(n) for n in (*self.domain.sizes, *(2 for _ in self.domain.bounds))))
-        )
-        if len(inputs) * int(self.table.phases.sum()) > LARGEST_LAW:
-            raise ValueError("the channel has too many probabilities to enumerate")
-        elements = self._binned(np.array(inputs, dtype=np.int64).reshape(len(inputs), -1))
-        outputs: list[Outcome] = []
-        rows: list[list[Fraction]] = [[] for _ in inputs]
-        number = 0
-        for cluster in self.table.clusters:
-            for place in range(len(cluster)):
-                chance = Fraction(self.table.weights[number], UNITS)
-                outputs += [(number, phase) for phase in range(cluster.phases)]
-                for row, own in zip(rows, self._family_law(cluster, place, elements), strict=True):
-                    row += [chance * share for share in own]
-                number += 1
-        return Law(tuple(inputs), tuple(outputs), tuple(map(tuple, rows)))
-
-    def selector_odds(self) -> Fraction:
-        """Largest odds of a report within one family, over all families."""
-        if all(size == 1 for size in self.domain.sizes) and not self.domain.bounds:
-            return Fraction(1)
-        return max(WordShares.of(*kind, self.epsilon.odds).odds() for kind in self._kinds)
-
-    def _family_law(self, cluster: Cluster, place: int, elements: Codes) -> list[list[Fraction]]:
-        """Pr[phase | element, family] of every element."""
-        size = int(cluster.sizes[place])
-        law = WordShares.of(size, cluster.phases, self.epsilon.odds).law()
-        shares = dict(zip(offsets(cluster, place).tolist(), law, strict=True))
-        return [
-            [shares[offset] for offset in self._offsets_of(cluster, place, element)]
-            for element in elements
-        ]
-
-    @staticmethod
-    def _offsets_of(cluster: Cluster, place: int, element: Codes) -> list[int]:
-        """theta(u) - phi, flat, for phi = 0 .. |H| - 1."""
-        flat = np.zeros((), dtype=np.int64)
-        for factor, order in zip(cluster.factors, cluster.orders, strict=True):
-            columns = [cluster.columns[axis] for axis in factor]
-            theta = int(
-                sum(
-                    cluster.steps[place, c] * element[a]
-                    for c, a in zip(columns, factor, strict=True)
-                )
-            )
-            flat = np.add.outer(flat * order, (theta - np.arange(order)) % order)
-        return [int(value) for value in np.ravel(flat)]
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -251,7 +163,7 @@ class FourierDesign(Design[BoxQuery]):
             lines.append(f"with the sign of {self.domain.measure_names[planned.measure]}")
         return lines
 
-    # -- collector ----------------------------------------------------------------------------
+    # -- answers ------------------------------------------------------------------------------
 
     @cached_property
     def collected(self) -> Collected:
@@ -267,7 +179,7 @@ class FourierDesign(Design[BoxQuery]):
         return FourierEstimator(self.collected, Reported(histogram), self._shared)
 
     @property
-    def estimators(self) -> Mapping[str, Callable[[Histogram], Estimator]]:
+    def estimators(self) -> Estimators[BoxQuery]:
         """Unbiased, and post-processed to non-negative tables."""
         return {"unbiased": self.estimator, "smooth": self.smooth}
 
@@ -285,24 +197,11 @@ class FourierDesign(Design[BoxQuery]):
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` needs besides domain and epsilon."""
-        bounds = self.table.starts
         return {
             **({"restricted": True} if self.restricted else {}),
             "orders": list(self.group.orders),
             "bins": list(self.group.bins),
             "workload": self.workload.to_json(),
             "blocks": [list(block) for block in self.group.blocks],
-            "clusters": [
-                {
-                    "base": cluster.base,
-                    "factors": [list(factor) for factor in cluster.factors],
-                    "orders": list(cluster.orders),
-                    "characters": cluster.characters.tolist(),
-                    "parameters": cluster.parameters.tolist(),
-                    "weights": list(self.table.weights[start:end]),
-                }
-                for cluster, start, end in zip(
-                    self.table.clusters, bounds[:-1], bounds[1:], strict=True
-                )
-            ],
+            "plan": plan_to_json(self.plan),
         }

@@ -20,7 +20,7 @@ import numpy as np
 
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.contributions import Contributions, Sampled
-from ldpsql.decoders.fourier.group import Axes, add, gathered, spread
+from ldpsql.decoders.fourier.group import Axes, add, gather_faces, spread_faces
 from ldpsql.decoders.fourier.information import Collected
 from ldpsql.decoders.fourier.queries import BoxQuery, Term
 from ldpsql.decoders.fourier.reports import DirectSums, Reported, SharedContributions
@@ -178,7 +178,7 @@ class FourierEstimator:
         if weight not in self._tables:
             collected, real = self.collected, self.collected.real
             shape = collected.group.shape(real.axes)
-            decoded = spread(self.spectrum(weight), real.axes, shape, 0.0) * collected.dense
+            decoded = spread_faces(self.spectrum(weight), real.axes, shape, 0.0) * collected.dense
             total = self.reported.total(weight)
             self._tables[weight] = real.table(decoded, total, collected.dual)
         return self._tables[weight]
@@ -187,10 +187,10 @@ class FourierEstimator:
         """On the whole group."""
         spectrum, group = self.spectrum(weight), self.collected.group
         if measure is None:
-            dense = spread(spectrum, axes, group.shape(axes), self.reported.total(weight))
+            dense = spread_faces(spectrum, axes, group.shape(axes), self.reported.total(weight))
         else:
             sign = group.dimensions + measure
-            signed = spread(spectrum, (*axes, sign), (*group.shape(axes), 2), 0.0)
+            signed = spread_faces(spectrum, (*axes, sign), (*group.shape(axes), 2), 0.0)
             dense = -signed[..., 1]
         return np.asarray(np.fft.ifftn(dense).real if dense.ndim else dense.real)
 
@@ -203,5 +203,5 @@ class FourierEstimator:
                 counts = self.reported.counts(start, batch, (weight, None))
                 found = batch.transformed(counts) * batch.transform
                 add(dense, batch.cluster.axes, batch.scattered(found))
-            self._spectra[weight] = self.collected.divided(gathered(dense))
+            self._spectra[weight] = self.collected.divided(gather_faces(dense))
         return self._spectra[weight]

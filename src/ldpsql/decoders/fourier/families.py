@@ -1,4 +1,4 @@
-"""Families of subsets of a cyclic group, and the table of a design.
+"""Families of subsets of a cyclic group, and the table of a design, read from its plan.
 
 A family is a subset S of the group with all its translates. A record enters through its *phase*
 only: one character per factor, theta_p(u) = sum_i a_pi u_i mod r_p, the factors on disjoint sets
@@ -13,7 +13,8 @@ Families of one *cluster* share the axes and orders of their factors and the kin
                balanced map of the first P - 1 factors; with r = 1
                a seeded subset of them of L elements
 
-Source: docs/spec/fourier.md#1.1 and docs/spec/fourier.md#3.
+In a plan a family is a question: its factors are digits with a modulus, theta_p is their sum, and
+the response is a subset response. Source: docs/spec/fourier.md#1.1 and docs/spec/fourier.md#3.
 """
 
 from __future__ import annotations
@@ -21,21 +22,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.fourier.group import Axes, Group, Integers
+from ldpsql.decoders.fourier.group import Axes, Group, Integers, Look, Reals
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import WORDS, Arcs, Comb, Face, Integer, Part, Plan, Subset, base_points
 
 Base = Literal["arcs", "comb", "scrambled"]
-BASES: tuple[Base, ...] = ("arcs", "comb", "scrambled")
 LARGEST_PHASES = 1 << 24
-UNITS = 1 << 32
 LARGEST_SEED = 1 << 31
 MOST_LISTED = 1 << 25
+LARGEST_LOSS = 1.0 / (1 << 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +64,8 @@ class Cluster:
 
     def pick(self, numbers: Integers) -> Cluster:
         """Some of the families."""
-        return Cluster(
-            self.base,
-            self.factors,
-            self.orders,
-            self.characters[numbers],
-            self.parameters[numbers],
-            self.group,
-        )
+        characters, parameters = self.characters[numbers], self.parameters[numbers]
+        return replace(self, characters=characters, parameters=parameters)
 
     def rename(self, names: Mapping[int, int]) -> Cluster:
         """The same families on other axes, of the same orders."""
@@ -92,15 +88,19 @@ class Cluster:
         axes = [axis for factor in self.factors for axis in factor]
         return {axis: place for place, axis in enumerate(axes)}
 
-    @cached_property
+    @property
     def steps(self) -> Integers:
-        """a_pi of every axis, shape (F, axes): what one code adds to the phase of its factor."""
-        steps = np.zeros_like(self.characters)
-        for factor, order in zip(self.factors, self.orders, strict=True):
-            for axis in factor:
-                place = self.columns[axis]
-                steps[:, place] = self.characters[:, place] * order // self.group.orders[axis]
-        return steps
+        """a_pi of every axis, shape (F, axes): what one code adds to the phase of its factor.
+
+        A code turns the character k_i of its axis by k_i / m_i of a circle, which are
+        k_i r_p / m_i of the r_p phases.
+        """
+        turns = [
+            self.characters[:, self.columns[axis]] * order // self.group.orders[axis]
+            for factor, order in zip(self.factors, self.orders, strict=True)
+            for axis in factor
+        ]
+        return np.stack(turns, axis=1)
 
     @cached_property
     def sizes(self) -> Integers:
@@ -114,26 +114,26 @@ class Cluster:
 
     def members(self, number: int) -> Integers:
         """The base set of one family: flat indices in H, ascending, shape (|B|,)."""
-        return np.flatnonzero(self.mask(number))
+        if self.base != "arcs":
+            return base_points(self.base, self.orders, tuple(self.parameters[number].tolist()))
+        flat = np.zeros((), dtype=np.int64)
+        for order, length in zip(self.orders, self.parameters[number].tolist(), strict=True):
+            flat = np.add.outer(flat * order, np.arange(length))
+        return np.asarray(flat.ravel())
 
     def mask(self, number: int) -> NDArray[np.bool_]:
         """The base set of one family as an indicator over H, shape (|H|,)."""
-        row = [int(value) for value in self.parameters[number]]
-        if self.base == "arcs":
-            inside = [np.arange(r) < length for r, length in zip(self.orders, row, strict=True)]
-            mask = inside[0]
-            for side in inside[1:]:
-                mask = np.logical_and.outer(mask, side)
-            return np.asarray(mask.ravel())
-        if self.base == "comb":
-            return comb_mask(self.orders[0], *row)
-        return scrambled_mask(self.orders, *row)
+        mask = np.zeros(self.phases, dtype=bool)
+        mask[self.members(number)] = True
+        return mask
 
     def check(self) -> None:
         """SurveyError unless every family is one: consistent orders, 1 <= |B| < |H|."""
         axes = [axis for factor in self.factors for axis in factor]
-        if len(set(axes)) != len(axes) or not axes or self.base not in BASES:
+        if len(set(axes)) != len(axes) or not axes:
             raise SurveyError("the factors of a family must use an axis once")
+        if not any(set(axes) <= set(block) for block in self.group.blocks):
+            raise SurveyError("a family of the design lies outside its blocks")
         if not 2 <= self.phases <= LARGEST_PHASES:
             raise SurveyError("a family has between 2 and 2^24 phases")
         for factor, order in zip(self.factors, self.orders, strict=True):
@@ -156,52 +156,15 @@ class Cluster:
             raise SurveyError("a base set must be neither empty nor everything")
 
 
-def comb_mask(order: int, tooth: int, window: int, width: int) -> NDArray[np.bool_]:
-    """{u < L1} and {((b (u - L1 // 2) mod m) / gcd(b, m) + L2 // 2) mod r2 < L2}, shape (m,)."""
-    u = np.arange(order)
-    shared = int(np.gcd(tooth, order))
-    teeth = order // shared
-    place = (tooth * (u - window // 2) % order) // shared
-    return np.asarray((u < window) & ((place + width // 2) % teeth < width))
-
-
-def scrambled_mask(orders: Sequence[int], length: int, seed: int, flips: int) -> NDArray[np.bool_]:
-    """The base set of a scrambled family over H, shape (|H|,).
-
-    flips: bit i set where factor i of the scrambled ones is reflected (c to -c).
-    """
-    *shape, circle = orders
-    ranks = scrambled_ranks(tuple(shape), seed, flips)
-    if circle == 1:
-        return np.asarray(ranks < length)
-    turns = ranks * circle // len(ranks)
-    return np.asarray(((np.arange(circle) + turns[:, None]) % circle < length).ravel())
-
-
-def scrambled_ranks(shape: tuple[int, ...], seed: int, flips: int) -> Integers:
-    """A random permutation of the elements of a product of circles, shape (product,).
-
-    Drawn from the raw words of PCG64, whose stream numpy keeps from version to version.
-    """
-    words = np.random.PCG64(seed).random_raw(prod(shape))
-    ranks = np.empty(len(words), dtype=np.int64)
-    ranks[np.argsort(words, kind="stable")] = np.arange(len(words))
-    grid = ranks.reshape(shape)
-    for axis in range(len(shape)):
-        if flips >> axis & 1:
-            grid = np.roll(np.flip(grid, axis), 1, axis)
-    return np.asarray(grid.ravel())
-
-
 @dataclass(frozen=True, eq=False)
 class FamilyTable:
     """All families of a design, cluster after cluster, with the probability of each.
 
-    weights: in units of 2^-32, shape (families,); they sum to 2^32.
+    shares: probabilities, shape (families,).
     """
 
     clusters: tuple[Cluster, ...]
-    weights: tuple[int, ...]
+    shares: Reals
 
     def __post_init__(self) -> None:
         listed = [c.phases * len(c) for c in self.clusters if c.base != "arcs"]
@@ -209,20 +172,34 @@ class FamilyTable:
             raise SurveyError("the listed families have too many points")
         for cluster in self.clusters:
             cluster.check()
-        if len(self.weights) != sum(map(len, self.clusters)):
+        if len(self.shares) != sum(map(len, self.clusters)):
             raise SurveyError("every family needs a weight")
-        if sum(self.weights) != UNITS or min(self.weights) < 1:
-            raise SurveyError("the weights of the families must be positive and sum to 2^32")
+
+    @classmethod
+    def of_plan(cls, plan: Plan, group: Group) -> FamilyTable:
+        """The families that the questions of a plan are, in their order.
+
+        SurveyError for a plan with other questions, and for one whose words are too coarse for its
+        odds: what rounding leaves may change the probability of no set of points by more than
+        LARGEST_LOSS, so that |X|^2 / s^2 is what reports inform.
+        """
+        looks, tables = group.looks()
+        signs = len(group.orders) - group.dimensions
+        if plan.sizes != (*group.sizes, *(2 for _ in range(signs))) or len(plan.odds) != 1:
+            raise SurveyError("the attributes or the odds of the plan do not fit the design")
+        if plan.tables != tables:
+            raise SurveyError("the look-up tables of the plan do not fit the bins of the design")
+        clusters = [cluster for face in plan.faces for cluster in _clusters(face, looks, group)]
+        table = cls(tuple(clusters), plan.shares)
+        odds = plan.odds[0] / WORDS
+        if (table.sizes * odds + table.phases).max() / WORDS > LARGEST_LOSS:
+            raise SurveyError("a family has too many phases for so large an epsilon")
+        return table
 
     @cached_property
     def starts(self) -> Integers:
         """Number of the first family of every cluster, and of all of them, shape (clusters+1,)."""
         return np.cumsum([0, *(len(cluster) for cluster in self.clusters)])
-
-    @cached_property
-    def shares(self) -> NDArray[np.float64]:
-        """Probability of every family."""
-        return np.array(self.weights) / UNITS
 
     @cached_property
     def phases(self) -> Integers:
@@ -233,3 +210,64 @@ class FamilyTable:
     def sizes(self) -> Integers:
         """|B| of every family."""
         return np.concatenate([cluster.sizes for cluster in self.clusters])
+
+
+def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
+    """The families of one face: a cluster for each run of families with the same orders."""
+    if len(face.steps) != 1 or face.steps[0].secret or face.coins or len(face.parts) != 1:
+        raise _foreign()
+    (part,), count = face.parts, face.choices
+    base, numbers = _base_set(part)
+    factors = tuple(tuple(term.attribute for term in digit.terms) for digit in part.digits)
+    for digit in part.digits:
+        if not digit.modulus or digit.plus != 0 or digit.table is not None:
+            raise _foreign()
+        for term in digit.terms:
+            look = looks[term.attribute] if term.attribute < len(looks) else None
+            if term.table is not None or (term.divide, term.cuts) != look:
+                raise _foreign()
+    orders = _columns([digit.radix for digit in part.digits], count)
+    steps = _columns([t.coefficient for digit in part.digits for t in digit.terms], count)
+    owner = [place for place, factor in enumerate(factors) for _ in factor]
+    moduli = np.array([group.orders[axis] for factor in factors for axis in factor])
+    # A step a is the character k = a m / r; what is not whole fits no character.
+    scaled = steps * moduli
+    if (scaled % orders[:, owner]).any():
+        raise SurveyError("a character does not fit the order of its phase")
+    characters = scaled // orders[:, owner]
+    parameters = _columns(numbers, count)
+    ends = np.flatnonzero((orders[1:] != orders[:-1]).any(axis=1)) + 1
+    return [
+        Cluster(
+            base,
+            factors,
+            tuple(orders[start].tolist()),
+            characters[start:end],
+            parameters[start:end],
+            group,
+        )
+        for start, end in pairwise([0, *ends.tolist(), count])
+    ]
+
+
+def _base_set(part: Part) -> tuple[Base, tuple[Integer, ...]]:
+    """Kind and parameters of the base sets that a part answers with."""
+    response = part.response
+    if part.then is not None or not isinstance(response, Subset) or response.odds != 0:
+        raise _foreign()
+    if isinstance(response, Arcs):
+        return "arcs", response.counts
+    return ("comb" if isinstance(response, Comb) else "scrambled"), response.numbers
+
+
+def _columns(integers: Sequence[Integer], count: int) -> Integers:
+    """Integers of a face with one step as a table, shape (choices, integers)."""
+    columns = [
+        np.full(count, integer) if isinstance(integer, int) else integer.array
+        for integer in integers
+    ]
+    return np.stack(columns, axis=1) if columns else np.zeros((count, 0), dtype=np.int64)
+
+
+def _foreign() -> SurveyError:
+    return SurveyError("the plan holds a question that is no family of a Fourier response")

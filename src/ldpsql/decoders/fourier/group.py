@@ -29,6 +29,9 @@ Reals = NDArray[np.float64]
 Numbers = NDArray[Any]
 """float64 or complex128."""
 
+Look = tuple[int, int | None]
+"""By how much a code is divided, and the number of the table it is cut at, if any."""
+
 LARGEST_BLOCK = 1 << 24
 
 
@@ -39,8 +42,8 @@ class Group:
     orders: elements per axis; those of a dimension may exceed its bins (padding).
     bins: of every dimension.  sizes: codes of every dimension; a bin is one code, or on a coarse
     axis several, of which the last such bin may have fewer.
-    alone: how many codes of every dimension, the last ones, have bins of their own in any case;
-    none where it is empty.
+    unordered: how many codes of every dimension, the last ones, have no neighbours and so bins of
+    their own in any case; none where it is empty.
     blocks: sets of axes, ascending, none inside another, each with one sign at most.
     """
 
@@ -48,7 +51,7 @@ class Group:
     bins: tuple[int, ...]
     sizes: tuple[int, ...]
     blocks: tuple[Axes, ...]
-    alone: tuple[int, ...] = ()
+    unordered: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for block in self.blocks:
@@ -66,18 +69,31 @@ class Group:
 
     def width(self, axis: int) -> int:
         """Codes per bin of a dimension, those apart that have bins of their own."""
-        joined = self.bins[axis] - self._alone(axis)
-        return -(-(self.sizes[axis] - self._alone(axis)) // joined) if joined else 1
+        joined = self.bins[axis] - self._unordered(axis)
+        return -(-(self.sizes[axis] - self._unordered(axis)) // joined) if joined else 1
 
-    def _alone(self, axis: int) -> int:
-        return self.alone[axis] if self.alone else 0
+    def _unordered(self, axis: int) -> int:
+        return self.unordered[axis] if self.unordered else 0
 
     def edges(self, axis: int) -> Integers:
         """First code of every bin of a dimension, and the number of its codes, shape (bins+1,)."""
-        end = self.sizes[axis] - self._alone(axis)
-        joined = self.bins[axis] - self._alone(axis)
+        end = self.sizes[axis] - self._unordered(axis)
+        joined = self.bins[axis] - self._unordered(axis)
         starts = np.minimum(np.arange(joined) * self.width(axis), end)
         return np.concatenate([starts, np.arange(end, self.sizes[axis] + 1)])
+
+    def looks(self) -> tuple[tuple[Look, ...], tuple[tuple[int, ...], ...]]:
+        """How a plan finds the element of every axis in a code, and the tables that this takes."""
+        looks: list[Look] = []
+        tables: list[tuple[int, ...]] = []
+        for axis in range(len(self.orders)):
+            width = self.width(axis) if axis < self.dimensions else 1
+            if width > 1 and self._unordered(axis):
+                looks.append((1, len(tables)))
+                tables.append(tuple(self.edges(axis)[1:-1].tolist()))
+            else:
+                looks.append((width, None))
+        return tuple(looks), tuple(tables)
 
     def bin_weights(self, side: Side, axis: int) -> Reals:
         """Share of every bin that a side covers, shape (bins,); codes inside a bin count alike."""
@@ -100,8 +116,8 @@ class Group:
     def block_of(self, axes: Iterable[int]) -> Axes | None:
         """The smallest block that holds all these axes, or None."""
         wanted = set(axes)
-        holding = [block for block in self.blocks if wanted <= set(block)]
-        return min(holding, key=self.cells, default=None)
+        fitting = [block for block in self.blocks if wanted <= set(block)]
+        return min(fitting, key=self.cells, default=None)
 
     @cached_property
     def faces(self) -> tuple[Axes, ...]:
@@ -112,13 +128,13 @@ class Group:
 @lru_cache(maxsize=4096)
 def parts_of(blocks: tuple[Axes, ...]) -> tuple[Axes, ...]:
     """Every non-empty subset of some sets of axes, small ones first."""
-    found = {
+    parts = {
         part
         for block in blocks
         for size in range(1, len(block) + 1)
         for part in combinations(block, size)
     }
-    return tuple(sorted(found, key=lambda part: (len(part), part)))
+    return tuple(sorted(parts, key=lambda part: (len(part), part)))
 
 
 def face_slices(face: Axes, block: Axes) -> tuple[slice | int, ...]:
@@ -131,7 +147,7 @@ def add(arrays: dict[Axes, Any], axes: Axes, array: Numbers) -> None:
     arrays[axes] = arrays[axes] + array if axes in arrays else array
 
 
-def gathered(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
+def gather_faces(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
     """Sum of dense arrays by faces: {block: array over it} to {face: array without zeros}."""
     faces: dict[Axes, Numbers] = {}
     for block, array in dense.items():
@@ -140,7 +156,7 @@ def gathered(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
     return faces
 
 
-def spread(
+def spread_faces(
     faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, ...], zero: complex
 ) -> Numbers:
     """The dense array over a block from faces (missing ones are 0) and the zero frequency."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.families import FamilyTable
-from ldpsql.decoders.fourier.group import Axes, Group, Integers, Reals, gathered, spread
+from ldpsql.decoders.fourier.group import Axes, Group, Integers, Reals, gather_faces, spread_faces
 from ldpsql.decoders.fourier.queries import BoxQuery, Spectrum
 from ldpsql.decoders.fourier.transforms import Complexes, information
 from ldpsql.workload import QueryClass, Workload, gram
@@ -70,7 +70,7 @@ class Collected:
     def dense(self) -> Reals:
         """lambda_f over the one block of a restricted design; 1 at the zero frequency."""
         axes = self.real.axes
-        return spread(self.information, axes, self.group.shape(axes), 1.0)
+        return spread_faces(self.information, axes, self.group.shape(axes), 1.0)
 
     @cached_property
     def dual(self) -> Reals:
@@ -83,7 +83,7 @@ class Collected:
         if not self.restricted or not query.terms:
             return query.spectrum(self.group)
         dense, whole = self.real.continued(query, self.dual, self.dense)
-        return Spectrum(gathered({self.real.axes: dense}), whole)
+        return Spectrum(gather_faces({self.real.axes: dense}), whole)
 
     def divided(self, faces: Mapping[Axes, Complexes]) -> dict[Axes, Complexes]:
         """Arrays over lambda_f; 0 where nothing is known. Faces without families are left out."""

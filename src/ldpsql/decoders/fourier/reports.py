@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.group import Integers, spread
+from ldpsql.decoders.fourier.group import Integers, spread_faces
 from ldpsql.decoders.fourier.information import Collected
 from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.decoders.fourier.transforms import Batch, Reals, batches, contributed
@@ -144,7 +144,7 @@ class SharedContributions:
         found = []
         for _, batch in batches(collected.table, collected.odds):
             axes = batch.cluster.axes
-            dense = spread(faces, axes, group.shape(axes), whole).ravel()
+            dense = spread_faces(faces, axes, group.shape(axes), whole).ravel()
             found.append(contributed(batch, dense, np.conj(batch.transform)).ravel())
         return np.concatenate(found)
 

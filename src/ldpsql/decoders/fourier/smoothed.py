@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.decoders.fourier.group import Axes, Reals, parts_of, spread
+from ldpsql.decoders.fourier.group import Axes, Reals, parts_of, spread_faces
 from ldpsql.decoders.fourier.queries import BoxQuery, Term, demand
 from ldpsql.decoders.fourier.smoothing import Block, Smoothed, smooth
 from ldpsql.estimate import Array, Estimates
@@ -120,9 +120,9 @@ class SmoothEstimator:
             blocks.append(
                 Block(
                     axes,
-                    spread(spectrum, axes, shape, people).astype(np.complex128),
-                    spread(collected.information, axes, shape, 1.0),
-                    spread(own, axes, shape, 0.0),
+                    spread_faces(spectrum, axes, shape, people).astype(np.complex128),
+                    spread_faces(collected.information, axes, shape, 1.0),
+                    spread_faces(own, axes, shape, 0.0),
                     tuple(group.bins[a] if a < group.dimensions else 2 for a in axes),
                 )
             )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.families import Cluster, FamilyTable
-from ldpsql.decoders.fourier.group import Axes, Integers, Numbers, add, gathered
+from ldpsql.decoders.fourier.group import Axes, Integers, Numbers, add, gather_faces
 
 Complexes = NDArray[np.complex128]
 Reals = NDArray[np.float64]
@@ -183,7 +183,7 @@ def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
         shares = table.shares[start + batch.numbers].reshape((-1,) + (1,) * len(batch.shape[1:]))
         power = shares * np.abs(batch.transform) ** 2
         add(dense, batch.cluster.axes, batch.scattered(power).real)
-    return {face: np.asarray(array) for face, array in gathered(dense).items()}
+    return {face: np.asarray(array) for face, array in gather_faces(dense).items()}
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:

@@ -1,4 +1,4 @@
-"""From a workload to the table of families: optimise, prune, round.
+"""From a workload to families and their weights: optimise, prune.
 
 F = sum_f gamma_f / lambda_f is convex in the weights of the candidates. Multiplicative steps
 (`numerics.optimise_weights`) lower it until no candidate's gain exceeds F by more than GAP of the
@@ -14,7 +14,6 @@ from typing import Self
 
 import numpy as np
 
-from ldpsql.decoders.fourier.families import UNITS, FamilyTable
 from ldpsql.decoders.fourier.group import Group, Integers, Reals
 from ldpsql.decoders.fourier.information import RealCells
 from ldpsql.decoders.fourier.queries import demand, floor
@@ -148,8 +147,8 @@ class RestrictedProblem(Problem):
 
 def design_families(
     group: Group, workload: Workload, odds: float, restricted: bool = False
-) -> FamilyTable:
-    """The table of families that answers a workload best at odds E.
+) -> list[Emitted]:
+    """The families that answer a workload best at odds E, with their weights.
 
     restricted: whether answers are least squares over the cells that exist.
     """
@@ -169,7 +168,7 @@ def design_families(
     first, rest, polish = _STEPS[_size(problem)]
     problem, weights = problem.drop(problem.solve(problem.start(), first), _FAINT)
     problem, weights = _prune(problem, problem.solve(weights, rest), polish)
-    return table_of(problem.split(weights), problem.components, folding.symmetry)
+    return list(emit(problem.split(weights), problem.components, folding.symmetry))
 
 
 def _size(problem: Problem) -> int:
@@ -263,7 +262,7 @@ def _restore_arcs(problem: Problem, full: Sequence[Reals], kept: Reals, lost: In
     return np.asarray(weights / weights.sum())
 
 
-# -- the table ------------------------------------------------------------------------------------
+# -- the families ---------------------------------------------------------------------------------
 
 
 def emit(
@@ -280,17 +279,3 @@ def emit(
             for names in images:
                 cluster = part.cluster.rename(names) if names else part.cluster
                 yield Emitted(cluster, part.weights / len(images))
-
-
-def table_of(
-    weights: Sequence[Reals], components: Sequence[Component], symmetry: Symmetry | None = None
-) -> FamilyTable:
-    """Families with whole weights: the heaviest takes what rounding leaves.
-
-    symmetry: see `emit`.
-    """
-    emitted = list(emit(weights, components, symmetry))
-    shares = np.concatenate([part.weights for part in emitted])
-    units = np.maximum((shares / shares.sum() * UNITS).astype(np.int64), 1)
-    units[np.argmax(shares)] += UNITS - units.sum()
-    return FamilyTable(tuple(part.cluster for part in emitted), tuple(units.tolist()))

@@ -6,28 +6,29 @@ a near size of small primes. Source: docs/spec/fourier.md#6.1 and docs/spec/four
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from math import ceil, lcm
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal
 
 from ldpsql.boxes import CodeSet
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Cluster, FamilyTable
-from ldpsql.decoders.fourier.group import Axes, Group, Integers
+from ldpsql.decoders.fourier.group import Axes, Group
 from ldpsql.decoders.fourier.information import RealCells
-from ldpsql.mechanisms.options import one_of, take
-from ldpsql.recipes.base import NoOptions, Recipe
+from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.fourier.optimise import design_families, equality_axes
+from ldpsql.recipes.fourier.plan import plan_of
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan_json import plan_from_json
 from ldpsql_device.schema import RecordDomain
 
+DEFAULT_BINS = 4096
+_MOST_BINS = 1 << 24
 LARGEST_ORDER = 1024
-MOST_ALONE = 1 << 13
+MOST_UNORDERED = 1 << 13
 MOST_PADDING = 0.12
 WIDENED = 1.25
 
@@ -41,14 +42,14 @@ def group_of(
     neighbours keep bins of their own. SurveyError where those are too many.
     widened: dimensions whose circles are to be larger than they need (`one_sided`).
     """
-    alone = tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes)))
-    for name, count in zip(domain.names, alone, strict=True):
-        if count > MOST_ALONE:
+    unordered = tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes)))
+    for name, count in zip(domain.names, unordered, strict=True):
+        if count > MOST_UNORDERED:
             raise SurveyError(
-                f"{name} has {count} values without an order, more than {MOST_ALONE} that fourier "
-                "collects one by one; use olh, or fewer values"
+                f"{name} has {count} values without an order, more than {MOST_UNORDERED} that "
+                "fourier collects one by one; use olh, or fewer values"
             )
-    bins = tuple(map(_bins, domain.sizes, alone, repeat(most_bins)))
+    bins = tuple(map(_bins, domain.sizes, unordered, repeat(most_bins)))
     signs = range(len(bins), len(bins) + len(domain.bounds))
     largest = workload.supports or ((),)
     blocks = tuple(
@@ -59,19 +60,20 @@ def group_of(
     )
     if not blocks:
         # A single code cannot be asked about; its report is one bit that tells nothing.
-        return Group((2, *bins[1:]), bins, domain.sizes, ((0,),), alone)
+        return Group((2, *bins[1:]), bins, domain.sizes, ((0,),), unordered)
     room = [ceil(WIDENED * size) if axis in widened else size for axis, size in enumerate(bins)]
     orders = _orders(room, blocks)
-    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, alone)
+    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, unordered)
 
 
-def _bins(size: int, alone: int, most: int) -> int:
-    """As few equal bins as have the width that keeps them within the limit, and those alone."""
-    joined = size - alone
+def _bins(size: int, unordered: int, most: int) -> int:
+    """As few equal bins as have the width that keeps them within the limit, and those of unordered
+    codes."""
+    joined = size - unordered
     if size <= most or not joined:
         return size
-    width = -(-joined // max(most - alone, 1))
-    return -(-joined // width) + alone
+    width = -(-joined // max(most - unordered, 1))
+    return -(-joined // width) + unordered
 
 
 def _orders(bins: Sequence[int], blocks: Sequence[Axes]) -> tuple[int, ...]:
@@ -131,42 +133,38 @@ def _has_one_end(side: CodeSet, axis: int, domain: RecordDomain) -> bool:
     return not others and high - low > 1 and (low == 0 or high == last)
 
 
-DEFAULT_BINS = 4096
-_LARGEST = 1 << 24
+@dataclass(frozen=True)
+class FourierOptions:
+    """bins: a dimension of more codes is collected in at most so many bins.
+
+    one_sided: "yes" for circles larger than the dimensions, on which questions with one end cost
+    less and others a little more; "auto" where at least half of the workload's predicates have one
+    end and the domain is small enough.
+    """
+
+    bins: int = DEFAULT_BINS
+    one_sided: Literal["auto", "yes", "no"] = "auto"
 
 
-class Fourier(Recipe[NoOptions]):
+class Fourier(Recipe[FourierOptions]):
     """COUNT over boxes, and SUM and AVG of private measures."""
 
     name = "fourier"
+    options = FourierOptions
+    reads_plan = True
 
-    def design(
-        self,
-        domain: RecordDomain,
-        epsilon: Epsilon,
-        options: Mapping[str, Any],
-        workload: Workload | None = None,
-    ) -> FourierDesign:
-        """The families that answer the workload best.
+    def make(self, task: Task[FourierOptions]) -> FourierDesign:
+        """The families that answer the workload best."""
+        chosen, asked = task.options, task.asked
+        if not 2 <= chosen.bins <= _MOST_BINS:
+            raise SurveyError(f"bins must lie between 2 and {_MOST_BINS}")
+        group, restricted = _group_and_form(task.domain, asked, chosen)
+        families = design_families(group, asked, float(task.epsilon.odds), restricted)
+        plan = plan_of(families, group, task.epsilon)
+        return FourierDesign(task.domain, task.epsilon, asked, group, plan, restricted)
 
-        Options: `bins`: a dimension of more codes is collected in at most so many bins.
-        `one_sided`: "yes" for circles larger than the dimensions, on which questions with one
-        end cost less and others a little more; "auto" where at least half of the workload's
-        predicates have one end and the domain is small enough.
-        """
-        known = {"bins": DEFAULT_BINS, "one_sided": "auto"}
-        chosen = take(options, known, self.name)
-        if not 2 <= chosen["bins"] <= _LARGEST:
-            raise SurveyError(f"bins must lie between 2 and {_LARGEST}")
-        asked = workload or Workload.everyday(domain)
-        group, restricted = _layout(domain, asked, chosen["bins"], chosen["one_sided"])
-        table = design_families(group, asked, float(epsilon.odds), restricted)
-        return FourierDesign(domain, epsilon, asked, group, table, restricted)
-
-    def restore(
-        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
-    ) -> FourierDesign:
-        """From a survey's JSON; every family is checked."""
+    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> FourierDesign:
+        """From `FourierDesign.to_json`; every family is checked."""
         group = Group(
             tuple(map(_whole, data["orders"])),
             tuple(map(_whole, data["bins"])),
@@ -175,33 +173,31 @@ class Fourier(Recipe[NoOptions]):
             tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes))),
         )
         _check_axes(group, domain)
-        workload = Workload.from_json(domain, data["workload"])
-        clusters = tuple(_cluster(entry, group) for entry in data["clusters"])
-        weights = tuple(_whole(w) for entry in data["clusters"] for w in entry["weights"])
-        table, restricted = FamilyTable(clusters, weights), data.get("restricted", False)
+        restricted = data.get("restricted", False)
         if type(restricted) is not bool:
             raise SurveyError("whether a design is restricted is true or false")
-        return FourierDesign(domain, epsilon, workload, group, table, restricted)
+        workload = Workload.from_json(domain, data["workload"])
+        plan = plan_from_json(data["plan"])
+        return FourierDesign(domain, epsilon, workload, group, plan, restricted)
 
 
-def _layout(
-    domain: RecordDomain, workload: Workload, most_bins: int, choice: str
+def _group_and_form(
+    domain: RecordDomain, workload: Workload, chosen: FourierOptions
 ) -> tuple[Group, bool]:
     """The group, and whether answers are restricted to the cells that exist."""
-    one_of("one_sided", choice, ("auto", "yes", "no"))
-    plain = group_of(domain, workload, most_bins)
-    wanted = choice == "yes" or (choice == "auto" and is_mostly_one_sided(workload))
-    if not wanted:
+    plain = group_of(domain, workload, chosen.bins)
+    is_auto = chosen.one_sided == "auto"
+    if not (is_mostly_one_sided(workload) if is_auto else chosen.one_sided == "yes"):
         return plain, False
     try:
         RealCells(plain)
     except SurveyError:
-        if choice == "auto":
+        if is_auto:
             return plain, False
         raise
     asked = {axis for block in plain.blocks for axis in block if axis < plain.dimensions}
     widened = one_sided(workload) or asked - equality_axes(workload, plain)
-    return group_of(domain, workload, most_bins, frozenset(widened)), True
+    return group_of(domain, workload, chosen.bins, frozenset(widened)), True
 
 
 def _check_axes(group: Group, domain: RecordDomain) -> None:
@@ -210,9 +206,9 @@ def _check_axes(group: Group, domain: RecordDomain) -> None:
     if len(group.bins) != len(domain.sizes) or len(group.orders) != len(group.bins) + signs:
         raise SurveyError("the design has not one axis per dimension and measure")
     fits = all(
-        1 <= bins <= min(size, order) and _is_even(size - alone, bins - alone)
-        for bins, size, order, alone in zip(
-            group.bins, domain.sizes, group.orders, group.alone, strict=False
+        1 <= bins <= min(size, order) and _is_even(size - unordered, bins - unordered)
+        for bins, size, order, unordered in zip(
+            group.bins, domain.sizes, group.orders, group.unordered, strict=False
         )
     )
     if not fits or group.orders[len(group.bins) :] != (2,) * signs:
@@ -232,34 +228,8 @@ def _block(entry: Sequence[Any], axes: int) -> Axes:
     """Axes in ascending order."""
     block = tuple(map(_whole, entry))
     if list(block) != sorted(set(block)) or not set(block) <= set(range(axes)):
-        raise SurveyError("a block of the design holds an axis twice, or one that there is not")
+        raise SurveyError("a block of the design holds an axis twice, or one that does not exist")
     return block
-
-
-def _cluster(entry: Mapping[str, Any], group: Group) -> Cluster:
-    factors = tuple(tuple(map(_whole, factor)) for factor in entry["factors"])
-    if any(not 0 <= axis < len(group.orders) for factor in factors for axis in factor):
-        raise SurveyError("a family of the design lies on an axis that there is not")
-    axes = {axis for factor in factors for axis in factor}
-    if not any(axes <= set(block) for block in group.blocks):
-        raise SurveyError("a family of the design lies outside its blocks")
-    rows = len(entry["weights"])
-    return Cluster(
-        entry["base"],
-        factors,
-        tuple(map(_whole, entry["orders"])),
-        _matrix(entry["characters"], rows),
-        _matrix(entry["parameters"], rows),
-        group,
-    )
-
-
-def _matrix(values: Sequence[Sequence[Any]], rows: int) -> Integers:
-    """A table of whole numbers, shape (rows, columns)."""
-    found = np.array([[_whole(value) for value in row] for row in values], dtype=np.int64)
-    if len(found) != rows:
-        raise SurveyError("a cluster of the design has not one row per family")
-    return found.reshape(rows, -1)
 
 
 def _whole(value: Any) -> int:

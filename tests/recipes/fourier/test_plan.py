@@ -1,0 +1,229 @@
+"""The plan of a Fourier response: its exact channel, its size, and what rounding weights costs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.fourier_designs import (
+    by_hand,
+    channel,
+    domain_of,
+    elements,
+    outputs,
+    table_of,
+)
+from support.significance import chi_square, chi_square_bound
+
+from ldpsql.bench.entropy import SeededEntropy
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.families import Cluster
+from ldpsql.decoders.fourier.group import Group
+from ldpsql.decoders.fourier.information import Collected
+from ldpsql.decoders.fourier.queries import demand, floor
+from ldpsql.recipes.fourier.components import Emitted
+from ldpsql.recipes.fourier.optimise import design_families
+from ldpsql.recipes.fourier.plan import plan_of, round_weights
+from ldpsql.recipes.fourier.recipe import group_of
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.plan import WORDS, Plan, Varying, subset_words
+from ldpsql_device.plan_json import plan_to_json
+
+DESIGNS = by_hand()
+NAMES = list(DESIGNS)
+RUNS = 6_000
+
+
+@pytest.mark.parametrize(
+    ("size", "phases", "epsilon", "expected"),
+    [
+        (1, 2, "1", 13485650502874271968),
+        (1, 5, "1", 7463731128003806033),
+        (17, 64, "1", 9145278423823134532),
+        (8, 64, "2", 9472756646860649479),
+        (1, 256, "0.1", 79603254437807045),
+    ],
+)
+def test_thresholds_of_the_specification(
+    size: int, phases: int, epsilon: str, expected: int
+) -> None:
+    """docs/spec/fourier.md#12 leaves 2^-40 of the odds unused; here whole words do the rounding."""
+    inside, _ = subset_words(size, phases, int(Epsilon.parse(epsilon).odds * WORDS))
+    assert size * inside == pytest.approx(expected, rel=1e-10)
+
+
+# -- the exact channel -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_channel_is_exactly_private_and_spends_its_budget(name: str) -> None:
+    """In Fractions, from the words that the interpreter compares with."""
+    design = DESIGNS[name]
+    law = design.law()
+    assert all(sum(row) == 1 for row in law.probabilities)
+    worst = law.worst_odds()
+    assert worst is not None
+    assert worst == design.selector_odds() <= design.epsilon.odds
+    assert worst > design.epsilon.odds * (1 - Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_channel_is_that_of_the_definition(name: str) -> None:
+    """Pr = w x(theta(u) - phi) / s, phases taken from the characters as rational turns."""
+    design = DESIGNS[name]
+    law, matrix = design.law(), channel(design)
+    assert list(law.outputs) == outputs(design)
+    widths = [design.group.width(axis) for axis in range(design.group.dimensions)]
+    place = {element: i for i, element in enumerate(elements(design.group))}
+    for record, row in zip(law.inputs, law.probabilities, strict=True):
+        binned = [code // width for code, width in zip(record, widths, strict=False)]
+        column = matrix[:, place[(*binned, *record[len(widths) :])]]
+        np.testing.assert_allclose([float(p) for p in row], column, rtol=1e-11)
+
+
+def misfit(design: FourierDesign, drawn: Plan) -> str | None:
+    """What tells reports of a plan from the exact channel of a design, by chi-square: those of one
+    record, or how often a family's reports lie inside its base set, over all records."""
+    law, answering = design.law(), replace(design, plan=drawn)
+    starts = np.cumsum([0, *design.table.phases])
+    inside_seen, inside_due = np.zeros((2, 2, len(design.table.shares)))
+    for seed, (record, row) in enumerate(zip(law.inputs, law.probabilities, strict=True)):
+        codes = np.tile(np.array(record, dtype=np.int64), (RUNS, 1))
+        reports = answering.randomize(codes, SeededEntropy(seed))
+        family, phase = (np.asarray(c).astype(np.int64) for c in reports.columns.values())
+        assert (phase < design.table.phases[family]).all()
+        observed = np.bincount(starts[family] + phase, minlength=len(row))
+        due = np.array([float(p) for p in row]) * RUNS
+        if not fits(observed, due):
+            return f"record {record}"
+        likeliest = np.maximum.reduceat(due, starts[:-1])[np.array(law.outputs)[:, 0]]
+        for side, chosen in enumerate((due > 0.99 * likeliest, due <= 0.99 * likeliest)):
+            inside_seen[side] += np.add.reduceat(observed * chosen, starts[:-1])
+            inside_due[side] += np.add.reduceat(due * chosen, starts[:-1])
+    return None if fits(inside_seen.ravel(), inside_due.ravel()) else "inside"
+
+
+def fits(observed: np.ndarray, due: np.ndarray) -> bool:
+    """Whether a chi-square test finds nothing."""
+    statistic, degrees = chi_square(observed, due)
+    return statistic < chi_square_bound(degrees)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reports_follow_the_law_for_every_record(name: str) -> None:
+    assert misfit(DESIGNS[name], DESIGNS[name].plan) is None
+
+
+class Loose(FourierDesign):
+    """A design that takes a plan of other odds."""
+
+    def __post_init__(self) -> None:
+        """No check."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reports_that_lie_too_little_are_caught(name: str) -> None:
+    """The negative control: devices answer with 9/8 of the odds."""
+    design = DESIGNS[name]
+    loose = Loose(design.domain, design.epsilon, design.workload, design.group, design.plan)
+    object.__setattr__(loose, "table", design.table)
+    generous = replace(design.plan, odds=(design.plan.odds[0] * 9 // 8,))
+    assert misfit(loose, generous) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reports_with_a_wrong_step_are_caught(name: str) -> None:
+    """The negative control: every axis adds one step too much to its phase."""
+
+    def wrong(face):
+        (part,) = face.parts
+        digits = tuple(
+            replace(
+                digit,
+                terms=tuple(
+                    replace(term, coefficient=_more(term.coefficient)) for term in digit.terms
+                ),
+            )
+            for digit in part.digits
+        )
+        return replace(face, parts=(replace(part, digits=digits),))
+
+    design = DESIGNS[name]
+    loose = Loose(design.domain, design.epsilon, design.workload, design.group, design.plan)
+    object.__setattr__(loose, "table", design.table)
+    drawn = replace(design.plan, faces=tuple(map(wrong, design.plan.faces)))
+    assert misfit(loose, drawn) is not None
+
+
+def _more(coefficient):
+    if isinstance(coefficient, Varying):
+        return replace(coefficient, values=tuple(value + 1 for value in coefficient.values))
+    return coefficient + 1
+
+
+# -- weights and size ------------------------------------------------------------------------------
+
+
+def test_weights_keep_their_first_bits() -> None:
+    weights = np.array([1.0, 0.999, 0.5, 1.0 / 3.0, 1e-3, 2.0**-28])
+    mantissas, exponents = round_weights(weights, 4)
+    assert mantissas.max() < 16
+    assert exponents.min() == 0
+    rounded = mantissas * 2.0**exponents
+    np.testing.assert_allclose(rounded / rounded[0], weights, rtol=1.0 / 16.0)
+
+
+def test_tiny_weights_are_raised() -> None:
+    """To what a device can tell apart, so that sums stay whole numbers of JSON."""
+    mantissas, exponents = round_weights(np.array([1.0, 1e-30]), 4)
+    assert exponents.tolist() == [30, 0]
+    mantissas, exponents = round_weights(np.array([1e-30, *np.full(1 << 20, 1.0)]), 4)
+    total = (mantissas * 2.0**exponents).sum()
+    assert mantissas[0] / total > 2.0**-32
+    assert total < 2.0**53
+
+
+def test_families_of_one_shape_share_a_face() -> None:
+    """Whatever their orders, while a symbol keeps less than 2^31 values."""
+    group = Group((1 << 12, 1 << 12), (1 << 12, 1 << 12), (1 << 12, 1 << 12), ((0, 1),))
+
+    def arcs(order: int) -> Emitted:
+        character = np.array([[(1 << 12) // order]])
+        cluster = Cluster("arcs", ((0,),), (order,), character, np.array([[1]]), group)
+        return Emitted(cluster, np.array([1.0]))
+
+    plan = plan_of([arcs(4), arcs(64), arcs(2)], group, Epsilon.parse("1"))
+    assert len(plan.faces) == 1
+    assert plan.faces[0].parts[0].digits[0].radix == Varying(0, (4, 64, 2))
+    np.testing.assert_allclose(plan.shares, 1.0 / 3.0)
+
+
+README = domain_of((74, 2), ((0.0, 80.0),))
+
+
+def test_the_survey_of_the_readme_is_small_and_as_good() -> None:
+    """Its plan leaves half a kilobyte of four for the schema; rounding the weights costs
+    less than a thousandth of the expected error."""
+    promised = Epsilon.parse("2")
+    workload = Workload.everyday(README, {1: "equality"})
+    group = group_of(README, workload, 4096)
+    families = design_families(group, workload, float(promised.odds))
+    plan = plan_of(families, group, promised)
+    text = json.dumps(plan_to_json(plan), separators=(",", ":"), sort_keys=True)
+    assert len(gzip.compress(text.encode(), 9)) < 2_300
+    design = FourierDesign(README, promised, workload, group, plan)
+    exact = Collected(group, table_of(families), float(promised.odds))
+    errors = [
+        sum(
+            float((own[own > 0.0] / known.information[face][own > 0.0]).sum())
+            for face, own in demand(workload, group).items()
+        )
+        + floor(workload, group)
+        for known in (design.collected, exact)
+    ]
+    assert errors[0] / errors[1] < 1.0002
