@@ -43,8 +43,10 @@ class Intake:
     text: str
 
     @classmethod
-    def of(cls, survey: Survey) -> Intake:
-        """Of a survey with its collector's part."""
+    def of(cls, survey: Survey | Intake) -> Intake:
+        """Of a survey with its collector's part; an intake is its own."""
+        if isinstance(survey, Intake):
+            return survey
         return cls(
             survey.table,
             survey.fingerprint,

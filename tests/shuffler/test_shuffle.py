@@ -14,9 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.planned_survey import PRIVATE, device_reports, device_text
 
+from ldpsql.intake import Intake
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
-from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table, spools
+from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.files import randomize_file
@@ -161,7 +164,7 @@ def test_memory_does_not_grow_with_the_reports(tmp_path, monkeypatch):
     count = 200_000
     spool(reports(survey, count), tmp_path / "a.parquet")
     monkeypatch.setattr(shuffle, "ROW_GROUP", 1 << 12)
-    monkeypatch.setattr(spools, "CHUNK", 1 << 12)
+    monkeypatch.setattr(shuffle, "CHUNK", 1 << 12)
 
     def peak(capacity: int) -> int:
         monkeypatch.setattr(permutation, "CAPACITY", capacity)
@@ -263,6 +266,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from ldpsql.shuffler import permutation, shuffle, shuffle_reports
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
 permutation.CAPACITY = shuffle.ROW_GROUP = 256
 given = permutation.in_random_order
@@ -334,5 +338,14 @@ def test_reports_in_memory(survey):
         shuffle_table(survey, first)
     with pytest.raises(FingerprintError, match="does not say"):
         shuffle_table(survey, table.replace_schema_metadata(None))
-    with pytest.raises(ReportError, match="no reports"):
+    with pytest.raises(ReportError, match="not reports"):
         shuffle_table(survey, changed(table, 0, pa.array([255] * USERS, type=pa.uint8())))
+
+
+def test_a_shuffler_needs_only_the_part_of_a_survey_that_devices_fetch(tmp_path):
+    text = device_text(PRIVATE, Shuffled.parse("0.5", "1e-6", USERS))
+    spool(device_reports(USERS, text), tmp_path / "a.parquet")
+    target = tmp_path / "batch.parquet"
+    assert shuffle_reports(Intake.read(text), [tmp_path / "a.parquet"], target) == USERS
+    with open_store(None, read_only=False) as store:
+        assert store.ingest([target])[0].reports == USERS

@@ -93,11 +93,11 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     For surveys with trust = "shuffle". Whoever runs this sees single reports and must not work with
     the collector. A batch that is smaller than the survey was designed for is refused.
     """
+    from ldpsql.intake import Intake  # noqa: PLC0415
     from ldpsql.shuffler import shuffle_reports  # noqa: PLC0415
-    from ldpsql.survey import Survey  # noqa: PLC0415
 
     options.keep_inputs(target, survey)
-    published = Survey.from_json(survey)
+    published = Intake.read(survey)
     with Progress("shuffling", sys.stderr) as progress:
         count = shuffle_reports(published, reports, target, progress=progress.advance)
     click.echo(f"{target}: {count} reports, shuffled", err=True)
@@ -136,10 +136,10 @@ def ingest(
     command, and those before it stay taken. A survey with trust = "shuffle" takes batches that
     `ldpsql shuffle` wrote, and no others.
     """
+    from ldpsql.intake import Intake  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
-    from ldpsql.survey import Survey  # noqa: PLC0415
 
-    asked = None if survey is None else Survey.from_json(survey)
+    asked = None if survey is None else Intake.read(survey)
     with closing(open_store(database, read_only=False)) as store:
         store.ingest(
             paths,

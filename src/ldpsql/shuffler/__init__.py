@@ -1,4 +1,4 @@
-"""Runs at the shuffler. Sees reports, never keeps order or identity."""
+"""Run by the shuffler, who must not work with the collector; sees reports, keeps no order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Runs at the shuffler. Sees reports, never keeps order or identity. Uniform permutations of more
-rows than fit into memory.
+"""Uniform permutations of more rows than fit into memory.
 
 First pass: every row goes to one of 2^b buckets, drawn independently and uniformly from b random
 bits. Second pass: the rows of each bucket are put in the order of independent 64-bit random keys,

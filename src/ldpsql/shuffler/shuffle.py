@@ -1,5 +1,4 @@
-"""Runs at the shuffler. Sees reports, never keeps order or identity. Many files of reports into one
-batch in random order.
+"""Many files of reports into one batch in random order.
 
 What leaves is the multiset of reports and nothing else: report columns alone, in a uniformly
 random order drawn from the operating system's entropy, in row groups of one size, in a file whose
@@ -9,38 +8,47 @@ report came from nor when, nor how many files there were.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ldpsql.intake import Intake
+from ldpsql.report import Integers
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
-from ldpsql.shuffler.spools import (
-    Contents,
-    Spool,
-    checked,
-    read,
-    require_reports,
-    row_type,
-    spools,
-)
 from ldpsql.survey import Survey
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy
-from ldpsql_device.errors import ReportError, SurveyError
-from ldpsql_device.guarantee import Shuffled
+from ldpsql_device.errors import Error, FingerprintError, ReportError, SurveyError
+from ldpsql_device.schema import RESERVED_PREFIX
 from ldpsql_device.table import METADATA_KEY
 
 ROW_GROUP = 1 << 17
 """Rows in every row group but the last, whatever the files were like."""
+CHUNK = 1 << 17
+"""Rows that are read at once."""
+SUFFIXES = (".parquet", ".pq")
+_SHOWN = 5
+_FEWEST, _BITS = 16, 64.0
 Progress = Callable[[int, int | None], None]
 
 
+@dataclass(frozen=True)
+class Spool:
+    """A Parquet file of reports of one survey; `rows` is what its footer says."""
+
+    path: Path
+    rows: int
+
+
 def shuffle_reports(
-    survey: Survey,
+    survey: Survey | Intake,
     sources: Sequence[str | Path],
     target: str | Path,
     *,
@@ -55,82 +63,227 @@ def shuffle_reports(
     killed shuffler leaves of one is smaller than was promised.
 
     Raises SurveyError for a survey that promises nothing of shuffled reports; ReportError for a row
-    that is no report, for a copy of another file, for fewer reports than the survey was designed
+    that is not a report, for a copy of another file, for fewer reports than the survey was designed
     for, and for files that cannot be read or written; FingerprintError for reports of another
     survey.
     """
-    place = Path(target)
-    _require_trust(survey)
-    found = spools(survey, sources)
-    if any(place.resolve() == spool.path.resolve() for spool in found):
+    intake, place = Intake.of(survey), Path(target)
+    _require_trust(intake)
+    spools = _open_spools(intake, sources)
+    if any(place.resolve() == spool.path.resolve() for spool in spools):
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
-    total = sum(spool.rows for spool in found)
-    _require_crowd(survey, total)
+    total = sum(spool.rows for spool in spools)
+    _require_batch_size(intake, total)
+    schema = _schema(intake, total)
+    mixed = permuted(_read_all(intake, spools, total, progress), total, place.parent, OsEntropy())
     try:
-        _write(survey, _parts(survey, found, total, progress), total, place)
+        with (
+            replace_file(place, mode=0o600) as temporary,
+            pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+        ):
+            for group in regrouped(mixed, ROW_GROUP):
+                writer.write_table(_table(group, schema), ROW_GROUP)
     except OSError as error:
         raise ReportError(f"cannot write {target}: {error.strerror or 'no reason given'}") from None
     return total
 
 
-def shuffle_table(survey: Survey, reports: pa.Table) -> pa.Table:
+def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
     """The same for reports in memory; errors as for `shuffle_reports`."""
-    _require_trust(survey)
-    require_reports(survey, "the table", reports.schema)
-    _require_crowd(survey, reports.num_rows)
-    parts = [checked(survey, "the table", batch, 1) for batch in reports.to_batches()]
+    intake = Intake.of(survey)
+    _require_trust(intake)
+    _require_reports(intake, "the table", reports.schema)
+    _require_batch_size(intake, reports.num_rows)
+    parts = [_check(intake, "the table", batch, 1) for batch in reports.to_batches()]
     rows = in_random_order(np.concatenate(parts), OsEntropy())
-    return _table(rows, _schema(survey, len(rows)))
+    return _table(rows, _schema(intake, len(rows)))
 
 
-def _require_trust(survey: Survey) -> Shuffled:
-    if survey.shuffled is None:
+def _require_trust(intake: Intake) -> None:
+    if intake.shuffled is None:
         raise SurveyError(
-            f'survey {survey.table} trusts no shuffler (trust = "local"): its reports can go to '
+            f'survey {intake.table} trusts no shuffler (trust = "local"): its reports can go to '
             "the collector as they are"
         )
-    return survey.shuffled
 
 
-def _require_crowd(survey: Survey, total: int) -> None:
-    users = _require_trust(survey).users
-    if total < users:
+def _require_batch_size(intake: Intake, total: int) -> None:
+    if intake.shuffled is not None and total < intake.shuffled.users:
         raise ReportError(
-            f"{total:,} reports are fewer than the {users:,} that survey {survey.table} was "
-            "designed for; nothing was shuffled: wait for more"
+            f"{total:,} reports are fewer than the {intake.shuffled.users:,} that survey "
+            f"{intake.table} was designed for; nothing was shuffled: wait for more"
         )
 
 
-def _parts(
-    survey: Survey, found: Sequence[Spool], total: int, progress: Progress | None
+# -- files of reports as they came in ----------------------------------------------------------
+
+
+def _open_spools(intake: Intake, sources: Sequence[str | Path]) -> list[Spool]:
+    """The files behind names of files and directories, each checked to be of this survey.
+
+    Directories are searched in depth. ReportError for a name without a report file, for a file
+    given twice, under whatever names, and for one that was shuffled before; FingerprintError for
+    another survey's.
+    """
+    paths = [path for source in sources for path in _expand(Path(source))]
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        try:
+            place = path.stat()
+        except OSError:
+            raise _damaged(path) from None
+        if (place.st_dev, place.st_ino) in seen:
+            raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
+        seen.add((place.st_dev, place.st_ino))
+    spools = []
+    for path in paths:
+        try:
+            with pq.ParquetFile(path) as file:
+                rows, schema = file.metadata.num_rows, file.schema_arrow
+        except (pa.ArrowException, OSError):
+            raise _damaged(path) from None
+        _require_reports(intake, path, schema)
+        spools.append(Spool(path, rows))
+    return spools
+
+
+def _expand(source: Path) -> list[Path]:
+    if source.is_file():
+        return [source]
+    if not source.is_dir():
+        raise ReportError(f"there is no file {source}")
+    inside = sorted(p for p in source.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+    if not inside:
+        raise ReportError(f"there is no report file in {source} ({', '.join(SUFFIXES)})")
+    return inside
+
+
+def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> None:
+    """ReportError unless a table has the columns of reports that were not shuffled before,
+    FingerprintError unless they are of this survey; `path` is for messages."""
+    metadata = schema.metadata or {}
+    if BATCH_KEY.encode() in metadata:
+        raise ReportError(f"{path} was shuffled before; shuffle the reports as they came in")
+    for name in intake.report_columns:
+        if schema.names.count(name) != 1:
+            raise ReportError(f"{path}: column {name!r} is missing or there twice")
+    text = metadata.get(METADATA_KEY)
+    if text is None:
+        raise FingerprintError(f"{path} does not say to which survey its reports belong")
+    if text == intake.text.encode():
+        return
+    try:
+        claimed = Intake.read(text.decode()).fingerprint
+    except (Error, UnicodeDecodeError):
+        raise FingerprintError(f"{path} carries a damaged survey") from None
+    if claimed != intake.fingerprint:
+        raise FingerprintError(
+            f"{path} holds reports of another survey (fingerprint {claimed[:12]}, not "
+            f"{intake.fingerprint[:12]} of {intake.table})"
+        )
+
+
+def _read_all(
+    intake: Intake, spools: Sequence[Spool], total: int, progress: Progress | None
 ) -> Iterator[Table]:
-    done, contents = 0, Contents()
-    for spool in found:
-        for part in contents.watched(spool, read(survey, spool)):
+    """The reports of all files, piece by piece; ReportError for a file that is there twice.
+
+    Two people may send equal reports, and so may two small files. The same reports in the same
+    order, with so many different ones among them that chance would need 2^64 attempts, are a copy.
+    """
+    done, known = 0, dict[bytes, Path]()
+    for spool in spools:
+        digest, variety = hashlib.sha256(), None
+        for part in _read(intake, spool):
+            variety = _variety(part) if variety is None else variety
+            digest.update(part.tobytes())
             yield part
             done += len(part)
             if progress is not None:
                 progress(done, total)
+        if variety is None or spool.rows < _FEWEST:
+            continue
+        other = known.setdefault(digest.digest(), spool.path)
+        if other != spool.path and variety >= _BITS:
+            raise ReportError(
+                f"{spool.path} holds the same reports as {other}, in the same order: it is a copy, "
+                "and the same reports hide nobody twice; leave one of them out"
+            )
 
 
-def _write(survey: Survey, parts: Iterator[Table], total: int, target: Path) -> None:
-    schema = _schema(survey, total)
-    mixed = permuted(parts, total, target.parent, OsEntropy())
-    with (
-        replace_file(target, mode=0o600) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
-    ):
-        for group in regrouped(mixed, ROW_GROUP):
-            writer.write_table(_table(group, schema), ROW_GROUP)
+def _variety(rows: Table) -> float:
+    """Bits of so many independent reports that are spread as these are: n times their entropy."""
+    _, counts = np.unique(rows, return_counts=True)
+    return float(np.sum(counts * np.log2(len(rows) / counts)))
 
 
-def _schema(survey: Survey, total: int) -> pa.Schema:
-    kind = row_type(survey)
-    fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in kind.names or ()]
+def _read(intake: Intake, spool: Spool) -> Iterator[Table]:
+    """The report columns of a file, and nothing else of it, piece by piece.
+
+    ReportError, naming rows and columns, for anything that is not a report of the survey.
+    """
+    first = 1
+    try:
+        with pq.ParquetFile(spool.path) as file:
+            for batch in file.iter_batches(CHUNK, columns=list(intake.report_columns)):
+                yield _check(intake, spool.path, batch, first)
+                first += batch.num_rows
+    except (pa.ArrowException, OSError):
+        raise _damaged(spool.path) from None
+    if first - 1 != spool.rows:
+        raise _damaged(spool.path)
+
+
+def _check(intake: Intake, path: Path | str, batch: pa.RecordBatch, first: int) -> Table:
+    """The report columns of a batch whose first row has the number `first`.
+
+    ReportError for anything that is not a report of the survey.
+    """
+    form = intake.format
+    rows = np.empty(batch.num_rows, dtype=_row_type(intake))
+    for name in intake.report_columns:
+        column = batch.column(name)
+        if not pa.types.is_integer(column.type) or column.null_count:
+            raise ReportError(f"{path}: column {name!r} must hold whole numbers in every row")
+        values = column.to_numpy(zero_copy_only=False)
+        outside = (values < 0) | (values > np.iinfo(rows.dtype[name]).max)
+        if outside.any():
+            raise _misfit(path, np.flatnonzero(outside) + first)
+        rows[name] = values
+    refused = form.refuse({name: rows[RESERVED_PREFIX + name] for name in form.columns})
+    if len(refused):
+        raise _misfit(path, refused + first)
+    return rows
+
+
+def _misfit(path: Path | str, rows: Integers) -> ReportError:
+    shown = ", ".join(map(str, rows[:_SHOWN].tolist()))
+    return ReportError(
+        f"{path}: {len(rows)} row(s) are not reports of the survey, the first at {shown}; nothing "
+        "was shuffled"
+    )
+
+
+def _damaged(path: Path) -> ReportError:
+    return ReportError(f"{path} cannot be read: it is damaged or cut short; copy it again")
+
+
+# -- the batch ---------------------------------------------------------------------------------
+
+
+def _row_type(intake: Intake) -> np.dtype[Any]:
+    """A report as one packed record."""
+    widths = zip(intake.report_columns, intake.format.widths, strict=True)
+    return np.dtype([(name, f"<u{width // 8}") for name, width in widths])
+
+
+def _schema(intake: Intake, total: int) -> pa.Schema:
+    kind = _row_type(intake)
     metadata = {
-        METADATA_KEY: survey.to_json().encode(),
-        BATCH_KEY.encode(): ShuffledBatch(survey.fingerprint, total).to_json().encode(),
+        METADATA_KEY: intake.text.encode(),
+        BATCH_KEY.encode(): ShuffledBatch(intake.fingerprint, total).to_json().encode(),
     }
+    fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in intake.report_columns]
     return pa.schema(fields, metadata=metadata)
 
 

@@ -105,7 +105,7 @@ class Store(ABC):
         Raises FingerprintError if another survey has its name.
         """
         with self._writer() as writer, writer.transaction():
-            writer.register(_intake_of(survey))
+            writer.register(Intake.of(survey))
 
     def _read_intake(self, text: str) -> Intake:
         """What ingestion needs of a published survey; equal texts are read once."""
@@ -138,7 +138,7 @@ class Store(ABC):
         """
         policy = Policy(skip_invalid, keep, accept_smaller_batch)
         files, batches = expand(paths), list[Batch]()
-        given = None if survey is None else _intake_of(survey)
+        given = None if survey is None else Intake.of(survey)
         with self._writer() as writer:
             for path in files:
                 batch_id = digest(path)
@@ -163,7 +163,7 @@ class Store(ABC):
         each may well be equal.
         """
         policy = Policy(skip_invalid, keep, accept_smaller_batch)
-        given = None if survey is None else _intake_of(survey)
+        given = None if survey is None else Intake.of(survey)
         with self._writer() as writer:
             incoming = writer.read_table(reports)
             batch = writer.take(incoming, f"table {uuid.uuid4()}", given, policy)
@@ -229,7 +229,3 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of the store, which cannot be used after it; a second time does nothing."""
-
-
-def _intake_of(survey: Survey | Intake) -> Intake:
-    return survey if isinstance(survey, Intake) else Intake.of(survey)
