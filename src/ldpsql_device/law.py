@@ -69,7 +69,7 @@ def _face_law(
             drawn = math.prod(map(_coin_words, coins, ranges))
             everything = HALVES ** (1 + len(face.steps)) * WORDS ** len(coins)
             chance = Fraction(halves * drawn, everything)
-            for answers, share in answers_law(plan, face, record, choices, coins):
+            for answers, share in _answers(plan, face, record, choices, coins):
                 width = len(plan.columns) - 1 - plan.coin_columns - len(answers)
                 yield (question, *coins, *blank, *answers, *(0,) * width), chance * share
 
@@ -79,7 +79,7 @@ def _coin_words(coin: int, limit: int) -> int:
     return -(-(coin + 1) * WORDS // limit) + -coin * WORDS // limit
 
 
-def answers_law(
+def _answers(
     plan: Plan, face: Face, record: Sequence[int], choices: Choices, coins: Sequence[int]
 ) -> Iterator[tuple[Report, Fraction]]:
     """What a face's parts answer together, with probabilities; choices are arrays of one entry."""

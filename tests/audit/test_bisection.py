@@ -13,7 +13,7 @@ from support.broken_promises import TrueAncestor
 from support.plans import EVERY_PLAN, Case
 
 from ldpsql.audit import audit_design, bisection
-from ldpsql.audit.bisection import check_device
+from ldpsql.audit.bisection import DeviceCheck, check_device
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.decoders.base import PlannedDesign
 from ldpsql_device import draw as device
@@ -40,7 +40,8 @@ def records(case: Case) -> list[tuple[int, ...]]:
 
 
 def look(case: Case) -> tuple[str, ...]:
-    return check_device(case.plan, [records(case)[0], records(case)[-1]], SeededEntropy(1))
+    ends = [records(case)[0], records(case)[-1]]
+    return check_device(case.plan, ends, SeededEntropy(1)).problems
 
 
 @pytest.fixture(params=[1 << 12, 0], ids=["whole", "in parts"])
@@ -111,15 +112,24 @@ def test_choices_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert look(PLANS[name])
 
 
-def test_many_bits_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_of_many_bits_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bisection, "MOST_ENUMERATED", 0)
-    monkeypatch.setattr(bisection, "MOST_ANSWERS", 2)
+    monkeypatch.setattr(bisection, "SAMPLED_BITS", 2)
     assert look(PLANS["bits"]) == ()
     right = device._respond_bits
     monkeypatch.setattr(
         device, "_respond_bits", lambda *given: right(*given[:-1], lower(given[-1]))
     )
     assert look(PLANS["bits"])
+
+
+def test_questions_with_too_many_answers_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bisection, "MOST_ENUMERATED", 0)
+    monkeypatch.setattr(bisection, "MOST_ANSWERS", 2)
+    case = PLANS["nodes"]
+    found = check_device(case.plan, records(case)[:1], SeededEntropy(1))
+    assert (found.problems, found.is_whole) == ((), False)
+    assert 1 <= found.left_out <= 2
 
 
 @dataclass(frozen=True)
@@ -146,15 +156,15 @@ def test_an_audit_that_looks_at_the_device_says_what_it_saw(
 ) -> None:
     design = Planned(PLANS["nodes"].plan)
     sound = audit_design(design, device=True, reports=20_000, entropy=SeededEntropy(2))
-    assert (sound.holds, sound.device) == (True, ())
+    assert (sound.holds, sound.device) == (True, DeviceCheck((), True))
     assert audit_design(design).device is None
     right = device.Rungs.locate
     monkeypatch.setattr(device.Rungs, "locate", lambda self, words: right(self, lower(words)))
     broken = audit_design(design, device=True)
     assert not broken.holds
-    assert broken.device
-    assert set(broken.device) <= set(broken.problems)
-    assert broken.to_json()["device"] == {"holds": False}
+    assert broken.device.problems
+    assert set(broken.device.problems) <= set(broken.problems)
+    assert broken.to_json()["device"]["is_whole"] is True
 
 
 def test_only_a_plan_can_be_compared_with_a_device() -> None:

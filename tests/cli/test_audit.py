@@ -94,6 +94,16 @@ class Ancestor:
         return TrueAncestor()
 
 
+def test_the_device_is_compared_with_the_law_of_its_plan():
+    arguments = ("audit", "--mechanism", "urr", "--epsilon", "1", "--domain", "4")
+    shown = run(*arguments, "--sensitive", "2", "--device")
+    assert shown.exit_code == 0
+    assert "device       follows the law of its plan, report by report" in shown.stdout
+    assert "device " not in run(*arguments, "--sensitive", "2").stdout
+    found = json.loads(run(*arguments, "--sensitive", "2", "--device", "--format", "json").stdout)
+    assert found["device"] == {"problems": [], "is_whole": True, "left_out": 0}
+
+
 def test_no_guarantee_comes_with_a_witness_and_exit_code_1(monkeypatch):
     monkeypatch.setitem(mechanism.__globals__["MECHANISMS"], "hgrr", Ancestor())
     shown = run(*MECHANISM, "4")

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql_device.draw import Entropy, flatten, interpret, part_radices, symbols
-from ldpsql_device.law import answers_law, count_reports, law
+from ldpsql_device.law import count_reports, law, part_law
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,
     HALVES,
@@ -26,10 +27,7 @@ from ldpsql_device.plan import (
     Bits,
     Choices,
     Face,
-    Part,
     Plan,
-    Rows,
-    value_of,
 )
 
 Words = NDArray[np.uint64]
@@ -39,7 +37,8 @@ Sampler = Callable[[Words], Integers]
 
 MOST_ENUMERATED = 1 << 12
 """Reports of a plan that is compared report by report."""
-MOST_ANSWERS, MOST_CHOICES, SAMPLED_QUESTIONS, SAMPLED_BITS = 1 << 12, 1 << 13, 12, 16
+MOST_CHOICES, MOST_ANSWERS, MOST_SAMPLED_ANSWERS = 1 << 13, 1 << 14, 1 << 15
+SAMPLED_QUESTIONS, SAMPLED_BITS = 12, 8
 """What is looked at of a larger plan."""
 _GRID = 64
 _SETTINGS = 2
@@ -133,7 +132,6 @@ def _borders(
 
 def law_of_interpreter(plan: Plan, record: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
     """The exact law of what a device runs for a plan and an encoded record."""
-
     return law_by_bisection(lambda numbers: _run(plan, record, numbers), number_bits(plan))
 
 
@@ -152,25 +150,40 @@ def pack_words(plan: Plan, numbers: Words) -> Words:
 # -- the device against the law of its plan -------------------------------------------------------
 
 
-def check_device(plan: Plan, records: Sequence[Sequence[int]], entropy: Entropy) -> tuple[str, ...]:
-    """Where what a device runs for a plan differs from the plan's exact law; nothing if nowhere.
+@dataclass(frozen=True)
+class DeviceCheck:
+    """How what a device runs for a plan compares with the plan's exact law.
 
-    Small plans are compared report by report, for every record. Of large ones: how every face and
-    step is drawn, up to MOST_CHOICES of each, and for some questions and coins the law of the
-    answers, up to MOST_ANSWERS, or that of some of their bits.
+    problems: where it differs.  is_whole: whether every report was looked at, for every record.
+    left_out: questions looked at whose answers were too many.
+    """
+
+    problems: tuple[str, ...]
+    is_whole: bool
+    left_out: int = 0
+
+
+def check_device(plan: Plan, records: Sequence[Sequence[int]], entropy: Entropy) -> DeviceCheck:
+    """Compare the interpreter with the law of a plan.
+
+    Small plans are compared report by report. Of large ones: how every face and step is drawn, up
+    to MOST_CHOICES of each, and for some questions and coins the law of the answers, part by part,
+    up to MOST_ANSWERS in a part, or that of some of their bits.
 
     records: encoded, a code per attribute.  entropy: chooses what is looked at of a large plan.
     """
     if count_reports(plan) <= MOST_ENUMERATED:
-        return tuple(
+        problems = (
             f"the device does not follow the law of its plan for the record {tuple(record)}"
             for record in records
             if law_of_interpreter(plan, record) != law(plan, record)
         )
-    problems = list(_check_choices(plan, records[0], entropy))
+        return DeviceCheck(tuple(problems), True)
+    glance = _Glance(plan, entropy)
+    glance.at_choices(records[0])
     for record in records:
-        problems += _check_answers(plan, record, entropy)
-    return tuple(dict.fromkeys(problems))
+        glance.at_answers(record)
+    return DeviceCheck(tuple(dict.fromkeys(glance.problems)), False, len(glance.left_out))
 
 
 def _run(plan: Plan, record: Sequence[int], numbers: Words) -> Integers:
@@ -179,50 +192,119 @@ def _run(plan: Plan, record: Sequence[int], numbers: Words) -> Integers:
     return np.stack(interpret(plan, codes, pack_words(plan, numbers)), axis=1)
 
 
-def _random_numbers(plan: Plan, count: int, entropy: Entropy) -> Words:
-    """Uniform numbers of the widths that a device draws, shape (count, numbers)."""
-    bits = np.array(number_bits(plan), dtype=np.uint64)
-    words = entropy.words(count * len(bits)).reshape(count, len(bits))
-    return words >> (np.uint64(64) - bits)
+class _Glance:
+    """Looks at some of what a large plan can do, and keeps what is wrong."""
 
+    def __init__(self, plan: Plan, entropy: Entropy) -> None:
+        self.plan, self.entropy = plan, entropy
+        self.problems: list[str] = []
+        self.left_out: set[int] = set()
+        self._answers = 0
 
-def _law_of_number(
-    plan: Plan, record: Sequence[int], numbers: Words, place: int
-) -> dict[tuple[int, ...], Fraction]:
-    """The law of the report where one number is uniform and all others are these."""
+    def at_choices(self, record: Sequence[int]) -> None:
+        """Whether every face, and every reported choice of its steps, has its exact share."""
+        plan, (numbers,) = self.plan, self._draw_numbers(1)
+        starts = plan.face_choice.starts
+        faces: dict[int, Fraction] = {}
+        for report, share in self._law(record, numbers, 0, 1).items():
+            number = bisect_right(plan.first_questions, report[0]) - 1
+            faces[number] = faces.get(number, Fraction(0)) + share
+        if faces != _shares_between(starts):
+            self.problems.append("the device does not draw the faces of its plan by their shares")
+        for number, face in enumerate(plan.faces):
+            numbers[0] = starts[number]
+            reported = [place for place, step in enumerate(face.steps) if not step.secret]
+            shape = [len(face.steps[place].mantissas) for place in reported]
+            for digit, place in enumerate(reported):
+                if not 1 < shape[digit] <= MOST_CHOICES:
+                    continue
+                choices: dict[int, Fraction] = {}
+                for report, share in self._law(record, numbers, 1 + place, 1).items():
+                    question = report[0] - plan.first_questions[number]
+                    choice = question // math.prod(shape[digit + 1 :]) % shape[digit]
+                    choices[choice] = choices.get(choice, Fraction(0)) + share
+                if choices != _shares_between(face.steps[place].choice.starts):
+                    self.problems.append(
+                        f"the device does not draw the choices of face {number} by their shares"
+                    )
 
-    def report(values: Words) -> Integers:
-        rows = np.tile(numbers, (len(values), 1))
-        rows[:, place] = values[:, 0]
-        return _run(plan, record, rows)
+    def at_answers(self, record: Sequence[int]) -> None:
+        """Whether the answers to some questions follow their exact law."""
+        plan = self.plan
+        count = SAMPLED_QUESTIONS if plan.questions > 1 or plan.coin_columns else 1
+        for numbers in self._draw_numbers(count):
+            if self._answers > MOST_SAMPLED_ANSWERS:
+                return
+            report = tuple(_run(plan, record, numbers[None])[0].tolist())
+            number = bisect_right(plan.first_questions, report[0]) - 1
+            face, first = plan.faces[number], plan.first_questions[number]
+            chosen = face.combinations()
+            places = np.flatnonzero(face.question_of(chosen, face.choices) == report[0] - first)
+            # A secret choice is not reported: the law must be that of one of them.
+            alternatives = ([choice[place : place + 1] for choice in chosen] for place in places)
+            if not any(self._holds(face, record, numbers, report, c) for c in alternatives):
+                self.problems.append(
+                    f"the device does not answer question {report[0]} by its exact law"
+                )
 
-    return law_by_bisection(report, number_bits(plan)[place : place + 1])
+    def _holds(
+        self,
+        face: Face,
+        record: Sequence[int],
+        numbers: Words,
+        report: tuple[int, ...],
+        choices: Choices,
+    ) -> bool:
+        """Whether each part is answered by its exact law, the numbers of all others being fixed.
 
+        report: what these numbers give.
+        """
+        plan = self.plan
+        codes = np.array([record], dtype=np.int64)
+        coins = [np.array([coin]) for coin in report[1 : 1 + len(face.coins)]]
+        place, column = 2 * plan.blind_words + plan.coin_columns, 1 + plan.coin_columns
+        for part in face.parts:
+            symbol, after = symbols(plan, part, codes, choices, coins), column + part.columns
+            radices = part_radices(part, choices)
+            size = math.prod(int(np.asarray(radix).item()) for radix in radices)
+            looks: list[tuple[int, int, dict[tuple[int, ...], Fraction]]] = []
+            if isinstance(part.response, Bits):
+                own = int(flatten(symbol, radices)[0])
+                for bit in {own, *range(0, size, max(1, size // SAMPLED_BITS))}:
+                    due = _law_of_bit(part.response, bit, own, report, column)
+                    looks.append((place + bit, 1, due))
+            elif size ** (1 + part.fakes) <= MOST_ANSWERS:
+                due = {
+                    (*report[:column], *answer, *report[after:]): share
+                    for answer, share in part_law(plan, part, symbol, choices).items()
+                }
+                looks.append((place, part.words, due))
+            else:
+                self.left_out.add(report[0])
+            for start, count, due in looks:
+                self._answers += len(due)
+                if self._law(record, numbers, start, count) != due:
+                    return False
+            place, column = place + part.words, after
+        return True
 
-def _check_choices(plan: Plan, record: Sequence[int], entropy: Entropy) -> Iterator[str]:
-    """Whether every face, and every reported choice of its steps, has its exact share."""
-    (numbers,) = _random_numbers(plan, 1, entropy)
-    starts = plan.face_choice.starts
-    faces: dict[int, Fraction] = {}
-    for report, share in _law_of_number(plan, record, numbers, 0).items():
-        asked = bisect_right(plan.first_questions, report[0]) - 1
-        faces[asked] = faces.get(asked, Fraction(0)) + share
-    if faces != _shares_between(starts):
-        yield "the device does not draw the faces of its plan with their shares"
-    for number, face in enumerate(plan.faces):
-        numbers[0] = starts[number]
-        reported = [place for place, step in enumerate(face.steps) if not step.secret]
-        shape = [len(face.steps[place].mantissas) for place in reported]
-        for digit, place in enumerate(reported):
-            if not 1 < shape[digit] <= MOST_CHOICES:
-                continue
-            choices: dict[int, Fraction] = {}
-            for report, share in _law_of_number(plan, record, numbers, 1 + place).items():
-                question = report[0] - plan.first_questions[number]
-                choice = question // math.prod(shape[digit + 1 :]) % shape[digit]
-                choices[choice] = choices.get(choice, Fraction(0)) + share
-            if choices != _shares_between(face.steps[place].choice.starts):
-                yield f"the device does not draw the choices of face {number} with their shares"
+    def _draw_numbers(self, count: int) -> Words:
+        """Uniform numbers of the widths that a device draws, shape (count, numbers)."""
+        bits = np.array(number_bits(self.plan), dtype=np.uint64)
+        words = self.entropy.words(count * len(bits)).reshape(count, len(bits))
+        return words >> (np.uint64(64) - bits)
+
+    def _law(
+        self, record: Sequence[int], numbers: Words, start: int, count: int
+    ) -> dict[tuple[int, ...], Fraction]:
+        """The law of the report where so many numbers are uniform and all others fixed."""
+
+        def report(values: Words) -> Integers:
+            rows = np.tile(numbers, (len(values), 1))
+            rows[:, start : start + count] = values
+            return _run(self.plan, record, rows)
+
+        return law_by_bisection(report, number_bits(self.plan)[start : start + count])
 
 
 def _shares_between(starts: Sequence[int]) -> dict[int, Fraction]:
@@ -230,84 +312,14 @@ def _shares_between(starts: Sequence[int]) -> dict[int, Fraction]:
     return {n: Fraction(end - start, HALVES) for n, (start, end) in enumerate(pairwise(starts))}
 
 
-def _check_answers(plan: Plan, record: Sequence[int], entropy: Entropy) -> Iterator[str]:
-    """Whether the answers of some questions follow their exact law, coins and choices fixed."""
-    first = 2 * plan.blind_words + plan.coin_columns
-    for numbers in _random_numbers(plan, SAMPLED_QUESTIONS, entropy):
-        question, *columns = _run(plan, record, numbers[None])[0].tolist()
-        number = bisect_right(plan.first_questions, question) - 1
-        face = plan.faces[number]
-        coins, chosen = columns[: len(face.coins)], face.combinations()
-        places = face.question_of(chosen, face.choices) == question - plan.first_questions[number]
-        combinations = [[c[place : place + 1] for c in chosen] for place in np.flatnonzero(places)]
-        if _count_answers(face, combinations[0]) > MOST_ANSWERS:
-            holds = _bits_hold(plan, face, record, numbers, combinations[0])
-        else:
-
-            def answer(values: Words, numbers: Words = numbers) -> Integers:
-                fixed = np.tile(numbers[:first], (len(values), 1))
-                reports = _run(plan, record, np.concatenate([fixed, values], axis=1))
-                return reports[:, 1 + plan.coin_columns :]
-
-            seen = law_by_bisection(answer, number_bits(plan)[first:])
-            # A secret choice is not reported: the law must be that of one of them.
-            holds = any(
-                seen == _padded_law(plan, face, record, choices, coins) for choices in combinations
-            )
-        if not holds:
-            yield f"the device does not answer question {question} by its exact law"
-
-
-def _padded_law(
-    plan: Plan, face: Face, record: Sequence[int], choices: Choices, coins: Sequence[int]
+def _law_of_bit(
+    response: Bits, bit: int, own: int, report: tuple[int, ...], column: int
 ) -> dict[tuple[int, ...], Fraction]:
-    """The law of all answer columns, those that the face does not fill included."""
-    width = len(plan.columns) - 1 - plan.coin_columns
-    return {
-        (*row, *(0,) * (width - len(row))): chance
-        for row, chance in answers_law(plan, face, record, choices, coins)
-    }
-
-
-def _count_answers(face: Face, choices: Choices) -> int:
-    """How many answers there are to a question."""
-    total = 1
-    for part in face.parts:
-        size = _count_symbols(part, choices)
-        if isinstance(part.response, Bits):
-            total <<= size
-        elif isinstance(part.response, Rows):
-            total *= len(part.response.rows[0])
-        else:
-            total *= size ** (1 + part.fakes)
-    return total
-
-
-def _count_symbols(part: Part, choices: Choices) -> int:
-    return math.prod(int(np.asarray(value_of(radix, choices)).item()) for radix in part.radices)
-
-
-def _bits_hold(
-    plan: Plan, face: Face, record: Sequence[int], numbers: Words, choices: Choices
-) -> bool:
-    """Whether bits of the first part are set with their exact chances, one at a time; True for
-    other responses, of which there are too many answers to look at."""
-    part = face.parts[0]
-    if not isinstance(part.response, Bits):
-        return True
-    codes = np.array([record], dtype=np.int64)
-    coins: list[Integers] = []  # a part with bits has no use for coins
-    own = int(flatten(symbols(plan, part, codes, choices, coins), part_radices(part, choices))[0])
-    first = 2 * plan.blind_words + plan.coin_columns
-    size = _count_symbols(part, choices)
-    for bit in {own, *range(0, size, max(1, size // SAMPLED_BITS))}:
-        column, place = divmod(bit, BITS_PER_COLUMN)
-        is_set = sum(
-            share
-            for report, share in _law_of_number(plan, record, numbers, first + bit).items()
-            if report[1 + plan.coin_columns + column] >> place & 1
-        )
-        thresholds = part.response.own if bit == own else part.response.other
-        if is_set != Fraction(thresholds[bit % len(thresholds)], WORDS):
-            return False
-    return True
+    """The law of a report of which one bit is drawn; its first bits are in this column."""
+    thresholds = response.own if bit == own else response.other
+    chance = Fraction(thresholds[bit % len(thresholds)], WORDS)
+    more, place = divmod(bit, BITS_PER_COLUMN)
+    bits = report[column + more] & ~(1 << place)
+    before, after = report[: column + more], report[column + more + 1 :]
+    both = {(*before, bits | 1 << place, *after): chance, (*before, bits, *after): 1 - chance}
+    return {row: share for row, share in both.items() if share}

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
-from ldpsql.audit.bisection import check_device
+from ldpsql.audit.bisection import DeviceCheck, check_device
 from ldpsql.audit.exact import Channel, Exposure, enumerate_channel, find_exposures
 from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
 from ldpsql.decoders.base import PlannedDesign
@@ -65,7 +65,7 @@ class Audit:
     that was enumerated, if any.
     problems: why the promise does not hold; empty if it does.  exposures: who is protected against
     which alternatives, where values are declared sensitive and a channel was enumerated.
-    device: where the interpreter was found not to follow the plan's law; None if nobody looked.
+    device: how the interpreter compares with the plan's law; None if nobody looked.
     """
 
     mechanism: str
@@ -80,7 +80,7 @@ class Audit:
     empirical: Empirical | None
     problems: tuple[str, ...]
     exposures: tuple[Exposure, ...] = ()
-    device: tuple[str, ...] | None = None
+    device: DeviceCheck | None = None
 
     @property
     def holds(self) -> bool:
@@ -132,7 +132,7 @@ class Audit:
             "enumerated": None if self.enumerated is None else _enumerated_json(self.enumerated),
             "witness": None if self.witness is None else _witness_json(self.witness),
             "empirical": None if self.empirical is None else _empirical_json(self.empirical),
-            "device": None if self.device is None else {"holds": not self.device},
+            "device": None if self.device is None else asdict(self.device),
             "holds": self.holds,
             "problems": list(self.problems),
             "exposures": [row.to_json() for row in self.exposures],
@@ -222,7 +222,7 @@ def audit_design(
             *_promise_problems(design, method, odds, divergence),
             *(_channel_problems(design, method, channel) if channel else ()),
             *(_empirical_problems(design, empirical) if empirical else ()),
-            *(seen or ()),
+            *(seen.problems if seen else ()),
         ),
         _exposures(design, channel),
         seen,
@@ -267,8 +267,8 @@ def _divergence(design: Design, channel: Channel | None) -> Fraction | None:
     return None if plan is None else plan_odds.excess(plan, design.epsilon.odds)
 
 
-def _look_at_device(design: Design, entropy: Entropy) -> tuple[str, ...]:
-    """Where the interpreter does not follow the law of the plan, on corners and random records."""
+def _look_at_device(design: Design, entropy: Entropy) -> DeviceCheck:
+    """How the interpreter compares with the law of the plan, on corners and random records."""
     plan = plan_of(design)
     if plan is None:
         raise SurveyError(f"{design.name} has no plan that a device could be compared with")

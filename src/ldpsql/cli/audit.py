@@ -15,6 +15,7 @@ from ldpsql.cli.tables import table_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ldpsql.audit.bisection import DeviceCheck
     from ldpsql.audit.central import CentralAudit
     from ldpsql.audit.check import Audit, Enumerated
     from ldpsql.audit.sampling import Empirical
@@ -180,7 +181,7 @@ def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
     if found.empirical is not None:
         yield from _empirical(found.empirical)
     if found.device is not None:
-        yield f"device       {'DOES NOT FOLLOW' if found.device else 'follows'} the law of its plan"
+        yield f"device       {_device(found.device)}"
     if central is not None:
         yield from _central(central)
     for problem in (*found.problems, *(central.problems if central else ())):
@@ -269,6 +270,14 @@ def _empirical(found: Empirical) -> Iterator[str]:
     if found.fit is not None:
         known = "the exact law" if found.pairs else "the shares of the questions"
         yield f"             reports as far from {known} have probability {found.fit:.3g}"
+
+
+def _device(found: DeviceCheck) -> str:
+    verb = "DOES NOT FOLLOW" if found.problems else "follows"
+    if found.is_whole:
+        return f"{verb} the law of its plan, report by report"
+    left = f", except {found.left_out} with too many answers" if found.left_out else ""
+    return f"{verb} the law of its plan in its choices and in the questions looked at{left}"
 
 
 def _domain(domain: RecordDomain) -> str:
