@@ -59,9 +59,9 @@ def reports(survey):
 
 
 @pytest.fixture
-def connection(reports):
+def connection(reports, survey):
     with ldpsql.connect() as opened:
-        opened.ingest(reports)
+        opened.ingest(reports, survey=survey)
         yield opened
 
 
@@ -243,7 +243,8 @@ def test_types_and_constructors_of_pep_249():
 
 
 @pytest.fixture
-def files(tmp_path, reports):
+def files(tmp_path, reports, survey):
+    survey.write(tmp_path / "app.survey.json")
     pq.write_table(reports.slice(0, 1000), tmp_path / "1.parquet")
     pq.write_table(reports.slice(1000), tmp_path / "2.parquet")
     return tmp_path

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from ldpsql_device.encode import Record, encode, public_values
 from ldpsql_device.entropy import Entropy, require_os_entropy
 from ldpsql_device.errors import ReportError, SurveyError
-from ldpsql_device.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Published
 from ldpsql_device.types import Value
 
 if TYPE_CHECKING:
     from ldpsql_device.ledger import Ledger
 
-FINGERPRINT = f"{RESERVED_PREFIX}survey"
+ID_BYTES = 16
+_HEX = re.compile("[0-9a-f]*")
+_KEYS = {"id", "report", "public"}
 
 
 @dataclass(frozen=True)
@@ -75,39 +80,66 @@ def _describe_disclosure(survey: Published) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """What leaves the device.
+    """What leaves the device. Whatever carries it, a file or an address, names the survey.
 
-    fingerprint: of the survey that it answers.  values: the randomized integers by report
-    column.  public: the columns that travel in clear.
+    id: 16 random bytes in hexadecimal, drawn anew for every report, so that a repeated delivery can
+    be told from another person's equal report.  report: the whole numbers of the report in
+    hexadecimal, big-endian, each of `report_widths` bits, so that all reports of a survey have one
+    length.  public: the columns that travel in clear.
     """
 
-    fingerprint: str
-    values: Mapping[str, int]
+    id: str
+    report: str
     public: Mapping[str, Value | None]
 
-    def to_row(self) -> dict[str, Any]:
-        """One flat row: `ldpsql_survey`, `ldpsql_<report column>`, and the public columns."""
-        reported = {RESERVED_PREFIX + name: value for name, value in self.values.items()}
-        return {FINGERPRINT: self.fingerprint, **reported, **self.public}
+    @classmethod
+    def of(
+        cls, survey: Published, numbers: Sequence[int], public: Mapping[str, Value | None]
+    ) -> Report:
+        """A report with an id of its own."""
+        packed = (
+            int(number).to_bytes(width // 8, "big")
+            for number, width in zip(numbers, survey.report_widths, strict=True)
+        )
+        return cls(os.urandom(ID_BYTES).hex(), b"".join(packed).hex(), public)
+
+    def numbers(self, survey: Published) -> tuple[int, ...]:
+        """The whole numbers of the report, by the survey's `report_columns`; ReportError if its
+        length is not that of the survey's reports."""
+        digits = [width // 4 for width in survey.report_widths]
+        if len(self.report) != sum(digits) or not _HEX.fullmatch(self.report):
+            raise ReportError(f"not a report of the survey {survey.table}")
+        ends = list(accumulate(digits))
+        starts = (end - count for end, count in zip(ends, digits, strict=True))
+        return tuple(int(self.report[a:b], 16) for a, b in zip(starts, ends, strict=True))
 
     def to_json(self) -> str:
-        """The row as one line of JSON, dates and timestamps in ISO 8601."""
-        return json.dumps(self.to_row(), default=_iso, ensure_ascii=False, allow_nan=False)
+        """One line of JSON: {"id": ..., "report": ..., "public": {...}}."""
+        public = {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in self.public.items()
+        }
+        row = {"id": self.id, "report": self.report, "public": public}
+        return json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str, survey: Published) -> Report:
         """The inverse of `to_json`; ReportError if the text is not a report of the survey."""
         try:
             row = json.loads(text)
-            values = {name: row[RESERVED_PREFIX + name] for name in survey.report_columns}
-            public = {c.name: c.kind.from_json(row[c.name]) for c in survey.schema.public}
-            fingerprint = row[FINGERPRINT]
-        except (ValueError, KeyError, TypeError):
-            raise ReportError(f"not a report of the survey {survey.table}") from None
-        whole = all(type(value) is int and value >= 0 for value in values.values())
-        if fingerprint != survey.fingerprint or not whole:
-            raise ReportError(f"not a report of the survey {survey.table}")
-        return cls(fingerprint, values, public)
+            identifier, payload, given = row["id"], row["report"], row["public"]
+            columns = survey.schema.public
+            public = {c.name: c.kind.from_json(given[c.name]) for c in columns}
+            known = set(row) == _KEYS and set(given) == set(public)
+            nulls = all(public[c.name] is not None or c.nulls == "value" for c in columns)
+            if known and nulls and _HEX.fullmatch(payload) and _HEX.fullmatch(identifier):
+                report = cls(identifier, payload, public)
+                report.numbers(survey)
+                if len(identifier) == 2 * ID_BYTES:
+                    return report
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            pass
+        raise ReportError(f"not a report of the survey {survey.table}")
 
 
 def respond(
@@ -134,17 +166,7 @@ def respond(
 
     def draw() -> Report:
         codes = encode(survey.schema, record, source)
-        columns = survey.draw(codes, source)
-        values = {
-            name: int(column[0])
-            for name, column in zip(survey.report_columns, columns, strict=True)
-        }
-        return Report(survey.fingerprint, values, public_values(survey.schema, record))
+        numbers = [int(column[0]) for column in survey.draw(codes, source)]
+        return Report.of(survey, numbers, public_values(survey.schema, record))
 
     return draw() if ledger is None else ledger.answer(survey, draw)
-
-
-def _iso(value: object) -> str:
-    if isinstance(value, date):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} has no place in a report")

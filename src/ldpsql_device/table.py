@@ -6,6 +6,7 @@ collector that is given these must not know the order of the people.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -26,11 +27,12 @@ from ldpsql_device.columns import (
 from ldpsql_device.encode import round_to_levels
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import RecordError
-from ldpsql_device.respond import Consent
+from ldpsql_device.respond import ID_BYTES, Consent
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 from ldpsql_device.survey import Published
 
-METADATA_KEY = b"ldpsql.survey"
+FINGERPRINT_KEY = b"ldpsql.fingerprint"
+ID_COLUMN = f"{RESERVED_PREFIX}id"
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,9 @@ def randomize_batch(
         RESERVED_PREFIX + name: pa.array(column)
         for name, column in zip(survey.report_columns, reports, strict=True)
     }
-    table = pa.table({**columns, **encoded.public}, schema=report_schema(survey))
+    ids = pa.py_buffer(os.urandom(ID_BYTES * people))
+    named = {ID_COLUMN: pa.Array.from_buffers(pa.binary(ID_BYTES), people, [None, ids])}
+    table = pa.table({**columns, **encoded.public, **named}, schema=report_schema(survey))
     names = [measure.name for measure in measures]
     clamped = dict(zip(names, encoded.clamped.sum(axis=0).tolist(), strict=True))
     return table, Tally(people, clamped, batch.num_rows - people)
@@ -164,14 +168,18 @@ def fitting(
 
 
 def report_schema(survey: Published) -> pa.Schema:
-    """Columns of a report table; the survey itself stands in its metadata."""
+    """Columns of a report table: the numbers of the report, the public columns, and a random id.
+
+    The metadata name the survey by its fingerprint.
+    """
     widths = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
     fields = [
         pa.field(RESERVED_PREFIX + name, widths[width])
         for name, width in zip(survey.report_columns, survey.report_widths, strict=True)
     ]
     fields += [pa.field(column.name, ARROW_TYPES[column.type]) for column in survey.schema.public]
-    return pa.schema(fields, metadata={METADATA_KEY: survey.to_json().encode()})
+    fields.append(pa.field(ID_COLUMN, pa.binary(ID_BYTES)))
+    return pa.schema(fields, metadata={FINGERPRINT_KEY: survey.fingerprint.encode()})
 
 
 def require_columns(schema: Schema, names: Sequence[str]) -> None:

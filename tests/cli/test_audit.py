@@ -266,14 +266,16 @@ def test_the_batches_of_a_database_are_audited(tmp_path):
         opened.register(survey)
     assert "holds no reports" in refusal(run("audit", published, "--db", store), 1)
     with open_store(store, read_only=False) as opened:
-        opened.ingest_table(whole)
+        opened.ingest_table(whole, survey)
     shown = run("audit", published, "--db", store)
     assert (shown.exit_code, "in a batch of 1,000 reports" in shown.stdout) == (0, True)
     said = ShuffledBatch(survey.fingerprint, 300).to_json().encode()
     part = whole.slice(0, 300)
     metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
     with open_store(store, read_only=False) as opened:
-        opened.ingest_table(part.replace_schema_metadata(metadata), accept_smaller_batch=True)
+        opened.ingest_table(
+            part.replace_schema_metadata(metadata), survey, accept_smaller_batch=True
+        )
     shown = run("audit", published, "--db", store)
     assert (shown.exit_code, "in a batch of 300 reports" in shown.stdout) == (1, True)
     assert "--users and --db" in refusal(run("audit", published, "--db", store, "--users", 5), 2)

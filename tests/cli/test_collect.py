@@ -174,7 +174,7 @@ def fleet(tmp_path):
 
 def test_from_devices_through_a_shuffler_to_an_answer(fleet):
     survey, batch, store = (fleet / name for name in ("app.json", "batch.parquet", "s.duckdb"))
-    refused = run("ingest", fleet / "spools", "--db", store)
+    refused = run("ingest", fleet / "spools", "--db", store, "--survey", survey)
     assert "was not shuffled" in refusal(refused, 1)
     done = run("shuffle", fleet / "spools", "--survey", survey, "-o", batch)
     assert (done.exit_code, done.stdout) == (0, "")
@@ -253,7 +253,8 @@ def test_what_was_taken_before_a_bad_file_is_said(home):
 
 def test_a_file_of_another_survey_is_named(home):
     randomized(home, "a.parquet")
-    (home / "app.json").write_text(design(TOML, epsilon="1").to_json())
+    assert run("ingest", "a.parquet").exit_code == 0
+    design(TOML, epsilon="1").write(home / "app.json")
     randomized(home, "b.parquet")
     done = run("ingest", "a.parquet", "b.parquet")
     assert "error: b.parquet: the store knows another survey app" in done.stderr

@@ -45,8 +45,8 @@ def test_the_report_is_one_of_the_designs():
     survey = app()
     for _ in range(50):
         report = respond(survey, RECORD)
-        columns = {name: [value] for name, value in report.values.items()}
-        arrays = {name: np.array(v, "u8") for name, v in columns.items()}
+        numbers = zip(survey.report_columns, report.numbers(survey), strict=True)
+        arrays = {name: np.array([value], "u8") for name, value in numbers}
         assert survey.design.report_format.refuse(arrays).size == 0
 
 
@@ -55,9 +55,9 @@ def test_json_is_the_row_that_ingest_reads():
     report = respond(survey, RECORD)
     row = json.loads(report.to_json())
     assert "\n" not in report.to_json()
-    assert list(row) == ["ldpsql_survey", "ldpsql_group", "ldpsql_y", "day", "version"]
-    assert row["ldpsql_survey"] == survey.fingerprint
-    assert (row["day"], row["version"]) == ("2026-01-31", "1.2")
+    assert list(row) == ["id", "report", "public"]
+    assert len(bytes.fromhex(row["id"])) == 16
+    assert row["public"] == {"day": "2026-01-31", "version": "1.2"}
     assert Report.from_json(report.to_json(), survey) == report
 
 
@@ -67,7 +67,14 @@ def test_nothing_undeclared_leaves():
 
 
 def test_every_type_can_be_answered():
-    assert set(respond(mix(), MIXED_RECORD).values) == set(mix().design.report_format.columns)
+    survey = mix()
+    assert len(respond(survey, MIXED_RECORD).numbers(survey)) == len(survey.report_columns)
+
+
+def test_all_reports_have_one_length_and_ids_of_their_own():
+    reports = [respond(app(), {**RECORD, "age": 18 + i}) for i in range(60)]
+    assert len({len(report.report) for report in reports}) == 1
+    assert len({report.id for report in reports}) == 60
 
 
 def test_a_seed_is_refused():
@@ -82,17 +89,24 @@ def test_a_record_that_does_not_fit_gives_no_report():
 
 def test_a_report_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
-        respond(app(), RECORD).fingerprint = "x"
+        respond(app(), RECORD).report = "x"
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"ldpsql_survey": "0" * 64},
-        {"ldpsql_y": -1},
-        {"ldpsql_y": "1"},
-        {"ldpsql_y": True},
-        {"day": "yesterday"},
+        {"report": ""},
+        {"report": "00"},
+        {"report": "g" * 4},
+        {"report": 0},
+        {"id": "0" * 31},
+        {"id": "0" * 34},
+        {"id": None},
+        {"public": {"day": "yesterday", "version": "1.2"}},
+        {"public": {"day": "2026-01-31"}},
+        {"public": {"day": "2026-01-31", "version": "1.2", "name": "Ann"}},
+        {"public": []},
     ],
 )
 def test_reading_back_something_else_is_refused(change):

@@ -105,7 +105,7 @@ def test_a_device_answers_from_the_survey_file_alone():
     record = {"age": None, "price": 0.5, "state": "CA", "far": 2**60, "spent": 0.05}
     day = survey.schema.dimensions[4].domain.edges[1]
     report = respond(survey, {**record, "day": day, "version": "1"})
-    assert report.fingerprint == survey.fingerprint
+    assert 0 <= report.numbers(survey)[1] < 74
     codes = encode(survey.schema, {**record, "day": day}, OsEntropy())
     assert codes[0, :5].tolist() == [73, 1, 0, 0, 1]
 

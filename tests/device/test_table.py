@@ -11,11 +11,10 @@ import pytest
 from support.surveys import EVERY_TYPE, MIXED_RECORD, TOML, Seeded, app, mix, people
 
 from ldpsql.designer import design
-from ldpsql.survey import Survey
 from ldpsql_device.columns import dimension_codes, measure_numbers, public_column
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import Dimension, Measure, PublicColumn
-from ldpsql_device.table import Tally, randomize, randomize_batch
+from ldpsql_device.table import ID_COLUMN, Tally, randomize, randomize_batch
 from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range
 
 DAY = Dimension("x", time_range("date", "2026-01-01", "2026-01-31", "day"))
@@ -182,12 +181,14 @@ def test_public_columns_get_their_declared_type():
 def test_reports_have_the_declared_columns_and_carry_the_survey():
     survey, table = app(), people(1000)
     reports = randomize(survey, table)
-    assert reports.column_names == ["ldpsql_group", "ldpsql_y", "day", "version"]
-    assert reports.schema.metadata[b"ldpsql.survey"] == survey.to_json().encode()
-    assert Survey.from_json(reports.schema.metadata[b"ldpsql.survey"].decode()) == survey
+    numbers = [f"ldpsql_{name}" for name in survey.report_columns]
+    assert reports.column_names == [*numbers, "day", "version", ID_COLUMN]
+    assert reports.schema.metadata == {b"ldpsql.fingerprint": survey.fingerprint.encode()}
+    assert len(set(reports.column(ID_COLUMN).to_pylist())) == 1000
+    assert reports.schema.field(ID_COLUMN).type == pa.binary(16)
     assert reports.column("day").equals(table.column("day"))
     assert reports.column("version").equals(table.column("version"))
-    values = {n: reports.column(f"ldpsql_{n}").to_numpy() for n in ("group", "y")}
+    values = {n: reports.column(f"ldpsql_{n}").to_numpy() for n in survey.report_columns}
     assert survey.design.report_format.refuse(values).size == 0
 
 
@@ -257,7 +258,7 @@ def test_chunked_columns_are_one_column():
     table = pa.concat_tables([people(5, 1), people(7, 2)])
     parts = [randomize_batch(app(), table, Seeded(4))[0]]
     parts.append(randomize_batch(app(), table.combine_chunks(), Seeded(4))[0])
-    assert parts[0].equals(parts[1])
+    assert parts[0].drop_columns([ID_COLUMN]).equals(parts[1].drop_columns([ID_COLUMN]))
 
 
 def test_all_types_at_once():

@@ -40,7 +40,7 @@ def stored(survey, sizes):
             said = ShuffledBatch(survey.fingerprint, size).to_json().encode()
             metadata = {**whole.schema.metadata, BATCH_KEY.encode(): said}
             table = whole.slice(0, size).replace_schema_metadata(metadata)
-            store.ingest_table(table, accept_smaller_batch=True)
+            store.ingest_table(table, survey, accept_smaller_batch=True)
         yield store
 
 

@@ -14,7 +14,8 @@ from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.errors import FingerprintError, QueryError, ReportError
+from ldpsql_device.errors import FingerprintError, QueryError, ReportError, SurveyError
+from ldpsql_device.survey import sha256
 
 
 @pytest.fixture(scope="module")
@@ -40,17 +41,18 @@ def small(survey, batch, count):
     return saying(batch.slice(0, count), ShuffledBatch(survey.fingerprint, count).to_json())
 
 
-def refused(table, words, kind=ReportError, **options):
+def refused(survey, table, words, kind=ReportError, **options):
     """Nothing of the table is taken."""
     with open_store(None, read_only=False) as store:
         with pytest.raises(kind, match=words):
-            store.ingest_table(table, **options)
+            store.ingest_table(table, survey, **options)
         assert store.surveys() == []
 
 
 def test_a_shuffled_file_is_taken_and_raw_reports_are_not(survey, tmp_path):
     pq.write_table(raw_reports(survey, USERS), tmp_path / "raw.parquet")
     shuffle_reports(survey, [tmp_path / "raw.parquet"], tmp_path / "batch.parquet")
+    survey.write(tmp_path / "app.survey.json")
     with open_store(None, read_only=False) as store:
         with pytest.raises(ReportError, match=r"raw.parquet was not shuffled"):
             store.ingest([tmp_path / "raw.parquet"])
@@ -71,34 +73,36 @@ def test_text_says_nothing_of_its_shuffling(survey, batch, tmp_path):
 
 
 def test_raw_reports_in_memory_are_refused(survey, batch):
-    refused(raw_reports(survey, USERS), "was not shuffled")
-    refused(saying(batch, None), "was not shuffled", accept_smaller_batch=True)
+    refused(survey, raw_reports(survey, USERS), "was not shuffled")
+    refused(survey, saying(batch, None), "was not shuffled", accept_smaller_batch=True)
 
 
 def test_a_statement_must_fit(survey, batch):
-    refused(saying(batch, "{}"), "shuffle it again")
+    refused(survey, saying(batch, "{}"), "shuffle it again")
     other = ShuffledBatch("0" * 64, USERS).to_json()
-    refused(saying(batch, other), "shuffled for another survey", FingerprintError)
+    refused(survey, saying(batch, other), "shuffled for another survey", FingerprintError)
     more = ShuffledBatch(survey.fingerprint, USERS + 1).to_json()
-    refused(saying(batch, more), "1,000 reports, but 1,001 were shuffled")
-    refused(batch.slice(1), "999 reports, but 1,000 were shuffled")
+    refused(survey, saying(batch, more), "1,000 reports, but 1,001 were shuffled")
+    refused(survey, batch.slice(1), "999 reports, but 1,000 were shuffled")
 
 
 def test_a_small_batch_is_refused_with_what_it_keeps(survey, batch):
     found = format(achieved(survey.design, survey.shuffled, 400), "f")
-    refused(small(survey, batch, 400), rf"keeps epsilon {found} and not 1; nothing was taken")
+    refused(
+        survey, small(survey, batch, 400), rf"keeps epsilon {found} and not 1; nothing was taken"
+    )
 
 
 def test_skipping_bad_rows_does_not_make_a_batch_smaller_unseen(survey, batch):
     rows = batch.to_pylist()
     rows[5][batch.column_names[0]] = survey.design.report_format.selectors
     bad = type(batch).from_pylist(rows, schema=batch.schema)
-    refused(bad, "999 reports, fewer than the 1,000", skip_invalid=True)
+    refused(survey, bad, "999 reports, fewer than the 1,000", skip_invalid=True)
 
 
 def test_a_small_batch_may_be_taken_knowingly(survey, batch):
     with open_store(None, read_only=False) as store:
-        store.ingest_table(batch)
+        store.ingest_table(batch, survey)
         store.ingest_table(small(survey, batch, 400), accept_smaller_batch=True)
         assert store.smallest_batch("app") == 400
 
@@ -106,13 +110,14 @@ def test_a_small_batch_may_be_taken_knowingly(survey, batch):
 def test_local_surveys_ask_nothing_of_their_reports(survey):
     local = Survey.of("app", survey.schema, "1", "hio")
     with open_store(None, read_only=False) as store:
-        assert store.ingest_table(raw_reports(local, 10)).reports == 10
+        assert store.ingest_table(raw_reports(local, 10), local).reports == 10
 
 
 # -- surveys of which a device's part is all there is ----------------------------------------------
 
 
 def test_reports_are_taken_without_the_collector_s_part_and_answers_need_it(tmp_path):
+    (tmp_path / "people.survey.json").write_text(device_text())
     pq.write_table(device_reports(50), tmp_path / "r.parquet")
     with open_store(None, read_only=False) as store:
         assert store.ingest([tmp_path])[0].reports == 50
@@ -129,12 +134,13 @@ def test_reports_are_taken_without_the_collector_s_part_and_answers_need_it(tmp_
         assert store.sizes("people").tolist() == [70]
 
 
-def test_a_hostile_survey_in_a_file_is_refused(tmp_path):
-    reports = device_reports(5)
+def test_a_hostile_survey_beside_a_file_is_refused(tmp_path):
     text = device_text().replace('"epsilon":"1"', '"epsilon":"0.1"')
-    forged = reports.replace_schema_metadata({b"ldpsql.survey": text.encode()})
+    (tmp_path / "people.survey.json").write_text(text)
+    named = {b"ldpsql.fingerprint": sha256(text).encode()}
+    pq.write_table(device_reports(5).replace_schema_metadata(named), tmp_path / "r.parquet")
     with (
         open_store(None, read_only=False) as store,
-        pytest.raises(ReportError, match="damaged survey"),
+        pytest.raises(SurveyError, match="does not keep its promise"),
     ):
-        store.ingest_table(forged)
+        store.ingest([tmp_path])

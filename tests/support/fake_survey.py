@@ -94,7 +94,7 @@ def reports_of(survey: Survey, count: int, seed: int = 0, *, signed: bool = True
         columns[f"ldpsql_{name}"] = pa.array(values)
     for column in survey.schema.public:
         columns[column.name] = _public(column, rng, count)
-    metadata = {b"ldpsql.survey": survey.to_json().encode()} if signed else None
+    metadata = {b"ldpsql.fingerprint": survey.fingerprint.encode()} if signed else None
     return pa.table(columns).replace_schema_metadata(metadata)
 
 

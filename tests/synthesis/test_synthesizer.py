@@ -321,7 +321,7 @@ def test_a_smaller_batch_than_designed_is_drawn_with_what_it_keeps() -> None:
         {**whole.schema.metadata, BATCH_KEY.encode(): said}
     )
     with open_store(None, read_only=False) as store:
-        store.ingest_table(part, accept_smaller_batch=True)
+        store.ingest_table(part, survey, accept_smaller_batch=True)
         made = Synthesizer.of(store)
     got = kept(survey, 600)
     assert got != survey.guarantee
@@ -341,7 +341,7 @@ def test_what_a_single_report_cannot_tell_is_said_and_spread_evenly(name: str) -
     survey = Survey.of("app", schema, "0.5", name)
     one = pa.table({"a": [3], "b": [True], "pay": [4.0]})
     with open_store(None, read_only=False) as store:
-        store.ingest_table(randomize_batch(survey, one, SeededEntropy(1))[0])
+        store.ingest_table(randomize_batch(survey, one, SeededEntropy(1))[0], survey)
         made = Synthesizer.of(store)
         found = made.table(200, seed=1)
     unknown = [

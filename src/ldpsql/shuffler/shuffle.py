@@ -9,6 +9,7 @@ report came from nor when, nor how many files there were.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +26,9 @@ from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrou
 from ldpsql.survey import Survey
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy
-from ldpsql_device.errors import Error, FingerprintError, ReportError, SurveyError
+from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX
-from ldpsql_device.table import METADATA_KEY
+from ldpsql_device.table import FINGERPRINT_KEY
 
 ROW_GROUP = 1 << 17
 """Rows in every row group but the last, whatever the files were like."""
@@ -167,20 +168,19 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
     for name in intake.report_columns:
         if schema.names.count(name) != 1:
             raise ReportError(f"{path}: column {name!r} is missing or there twice")
-    text = metadata.get(METADATA_KEY)
-    if text is None:
+    named = metadata.get(FINGERPRINT_KEY)
+    if named is None:
         raise FingerprintError(f"{path} does not say to which survey its reports belong")
-    if text == intake.text.encode():
-        return
-    try:
-        claimed = Intake.read(text.decode()).fingerprint
-    except (Error, UnicodeDecodeError):
-        raise FingerprintError(f"{path} carries a damaged survey") from None
-    if claimed != intake.fingerprint:
+    if named != intake.fingerprint.encode():
         raise FingerprintError(
-            f"{path} holds reports of another survey (fingerprint {claimed[:12]}, not "
+            f"{path} holds reports of another survey (fingerprint {_shown(named)}, not "
             f"{intake.fingerprint[:12]} of {intake.table})"
         )
+
+
+def _shown(named: bytes) -> str:
+    """The start of a fingerprint; anything else is not repeated."""
+    return named[:12].decode() if re.fullmatch(rb"[0-9a-f]{64}", named) else "none"
 
 
 def _read_all(
@@ -280,7 +280,7 @@ def _row_type(intake: Intake) -> np.dtype[Any]:
 def _schema(intake: Intake, total: int) -> pa.Schema:
     kind = _row_type(intake)
     metadata = {
-        METADATA_KEY: intake.text.encode(),
+        FINGERPRINT_KEY: intake.fingerprint.encode(),
         BATCH_KEY.encode(): ShuffledBatch(intake.fingerprint, total).to_json().encode(),
     }
     fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in intake.report_columns]

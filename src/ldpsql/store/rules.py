@@ -10,23 +10,26 @@ import glob
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 
 from ldpsql.intake import Intake
 from ldpsql.shuffle.batch import ShuffledBatch
-from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, SurveyError
+from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError
 from ldpsql_device.schema import RESERVED_PREFIX
+from ldpsql_device.survey import LARGEST_TEXT
+from ldpsql_device.table import ID_COLUMN
 
 SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
 """A column of report files that may hold the fingerprint of the survey, row by row."""
 SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """How names of report files end, in lower case."""
-_SHOWN = 5
+_SHOWN, _MOST_BESIDE = 5, 100
 
 
 @dataclass(frozen=True)
@@ -81,10 +84,10 @@ class Incoming:
 
     name: for messages.  relation: what the backend selects its rows from.  types: the backend's
     type of every column.  rows: how many, good or bad.  is_text: whether values are still text;
-    are_keys: whether the columns are keys of JSON objects.  embedded: the text of the survey that
-    the file carries, or None.  batch: what the file says of its shuffling, or None.  claims:
-    fingerprints of surveys that stand in the rows.  broken: how many lines are not rows at all,
-    which count among the rows; first_broken: the numbers of the first few.
+    are_keys: whether the columns are keys of JSON objects.  batch: what the file says of its
+    shuffling, or None.  claims: fingerprints of surveys that the file or its rows name.
+    broken: how many lines are not rows at all, which count among the rows; first_broken: the
+    numbers of the first few.
     """
 
     name: str
@@ -93,7 +96,6 @@ class Incoming:
     rows: int
     is_text: bool = False
     are_keys: bool = False
-    embedded: str | None = None
     batch: str | None = None
     claims: frozenset[str] = frozenset()
     broken: int = 0
@@ -141,6 +143,7 @@ class Writer(ABC):
             self.register(intake, f"{incoming.name}: ")
             if self.has_batch(intake, batch_id):
                 return Batch(incoming.name, 0, 0, known=True)
+            incoming = self.unpack(intake, incoming)
             require_columns(intake, incoming)
             require_shuffled(intake, incoming)
             taken = self.add_reports(intake, incoming, batch_id, policy)
@@ -174,6 +177,13 @@ class Writer(ABC):
     @abstractmethod
     def read_table(self, table: pa.Table) -> Incoming:
         """Take a table in memory for a file."""
+
+    @abstractmethod
+    def unpack(self, intake: Intake, incoming: Incoming) -> Incoming:
+        """Reports as devices send them, objects with id, report and public, as columns.
+
+        Anything else is left as it is.
+        """
 
     @abstractmethod
     def add_reports(self, intake: Intake, incoming: Incoming, batch_id: str, policy: Policy) -> int:
@@ -267,7 +277,7 @@ def require_columns(intake: Intake, incoming: Incoming) -> None:
     The name of the latter may be a raw value, as in a CSV file without a header, so messages give
     its position.
     """
-    known = {*intake.columns, SURVEY_COLUMN}
+    known = {*intake.columns, SURVEY_COLUMN, ID_COLUMN}
     for position, column in enumerate(incoming.types, 1):
         if column not in known:
             place = "one of the keys" if incoming.are_keys else f"column {position}"
@@ -304,16 +314,14 @@ def choose_survey(
     known: Sequence[KnownSurvey],
     read_intake: Callable[[str], Intake],
 ) -> Intake:
-    """The survey that was given, that the file carries, that its rows name, or the only one.
+    """The survey that was given, that the file names, that lies beside it, or the only one.
 
     known: the surveys of the store. Raises FingerprintError where these disagree, ReportError
-    where nothing says which survey it is, and for a damaged survey in the file.
+    where nothing says which survey it is.
     """
     claims, chosen = set(incoming.claims), given
-    if incoming.embedded is not None:
-        embedded = _read_embedded(incoming, incoming.embedded, read_intake)
-        claims.add(embedded.fingerprint)
-        chosen = chosen or embedded
+    if chosen is None and not claims & {survey.fingerprint for survey in known}:
+        chosen = _find_beside(Path(incoming.name), incoming.claims)
     chosen = chosen or read_intake(_named_or_only(incoming, known).text)
     if claims and chosen.fingerprint not in claims:
         raise FingerprintError(
@@ -323,13 +331,15 @@ def choose_survey(
     return chosen
 
 
-def _read_embedded(incoming: Incoming, text: str, read_intake: Callable[[str], Intake]) -> Intake:
-    try:
-        return read_intake(text)
-    except SurveyError as error:
-        said = str(error)
-    # Outside the handler: the parser's error may quote the file and must not hang on to this one.
-    raise ReportError(f"{incoming.name} carries a damaged survey: {said}")
+def _find_beside(path: Path, claims: Collection[str]) -> Intake | None:
+    """The survey with one of these fingerprints that lies in the folder of a file."""
+    if not claims or not path.is_file():
+        return None
+    for candidate in islice(sorted(path.parent.glob("*.json")), _MOST_BESIDE):
+        is_small = candidate.is_file() and candidate.stat().st_size <= LARGEST_TEXT
+        if is_small and digest(candidate) in claims:
+            return Intake.read(candidate)
+    return None
 
 
 def _named_or_only(incoming: Incoming, known: Sequence[KnownSurvey]) -> KnownSurvey:

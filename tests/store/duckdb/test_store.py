@@ -59,6 +59,8 @@ def test_a_table_from_memory_is_taken_every_time(store):
 
 
 def test_a_table_in_memory_says_itself_to_which_survey_it_belongs(store):
+    store.register(fake_survey())
+    store.register(fake_survey("shop"))
     store.ingest_table(reports_of(fake_survey(), 10))
     assert people(store) == 10
 

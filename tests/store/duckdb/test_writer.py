@@ -35,6 +35,7 @@ def with_value(table, column, row, value):
 
 def test_a_file_is_taken_once_whatever_its_name(store, tmp_path):
     survey = fake_survey()
+    survey.write(tmp_path / "app.survey.json")
     pq.write_table(reports_of(survey, 100), tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes())
     name = str(tmp_path / "a.parquet")
@@ -65,6 +66,7 @@ def test_one_bad_row_refuses_all_of_its_file_and_skipping_takes_the_rest(
 
 def test_files_before_a_bad_one_stay_and_a_second_try_goes_on(store, tmp_path):
     survey = fake_survey()
+    survey.write(tmp_path / "app.survey.json")
     pq.write_table(reports_of(survey, 10, 1), tmp_path / "1.parquet")
     pq.write_table(with_value(reports_of(survey, 10, 2), "ldpsql_a", 0, -1), tmp_path / "2.parquet")
     pq.write_table(reports_of(survey, 10, 3), tmp_path / "3.parquet")
@@ -78,6 +80,7 @@ def test_files_before_a_bad_one_stay_and_a_second_try_goes_on(store, tmp_path):
 
 def test_a_refused_file_does_not_even_register_its_survey(store, tmp_path):
     survey = fake_survey()
+    survey.write(tmp_path / "app.survey.json")
     pq.write_table(with_value(reports_of(survey, 9), "ldpsql_y", 3, 99), tmp_path / "r.parquet")
     with pytest.raises(ReportError):
         store.ingest([tmp_path])
@@ -86,6 +89,7 @@ def test_a_refused_file_does_not_even_register_its_survey(store, tmp_path):
 
 def test_only_the_first_bad_rows_are_named(store, tmp_path):
     survey = fake_survey()
+    survey.write(tmp_path / "app.survey.json")
     table = reports_of(survey, 300_000)
     position = table.column_names.index("ldpsql_a")
     values = table.column("ldpsql_a").to_numpy().astype(np.int64)
@@ -103,6 +107,7 @@ def test_only_the_first_bad_rows_are_named(store, tmp_path):
 
 def test_counts_only_keeps_no_report_and_answers_the_same(store, tmp_path):
     survey = fake_survey(public=PUBLIC)
+    survey.write(tmp_path / "app.survey.json")
     tables = [reports_of(survey, 500, seed) for seed in range(3)]
     other = open_store(None, read_only=False)
     for seed, table in enumerate(tables):
@@ -134,6 +139,7 @@ def contents(store):
 
 def test_reports_may_follow_batches_of_which_only_counts_were_kept(store, tmp_path):
     survey = fake_survey()
+    survey.write(tmp_path / "app.survey.json")
     for seed in range(3):
         pq.write_table(reports_of(survey, 100, seed), tmp_path / f"{seed}.parquet")
     store.ingest([tmp_path / "0.parquet"], keep="counts")
@@ -195,8 +201,8 @@ def test_an_interrupt_rolls_back(store, tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ldpsql.store.rules.Batch", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        store.ingest_table(reports_of(survey, 10), survey)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("ldpsql.store.rules.Batch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.ingest_table(reports_of(survey, 10), survey)
     assert people(store) == 10

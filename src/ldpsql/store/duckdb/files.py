@@ -11,17 +11,25 @@ import csv
 import glob
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
+from ldpsql.intake import Intake
 from ldpsql.shuffle.batch import BATCH_KEY
 from ldpsql.sql import literal, quote
-from ldpsql.store.duckdb.layout import METADATA_KEY
 from ldpsql.store.duckdb.opening import Connection
-from ldpsql.store.rules import SURVEY_COLUMN, Incoming, damaged, require_distinct, require_suffix
+from ldpsql.store.rules import (
+    SURVEY_COLUMN,
+    Incoming,
+    damaged,
+    require_distinct,
+    require_suffix,
+)
 from ldpsql_device.errors import ReportError
+from ldpsql_device.table import FINGERPRINT_KEY, ID_COLUMN
 
 _STAGED, _LINES = "ldpsql_incoming", "ldpsql_lines"
 JSON = "JSON"
@@ -68,7 +76,7 @@ def is_readable(incoming: Incoming) -> bool:
 
 def _parquet(cursor: Connection, path: Path) -> Incoming:
     source = _literal(path)
-    keys = ", ".join(f"{literal(key)}::BLOB" for key in (METADATA_KEY, BATCH_KEY))
+    keys = ", ".join(f"{literal(key)}::BLOB" for key in (FINGERPRINT_KEY.decode(), BATCH_KEY))
     pairs = cursor.execute(
         f"SELECT key, value FROM parquet_kv_metadata({source}) WHERE key IN ({keys})"
     ).fetchall()
@@ -82,14 +90,14 @@ def _typed(
     described = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     types = {row[0]: row[1] for row in described}
     said = {key: value.decode("utf-8", errors="replace") for key, value in metadata.items()}
+    named = frozenset({said[key] for key in (FINGERPRINT_KEY,) if key in said})
     return Incoming(
         name,
         relation,
         types,
         _count(cursor, relation),
-        embedded=said.get(METADATA_KEY.encode()),
         batch=said.get(BATCH_KEY.encode()),
-        claims=_claims(cursor, relation, types),
+        claims=_claims(cursor, relation, types) | named,
     )
 
 
@@ -126,12 +134,49 @@ def _json_lines(cursor: Connection, path: Path) -> Incoming:
     return _staged(cursor, path, types, broken)
 
 
-def _member(name: str) -> str:
+def unpack(cursor: Connection, intake: Intake, incoming: Incoming) -> Incoming:
+    """Lines {"id": ..., "report": ..., "public": {...}} as columns; anything else as it is.
+
+    The numbers of a report are cut from its hexadecimal digits; a report or an id of another form
+    gives NULLs, which no row of reports may have.
+    """
+    if not incoming.are_keys or set(incoming.types) != {"id", "report", "public"}:
+        return incoming
+    names = [
+        name
+        for (name,) in cursor.execute(
+            f"SELECT DISTINCT unnest(json_keys(public)) AS name FROM {_STAGED} ORDER BY name "
+            f"LIMIT {_MOST_COLUMNS}"
+        ).fetchall()
+    ]
+    require_distinct(incoming.name, [*intake.report_columns, *names], are_keys=True)
+    digits = [width // 4 for width in intake.format.widths]
+    values, start = [f"(id ->> '$') AS {quote(ID_COLUMN)}"], 1
+    whole = (
+        f"json_type(report) = 'VARCHAR' AND json_type(id) = 'VARCHAR' AND "
+        f"json_type(public) = 'OBJECT' AND "
+        f"regexp_full_match(report ->> '$', '[0-9a-f]{{{sum(digits)}}}') AND "
+        "regexp_full_match(id ->> '$', '[0-9a-f]{32}')"
+    )
+    for name, count in zip(intake.report_columns, digits, strict=True):
+        number = f"('0x' || substr(report ->> '$', {start}, {count}))::UBIGINT::VARCHAR"
+        values.append(f"CASE WHEN {whole} THEN {number} END AS {quote(name)}")
+        start += count
+    absent = [column.name for column in intake.public if column.name not in names]
+    values += [f"{_member(name, 'public')} AS {quote(name)}" for name in (*names, *absent)]
+    cursor.execute(f"ALTER TABLE {_STAGED} RENAME TO {_LINES}")
+    _stage(cursor, f"SELECT {', '.join(values)} FROM {_LINES}")
+    cursor.execute(f"DROP TABLE {_LINES}")
+    columns = {ID_COLUMN: "VARCHAR", **dict.fromkeys(intake.report_columns, "VARCHAR")}
+    return replace(incoming, types=columns | dict.fromkeys((*names, *absent), JSON))
+
+
+def _member(name: str, parent: str = "json") -> str:
     """A member of each object as JSON, so that 0 and "0" differ; NULL for null or no member."""
     place = literal("/" + name.replace("~", "~0").replace("/", "~1"))  # RFC 6901
     if name == SURVEY_COLUMN:
-        return f"json ->> {place}"
-    return f"CASE WHEN json_type(json, {place}) <> 'NULL' THEN json -> {place} END"
+        return f"{parent} ->> {place}"
+    return f"CASE WHEN json_type({parent}, {place}) <> 'NULL' THEN {parent} -> {place} END"
 
 
 def _stage(cursor: Connection, query: str) -> None:

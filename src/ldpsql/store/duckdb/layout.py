@@ -27,7 +27,6 @@ FORMAT = 1
 MARKER = "ldpsql_store"
 BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
 COUNT_COLUMN = f"{RESERVED_PREFIX}count"
-METADATA_KEY = "ldpsql.survey"
 BIT = "bit"
 
 STORE_DDL = (

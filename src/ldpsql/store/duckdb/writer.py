@@ -65,6 +65,9 @@ class DuckDBWriter(Writer):
         query = "SELECT count(*) FROM batches WHERE survey = ? AND id = ?"
         return _number(self.cursor, query, [intake.key, batch_id]) > 0
 
+    def unpack(self, intake: Intake, incoming: Incoming) -> Incoming:
+        return files.unpack(self.cursor, intake, incoming)
+
     def add_reports(self, intake: Intake, incoming: Incoming, batch_id: str, policy: Policy) -> int:
         layout, cursor = Layout(intake), self.cursor
         checks = Checks.of(cursor, layout, incoming)
