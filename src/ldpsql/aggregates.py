@@ -138,8 +138,8 @@ def expand(expression: Expression, schema: Schema) -> Expression:
 
 def targets_of(expression: Expression, schema: Schema) -> tuple[Target, ...]:
     """The different sums that an expression needs, in order of their first use."""
-    found = (leaf for leaf in leaves(expand(expression, schema)) if isinstance(leaf, Target))
-    return tuple(dict.fromkeys(found))
+    sums = (leaf for leaf in leaves(expand(expression, schema)) if isinstance(leaf, Target))
+    return tuple(dict.fromkeys(sums))
 
 
 # -- sums of columns ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Sets of codes, boxes, and linear queries over them.
+"""Sets of codes, boxes, and linear queries over them.
 
 A *code set* is a tuple of half-open intervals, sorted, disjoint and not touching. A *box* is a
 product of code sets, one side per dimension, `None` where the dimension is not constrained.

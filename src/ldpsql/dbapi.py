@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees reports. The Python database API (PEP 249), version 2.0.
+"""The Python database API (PEP 249), version 2.0.
 
     with ldpsql.connect("app.duckdb") as connection:
         cursor = connection.execute("SELECT AVG(hours) FROM app WHERE age < ?", [30])
@@ -11,8 +11,9 @@ was ingested cannot be rolled back.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from importlib.util import find_spec
 from itertools import islice
@@ -25,10 +26,10 @@ import pyarrow as pa
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.estimate import CONFIDENCE, Estimates
+from ldpsql.parser import Parameters
 from ldpsql.store import Batch, Store, open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
-from ldpsql.type_objects import BINARY, DATETIME, NUMBER, ROWID, STRING
 from ldpsql_device import errors
 from ldpsql_device.errors import (
     DatabaseError,
@@ -81,9 +82,42 @@ Warning = builtins.Warning
 Date, Time, Timestamp, Binary = date, time, datetime, bytes
 DateFromTicks, TimestampFromTicks = date.fromtimestamp, datetime.fromtimestamp
 
-Parameters = Sequence[Any] | Mapping[str, Any] | None
 Row = tuple[Any, ...]
 Description = tuple[str, str, None, None, None, None, None]
+
+
+@dataclass(frozen=True, eq=False)
+class TypeObject:
+    """A family of column types; equal to the type code of every column of the family."""
+
+    name: str
+    codes: frozenset[str]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether a type code is of this family."""
+        return other is self or other in self.codes
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+STRING = TypeObject("STRING", frozenset({"string", "large_string", "string_view"}))
+BINARY = TypeObject("BINARY", frozenset({"binary", "large_binary"}))
+NUMBER = TypeObject(
+    "NUMBER",
+    frozenset(
+        {"bool", "float", "double"}
+        | {f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)}
+    ),
+)
+DATETIME = TypeObject(
+    "DATETIME",
+    frozenset(
+        {"date32[day]", "date64[ms]", "time32[s]", "time32[ms]", "time64[us]", "time64[ns]"}
+        | {f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns")}
+    ),
+)
+ROWID = TypeObject("ROWID", frozenset())
 
 
 def TimeFromTicks(ticks: float) -> time:  # noqa: N802
@@ -149,7 +183,6 @@ class Connection:
         writes_to: the store's file, where `ingest` is to open it for writing on its own.
         """
         self._session: Session | None = Session(store, confidence=confidence, estimator=estimator)
-        self._settings: dict[str, Any] = {"confidence": confidence, "estimator": estimator}
         self._writes_to = writes_to
         self._uncommitted = False
 
@@ -232,7 +265,9 @@ class Connection:
         finally:
             self._session = None
             reopened = open_store(path, read_only=True)
-            self._session = Session(reopened, **self._settings)
+            self._session = Session(
+                reopened, confidence=session.confidence, estimator=session.estimator
+            )
 
     def commit(self) -> None:
         """Nothing to do: every batch is committed when it is ingested."""

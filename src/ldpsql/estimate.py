@@ -84,7 +84,7 @@ def rows_of(
     answer: Callable[[Sequence[Query]], Estimates], rows: Sequence[Sequence[Query]]
 ) -> list[Estimates]:
     """Joint answers per row from a function that answers jointly, a chunk of rows at a time."""
-    found: list[Estimates] = []
+    answers: list[Estimates] = []
     step = max(1, _CHUNK // max(1, *map(len, rows), 1))
     for first in range(0, len(rows), step):
         chunk = rows[first : first + step]
@@ -92,8 +92,8 @@ def rows_of(
         for start, end in pairwise(accumulate(map(len, chunk), initial=0)):
             part = slice(start, end)
             drawn = None if joint.replicates is None else joint.replicates[:, part]
-            found.append(Estimates(joint.values[part], joint.covariance[part, part], drawn))
-    return found
+            answers.append(Estimates(joint.values[part], joint.covariance[part, part], drawn))
+    return answers
 
 
 @dataclass(frozen=True)

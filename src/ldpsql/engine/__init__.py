@@ -1,1 +1,1 @@
-"""Runs at the collector. Sees reports. Rewrites questions, counts reports, answers."""
+"""Run by the collector; sees counts of reports. From questions to answers with error bars."""

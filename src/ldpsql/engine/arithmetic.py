@@ -301,8 +301,8 @@ def replicate(expression: Expression, places: Mapping[Leaf, int], sums: Sums) ->
         return drawn[:, :, places[target]]
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = evaluate(expression, leaf, np.asarray, _ON_ARRAYS)
-    return np.broadcast_to(found, drawn.shape[:2])
+        values = evaluate(expression, leaf, np.asarray, _ON_ARRAYS)
+    return np.broadcast_to(values, drawn.shape[:2])
 
 
 def typical_error(replicates: Array, values: Array) -> Array:

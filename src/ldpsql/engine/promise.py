@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees counts. What the batches in a store keep of a survey's promise."""
+"""What the batches in a store keep of a survey's promise."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def kept(survey: Survey, smallest: int | None) -> Guarantee:
     trust = survey.shuffled
     if trust is None or smallest is None or smallest >= trust.users:
         return survey.guarantee
-    found, people = achieved(survey.design, trust, smallest), trust.people_of(smallest)
-    if found is None or people < 2 or found >= survey.epsilon.value:
+    epsilon, people = achieved(survey.design, trust, smallest), trust.people_of(smallest)
+    if epsilon is None or people < 2 or epsilon >= survey.epsilon.value:
         return replace(survey.guarantee, central=None)
-    return replace(survey.guarantee, central=Central(Epsilon(found), trust.central.delta, people))
+    return replace(survey.guarantee, central=Central(Epsilon(epsilon), trust.central.delta, people))
 
 
 def shortfall(survey: Survey, got: Guarantee) -> tuple[str, ...]:
     """A note for whoever reads an answer, where a batch was smaller than designed."""
     if got == survey.guarantee:
         return ()
-    found = "no more than the local promise" if got.central is None else str(got.central)
+    promise = "no more than the local promise" if got.central is None else str(got.central)
     return (
-        f"{survey.table}: a batch was smaller than designed, and the promise is {found}, not "
+        f"{survey.table}: a batch was smaller than designed, and the promise is {promise}, not "
         f"{survey.guarantee.central}",
     )

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. What a question is answered with."""
+"""What a question is answered with."""
 
 from __future__ import annotations
 

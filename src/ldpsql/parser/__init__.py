@@ -1,4 +1,4 @@
-"""SQL text to Statement; the only importer of sqlglot here."""
+"""Run by the collector; sees questions, not reports. SQL text to `Statement`; imports sqlglot."""
 
 from ldpsql.parser.parameters import Parameters
 from ldpsql.parser.statement import parse

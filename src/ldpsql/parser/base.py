@@ -1,4 +1,4 @@
-"""Public. Sees parameters. A SELECT over a survey's table, to a base query and what is left of it.
+"""A SELECT over a survey's table, to a base query and what is left of it.
 
 The base query is what randomized reports can answer: aggregates under WHERE and GROUP BY. What is
 left, a SELECT over the relation of estimates that the base query gives, is DuckDB's to evaluate.
@@ -122,10 +122,10 @@ class _Reader:
         self._read_order(rest)
         for part in ("limit", "offset"):
             rest.set(part, self._count(self.select.args.get(part)))
-        if not self.measurements.found:
+        if not self.measurements.all:
             raise self._no_aggregate()
-        found = tuple(self.measurements.found)
-        query = Query(self.relation, self.columns.table, condition, self.keys.found, found)
+        measured = tuple(self.measurements.all)
+        query = Query(self.relation, self.columns.table, condition, self.keys.all, measured)
         return Base(query, rest, tuple(outputs))
 
     # -- the parts ------------------------------------------------------------------------
@@ -180,14 +180,14 @@ class _Reader:
     def _estimate(self, outer: exp.Expr) -> tuple[str, int] | None:
         if self.select.args.get("distinct") or not isinstance(outer, exp.Column):
             return None
-        for index, column in enumerate(self.measurements.found):
+        for index, column in enumerate(self.measurements.all):
             if column.name == outer.name and column.what == "value":
                 return self.relation, index
         return None
 
     def _uses_values(self, outer: exp.Expr) -> bool:
         """Whether an expression over the relation reads an estimate (and not its error bar)."""
-        values = {column.name for column in self.measurements.found if column.what == "value"}
+        values = {column.name for column in self.measurements.all if column.what == "value"}
         return any(column.name in values for column in outer.find_all(exp.Column))
 
     def _meant(self, node: exp.Expr, keep: Callable[[exp.Column], bool]) -> exp.Expr:

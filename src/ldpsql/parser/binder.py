@@ -69,13 +69,13 @@ def bind(
         for name, types in relations.items():
             cursor.register(name, types.empty_table())
         try:
-            found = cursor.sql(sql)
+            bound = cursor.sql(sql)
         except duckdb.Error:
             raise _located(cursor, query, source) from None
-        for name, kind in zip(found.columns, found.types, strict=True):
+        for name, kind in zip(bound.columns, bound.types, strict=True):
             if str(kind.id) in _NESTED_TYPES:
                 raise source.wrong(f"there is no column {name!r} here", _named(query, [name]))
-        return list(found.columns)
+        return list(bound.columns)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Column names of a survey, found and checked for the role they play."""
+"""Column names of a survey, looked up and checked for the role they play."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Columns:
     def name(self, node: exp.Column) -> str:
         """The declared name of the column a node means; QueryError for an unknown one."""
         self._check_qualifier(node)
-        found = self.find(node.name)
-        if found is None:
+        declared = self.find(node.name)
+        if declared is None:
             raise self.unknown(node)
-        return found
+        return declared
 
     def unknown(self, node: exp.Expr) -> QueryError:
         """The error for a name that is no column, with the names that come close."""

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Expressions without columns, folded to one value.
+"""Expressions without columns, folded to one value.
 
 Numbers with a point are decimals, as in DuckDB: 0.1 + 0.2 is 0.3.
 """
@@ -15,32 +15,32 @@ from typing import Any
 from sqlglot import exp
 
 from ldpsql.parser.source import Source
-from ldpsql_device.errors import QueryError
 from ldpsql_device.types import Value
 
 _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Add: operator.add,
     exp.Sub: operator.sub,
     exp.Mul: operator.mul,
+    exp.Div: lambda left, right: float(left) / float(right),
 }
-_LEAVES = (exp.Literal, exp.Null, exp.Boolean)
 _WHOLE = {"TINYINT", "SMALLINT", "INT", "BIGINT", "HUGEINT"}
 _REAL = {"FLOAT", "DOUBLE", "DECIMAL"}
 _MOMENTS = {"TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"}
+_UNCHANGED = {("TEXT", str), ("VARCHAR", str), ("BOOLEAN", bool)}
 _MAX_DIGITS = 100
 _LARGEST = 10**300
 
 _Number = int | float | Decimal
+_Folded = Value | Decimal | None
 
 
 def is_constant(node: exp.Expr) -> bool:
     """Whether a node holds nothing but literals, casts of them, and + - * / between them."""
-    if type(node) in _LEAVES:
-        return True
-    if type(node) in (exp.Paren, exp.Neg, exp.Cast):
+    if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         return is_constant(node.this)
-    is_arithmetic = type(node) is exp.Div or type(node) in _OPERATORS
-    return is_arithmetic and is_constant(node.this) and is_constant(node.expression)
+    if type(node) in _OPERATORS:
+        return is_constant(node.this) and is_constant(node.expression)
+    return isinstance(node, exp.Literal | exp.Null | exp.Boolean)
 
 
 def fold(node: exp.Expr, source: Source) -> Value | None:
@@ -49,7 +49,7 @@ def fold(node: exp.Expr, source: Source) -> Value | None:
     QueryError for arithmetic on anything but numbers, a division by zero, a number too large,
     and a text that is no date where it is cast to one; UnsupportedSQL for other casts.
     """
-    folded: Value | Decimal | None = _fold(node, source)
+    folded = _fold(node, source)
     value = float(folded) if isinstance(folded, Decimal) else folded
     too_large = isinstance(value, int) and abs(value) > _LARGEST
     if too_large or (isinstance(value, float) and not math.isfinite(value)):
@@ -57,33 +57,34 @@ def fold(node: exp.Expr, source: Source) -> Value | None:
     return value
 
 
-def _fold(node: exp.Expr, source: Source) -> Any:
-    return _FOLDS.get(type(node), _arithmetic)(node, source)
+def _fold(node: exp.Expr, source: Source) -> _Folded:
+    if isinstance(node, exp.Literal):
+        return str(node.this) if node.is_string else _number(node, source)
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Paren):
+        return _fold(node.this, source)
+    if isinstance(node, exp.Neg):
+        value = _operand(node.this, source)
+        return None if value is None else -value
+    if isinstance(node, exp.Cast):
+        return _cast(node, source)
+    return None if isinstance(node, exp.Null) else _arithmetic(node, source)
 
 
-def _literal(node: exp.Expr, source: Source) -> Any:
-    return node.this if node.is_string else _number(node, source)
-
-
-def _negative(node: exp.Expr, source: Source) -> _Number | None:
-    value = _operand(node.this, source)
-    return None if value is None else -value
-
-
-def _arithmetic(node: exp.Expr, source: Source) -> Any:
+def _arithmetic(node: exp.Expr, source: Source) -> _Folded:
     left, right = _operand(node.this, source), _operand(node.expression, source)
     if left is None or right is None:
         return None
+    if isinstance(node, exp.Div) and not right:
+        raise source.wrong("division by zero", node)
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
     try:
-        if isinstance(node, exp.Div):
-            if not right:
-                raise source.wrong("division by zero", node)
-            return float(left) / float(right)
-        if isinstance(left, float) or isinstance(right, float):
-            left, right = float(left), float(right)
-        return _OPERATORS[type(node)](left, right)
+        result: _Number = _OPERATORS[type(node)](left, right)
     except ArithmeticError:
         raise source.wrong("this number is too large", node) from None
+    return result
 
 
 def _operand(node: exp.Expr, source: Source) -> _Number | None:
@@ -105,32 +106,27 @@ def _number(node: exp.Expr, source: Source) -> _Number:
         raise source.wrong(f"{text[:40]} is not a number", node) from None
 
 
-def _cast(node: exp.Expr, source: Source) -> Any:
+def _cast(node: exp.Expr, source: Source) -> _Folded:
     value = _fold(node.this, source)
     kind = str(node.args["to"].this.value).upper()
-    if value is None:
-        return None
-    if kind == "DATE" and isinstance(value, str | date):
-        moment = _moment(value, node, source)
-        return moment.date() if isinstance(moment, datetime) else moment
-    if kind in _MOMENTS and isinstance(value, str | date):
-        moment = _moment(value, node, source)
-        return moment if isinstance(moment, datetime) else datetime(*moment.timetuple()[:3])
-    numeric = isinstance(value, _Number) and not isinstance(value, bool)
-    if kind in _WHOLE and numeric and value == int(value):
-        return int(value)
-    if kind in _REAL and numeric and not node.args["to"].expressions:
+    if value is None or (kind, type(value)) in _UNCHANGED:
         return value
-    if (kind, type(value)) in (("TEXT", str), ("VARCHAR", str), ("BOOLEAN", bool)):
-        return value
+    if (kind == "DATE" or kind in _MOMENTS) and isinstance(value, str | date):
+        moment = _moment(value, node, source)
+        return moment.date() if kind == "DATE" else moment
+    if isinstance(value, _Number) and not isinstance(value, bool):
+        if kind in _WHOLE and value == int(value):
+            return int(value)
+        if kind in _REAL and not node.args["to"].expressions:
+            return value
     raise source.unsupported(
         f"this value cannot be cast to {kind} here", node, hint="write the value out"
     )
 
 
-def _moment(value: str | date, node: exp.Expr, source: Source) -> date:
+def _moment(value: str | date, node: exp.Expr, source: Source) -> datetime:
     if not isinstance(value, str):
-        return value
+        return value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])
     try:
         moment = datetime.fromisoformat(value.strip())
     except ValueError:
@@ -138,20 +134,7 @@ def _moment(value: str | date, node: exp.Expr, source: Source) -> date:
             f"{value[:40]!r} is not a date or time", node, hint="write 2026-01-31"
         ) from None
     if moment.tzinfo is not None:
-        raise QueryError(
-            f"{value[:40]!r} has a time zone",
-            sql=source.sql,
-            place=source.place(node),
-            hint="write local time without one",
+        raise source.wrong(
+            f"{value[:40]!r} has a time zone", node, hint="write local time without one"
         )
     return moment
-
-
-_FOLDS: Mapping[type[exp.Expr], Callable[[exp.Expr, Source], Any]] = {
-    exp.Literal: _literal,
-    exp.Boolean: lambda node, _: bool(node.this),
-    exp.Null: lambda _node, _source: None,
-    exp.Paren: lambda node, source: _fold(node.this, source),
-    exp.Cast: _cast,
-    exp.Neg: _negative,
-}

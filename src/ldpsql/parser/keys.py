@@ -1,4 +1,4 @@
-"""Public. Sees parameters. GROUP BY: the keys of a base query, and where SELECT repeats them."""
+"""GROUP BY: the keys of a base query, and where SELECT repeats them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Keys:
     """The GROUP BY keys of one base query, each once, in the order written."""
 
     columns: Columns
-    found: tuple[GroupKey, ...]
+    all: tuple[GroupKey, ...]
 
     def repeated(self, node: exp.Expr) -> GroupKey | None:
         """The key that a node repeats; QueryError for an unknown column inside bin()."""
@@ -28,7 +28,7 @@ class Keys:
             wanted = self.columns.find(node.name), None
         else:
             return None
-        return next((key for key in self.found if (key.column, key.width) == wanted), None)
+        return next((key for key in self.all if (key.column, key.width) == wanted), None)
 
 
 def group_keys(select: exp.Select, columns: Columns) -> Keys:
@@ -48,12 +48,12 @@ def group_keys(select: exp.Select, columns: Columns) -> Keys:
     if group.args.get("all"):
         items = (item.unalias().unnest() for item in select.expressions)
         wanted += [item for item in items if isinstance(item, exp.Column) or is_bin(item)]
-    found: dict[tuple[str, float | None], GroupKey] = {}
+    keys: dict[tuple[str, float | None], GroupKey] = {}
     for node in wanted:
         column, width = _parts(node, columns)
-        key = GroupKey(column, width, f"k{len(found)}", columns.source.place(node))
-        found.setdefault((column, width), key)
-    return Keys(columns, tuple(found.values()))
+        key = GroupKey(column, width, f"k{len(keys)}", columns.source.place(node))
+        keys.setdefault((column, width), key)
+    return Keys(columns, tuple(keys.values()))
 
 
 def item_at(position: exp.Expr, select: exp.Select, columns: Columns) -> exp.Expr:

@@ -39,7 +39,7 @@ class Measurements:
     """The measurement columns of one base query, each different one once."""
 
     columns: Columns
-    found: list[Measurement] = field(default_factory=list)
+    all: list[Measurement] = field(default_factory=list)
     _names: dict[tuple[Expression, What, float | None], str] = field(default_factory=dict)
 
     def column(self, node: exp.Expr) -> str:
@@ -81,13 +81,15 @@ class Measurements:
     def _add(self, expression: Expression, what: What, level: float | None) -> str:
         key = (expression, what, level)
         if key not in self._names:
-            self._names[key] = f"e{len(self.found)}"
-            self.found.append(Measurement(expression, what, level, self._names[key]))
+            self._names[key] = f"e{len(self.all)}"
+            self.all.append(Measurement(expression, what, level, self._names[key]))
         return self._names[key]
 
     def _expression(self, node: exp.Expr) -> Expression:
         if is_constant(node):
-            return Number(self._number(node))
+            value = fold(node, self.columns.source)
+            assert isinstance(value, int | float)
+            return Number(float(value))
         if isinstance(node, exp.Paren):
             return self._expression(node.this)
         if isinstance(node, exp.Neg):
@@ -96,11 +98,6 @@ class Measurements:
             left, right = self._expression(node.this), self._expression(node.expression)
             return Arithmetic(_OPERATORS[type(node)], left, right)
         return self.aggregate(node)
-
-    def _number(self, node: exp.Expr) -> float:
-        value = fold(node, self.columns.source)
-        assert isinstance(value, int | float)
-        return float(value)
 
     def _level(self, node: exp.Expr) -> float:
         level = fold(node, self.columns.source) if is_constant(node) else None
@@ -133,23 +130,19 @@ class Measurements:
 
 def is_measurable(node: exp.Expr) -> bool:
     """Whether a node is arithmetic over at least one aggregate and nothing else."""
-    return _is_arithmetic(node) and _has_aggregate(node)
-
-
-def _is_arithmetic(node: exp.Expr) -> bool:
-    if type(node) in _OPERATORS:
-        return _is_arithmetic(node.this) and _is_arithmetic(node.expression)
-    if isinstance(node, exp.Paren | exp.Neg):
-        return _is_arithmetic(node.this)
-    return definition_of(node) is not None or (isinstance(node, exp.Literal) and not node.is_string)
-
-
-def _has_aggregate(node: exp.Expr) -> bool:
-    if type(node) in _OPERATORS:
-        return _has_aggregate(node.this) or _has_aggregate(node.expression)
-    if isinstance(node, exp.Paren | exp.Neg):
-        return _has_aggregate(node.this)
-    return definition_of(node) is not None
+    has_aggregate = False
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) in _OPERATORS:
+            waiting += [part.this, part.expression]
+        elif isinstance(part, exp.Paren | exp.Neg):
+            waiting.append(part.this)
+        elif definition_of(part) is not None:
+            has_aggregate = True
+        elif not isinstance(part, exp.Literal) or part.is_string:
+            return False
+    return has_aggregate
 
 
 def definition_of(node: exp.Expr) -> Definition | None:

@@ -80,8 +80,8 @@ class Outer:
             tree = tree.this
         names = self._with(tree, frozenset())
         if isinstance(tree, exp.Select) and self._survey_table(tree, names):
-            found = self._base(tree, names)
-            return found.with_error_bars(), found.outputs
+            read = self._base(tree, names)
+            return read.with_error_bars(), read.outputs
         return self._body(tree, names), None
 
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
@@ -144,12 +144,12 @@ class Outer:
         # The place in the list is taken first: subqueries inside add base queries of their own.
         self.bases.append(Query(relation, survey.table, None, (), ()))
         self.schemas.append(survey.schema)
-        found = base(select, columns, relation, lambda node: self._query(node.copy(), names))
-        self.bases[position] = found.query
+        read = base(select, columns, relation, lambda node: self._query(node.copy(), names))
+        self.bases[position] = read.query
         if select.args.get("with_"):
             self.is_bound = False
-            found.select.set("with_", select.args["with_"])
-        return found
+            read.select.set("with_", select.args["with_"])
+        return read
 
     def _survey(self, table: exp.Table) -> Askable:
         """The survey of a plain name, without schema and renamed columns."""

@@ -1,26 +1,26 @@
-"""Public. Sees parameters. `?`, `$1`, `:name` and `$name`: found among the tokens, bound as values.
+"""`?`, `$1`, `:name` and `$name`: found among the tokens, bound as values.
 
 Each placeholder is read as the number 0 and replaced in the syntax tree, found again by its
-offset. No value ever becomes SQL text before it is parsed.
+offset. No value ever becomes SQL text before it is parsed. sqlglot's own placeholders have no
+place in the text, and its `?` is an operator between two columns.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any
 
 from sqlglot import Token, TokenType, exp
 
 from ldpsql.parser.source import Source, is_unicode
 from ldpsql_device.errors import QueryError
 
-Parameters = Sequence[Any] | Mapping[str, Any] | None
+Parameters = Sequence[object] | Mapping[str, object] | None
 _WORD = re.compile(r"\w+", re.A)
 _OPERANDS = {
     TokenType.VAR,
@@ -60,7 +60,7 @@ class Binding:
     def substitute(self, tree: exp.Query) -> None:
         """Put the values into the tree that was parsed from `tokens`."""
         waiting = set(self.values)
-        for node in list(tree.find_all(exp.Literal)):
+        for node in list(tree.find_all(exp.Literal)) if waiting else ():
             start = node.meta.get("start", -1)
             if start in self.values:
                 node.replace(self.values[start].copy())
@@ -82,40 +82,28 @@ def bind(source: Source, parameters: Parameters) -> Binding:
     type that SQL has no literal for.
     """
     tokens: list[Token] = []
-    found: list[Placeholder] = []
-    for token, placeholder in _scan(source.tokens):
+    placeholders: list[Placeholder] = []
+    position = 0
+    while position < len(source.tokens):
+        token, name = source.tokens[position], _name_at(source.tokens, position)
+        if name is not None:
+            end = source.tokens[position + bool(name)].end
+            placeholders.append(Placeholder(name, token.start, end))
+            token = Token(TokenType.NUMBER, "0", token.line, token.col, token.start, end)
         tokens.append(token)
-        if placeholder:
-            found.append(placeholder)
-    if isinstance(parameters, Mapping):
-        given = _by_name(source, found, parameters)
-    else:
-        if isinstance(parameters, str | bytes):
-            raise QueryError("parameters must be a sequence or a mapping, not a string")
-        given = _by_position(source, found, list(parameters or ()))
+        position += 2 if name else 1
+    if isinstance(parameters, str | bytes):
+        raise QueryError("parameters must be a sequence or a mapping, not a string")
+    given = (
+        _by_name(source, placeholders, parameters)
+        if isinstance(parameters, Mapping)
+        else _by_position(source, placeholders, list(parameters or ()))
+    )
     values = {
         placeholder.start: _literal(source, placeholder, value)
-        for placeholder, value in zip(found, given, strict=True)
+        for placeholder, value in zip(placeholders, given, strict=True)
     }
     return Binding(source, tuple(tokens), values)
-
-
-def _scan(tokens: Sequence[Token]) -> Iterator[tuple[Token, Placeholder | None]]:
-    position = 0
-    while position < len(tokens):
-        name = _name_at(tokens, position)
-        token = tokens[position]
-        if name is None:
-            yield token, None
-            position += 1
-            continue
-        width = 1 if name == "" else 2
-        end = tokens[position + width - 1].end
-        stand_in = Token(
-            TokenType.NUMBER, "0", token.line, token.col, token.start, end, token.comments
-        )
-        yield stand_in, Placeholder(name, token.start, end)
-        position += width
 
 
 def _name_at(tokens: Sequence[Token], position: int) -> str | None:
@@ -135,44 +123,42 @@ def _name_at(tokens: Sequence[Token], position: int) -> str | None:
 
 
 def _by_name(
-    source: Source, found: Sequence[Placeholder], parameters: Mapping[str, Any]
-) -> list[Any]:
-    for placeholder in found:
+    source: Source, placeholders: Sequence[Placeholder], parameters: Mapping[str, object]
+) -> list[object]:
+    for placeholder in placeholders:
         if not placeholder.name or placeholder.is_numbered:
             raise _bad(source, placeholder, f"{placeholder} takes a sequence of parameters")
         if placeholder.name not in parameters:
             raise _bad(source, placeholder, f"no value for the parameter {placeholder}")
-    unused = set(parameters) - {placeholder.name for placeholder in found}
+    unused = set(parameters) - {placeholder.name for placeholder in placeholders}
     if unused:
         raise QueryError(
             f"the parameter {min(map(str, unused))!r} does not occur in the SQL", sql=source.sql
         )
-    return [parameters[placeholder.name] for placeholder in found]
+    return [parameters[placeholder.name] for placeholder in placeholders]
 
 
 def _by_position(
-    source: Source, found: Sequence[Placeholder], parameters: Sequence[Any]
-) -> list[Any]:
-    for placeholder in found:
+    source: Source, placeholders: Sequence[Placeholder], parameters: Sequence[object]
+) -> list[object]:
+    for placeholder in placeholders:
         if placeholder.name and not placeholder.is_numbered:
             raise _bad(source, placeholder, f"no value for the parameter {placeholder}")
-        if placeholder.is_numbered != found[0].is_numbered:
+        if placeholder.is_numbered != placeholders[0].is_numbered:
             raise _bad(source, placeholder, "? and numbered parameters are mixed")
-    numbers = [
-        int(placeholder.name) - 1 if placeholder.name else index
-        for index, placeholder in enumerate(found)
-    ]
+    numbers = [int(each.name or index + 1) - 1 for index, each in enumerate(placeholders)]
     if set(numbers) != set(range(len(parameters))):
-        wanted = len(found) if not found or not found[0].name else max(numbers) + 1
+        first = placeholders[0] if placeholders else None
         raise QueryError(
-            f"the SQL takes {wanted} parameters, {len(parameters)} were given",
+            f"the SQL takes {max(numbers, default=-1) + 1} parameters, "
+            f"{len(parameters)} were given",
             sql=source.sql,
-            place=source.at(found[0].start, found[0].end) if found else None,
+            place=source.at(first.start, first.end) if first else None,
         )
     return [parameters[number] for number in numbers]
 
 
-def _literal(source: Source, placeholder: Placeholder, value: Any) -> exp.Expr:
+def _literal(source: Source, placeholder: Placeholder, value: object) -> exp.Expr:
     if isinstance(value, str) and not is_unicode(value):
         raise _bad(source, placeholder, "the value of a parameter is not valid UTF-8")
     node = _node(value)
@@ -185,22 +171,26 @@ def _literal(source: Source, placeholder: Placeholder, value: Any) -> exp.Expr:
     return node
 
 
-def _node(value: Any) -> exp.Expr | None:
+def _node(value: object) -> exp.Expr | None:  # noqa: PLR0911
     """A value as a syntax node; None for one that SQL has no plain literal for."""
-    return next((make(value) for kind, make in _NODES if isinstance(value, kind)), None)
-
-
-def _moment(value: datetime) -> exp.Expr | None:
-    return None if value.tzinfo else _cast(value.isoformat(" "), "TIMESTAMP")
-
-
-def _decimal(value: Decimal) -> exp.Expr | None:
-    return _number(format(value, "f")) if value.is_finite() else None
-
-
-def _real(value: Real) -> exp.Expr | None:
-    number = float(value)
-    return _number(repr(number)) if math.isfinite(number) else None
+    # In this order: a bool is an Integral, a datetime is a date, a Decimal must stay exact.
+    if value is None:
+        return exp.Null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if isinstance(value, datetime):
+        return None if value.tzinfo else _cast(value.isoformat(" "), "TIMESTAMP")
+    if isinstance(value, date):
+        return _cast(value.isoformat(), "DATE")
+    if isinstance(value, Decimal):
+        return _number(format(value, "f")) if value.is_finite() else None
+    if isinstance(value, Integral):
+        return _number(str(int(value)))
+    if isinstance(value, Real):
+        return _number(repr(float(value))) if math.isfinite(value) else None
+    return None
 
 
 def _number(text: str) -> exp.Expr:
@@ -215,16 +205,3 @@ def _cast(text: str, kind: str) -> exp.Expr:
 
 def _bad(source: Source, placeholder: Placeholder, reason: str) -> QueryError:
     return QueryError(reason, sql=source.sql, place=source.at(placeholder.start, placeholder.end))
-
-
-# In this order: a bool is an Integral, a datetime is a date, a Decimal must stay exact.
-_NODES: tuple[tuple[type, Callable[[Any], exp.Expr | None]], ...] = (
-    (type(None), lambda _: exp.Null()),
-    (bool, lambda value: exp.Boolean(this=value)),
-    (str, exp.Literal.string),
-    (datetime, _moment),
-    (date, lambda value: _cast(value.isoformat(), "DATE")),
-    (Decimal, _decimal),
-    (Integral, lambda value: _number(str(int(value)))),
-    (Real, _real),
-)

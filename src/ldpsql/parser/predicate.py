@@ -1,4 +1,4 @@
-"""Public. Sees parameters. WHERE: syntax tree to predicate.
+"""WHERE: syntax tree to predicate.
 
 Understood is what can be answered exactly from codes and public columns: a column against
 constants, and NOT, AND, OR of those. Everything else is refused where it stands.

@@ -81,8 +81,8 @@ class Source:
 def _span(node: exp.Expr) -> tuple[int, int] | None:
     """The offsets of a node's first and last character, its own or those of its parts."""
     metas = [node.meta] if "start" in node.meta else [part.meta for part in node.walk()]
-    found = [(meta["start"], meta["end"]) for meta in metas if "start" in meta]
-    return (min(found)[0], max(end for _, end in found)) if found else None
+    spans = [(meta["start"], meta["end"]) for meta in metas if "start" in meta]
+    return (min(spans)[0], max(end for _, end in spans)) if spans else None
 
 
 def is_unicode(text: str) -> bool:

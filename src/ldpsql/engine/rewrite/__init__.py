@@ -1,4 +1,4 @@
-"""Public. Sees parameters. The passes that turn a question into linear queries.
+"""The passes that turn a question into linear queries.
 
     Query --boxes--> Plan, then every pass of PASSES in turn, Plan --> Plan
 

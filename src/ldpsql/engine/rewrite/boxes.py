@@ -1,4 +1,4 @@
-"""Public. Sees parameters. The first pass: WHERE and GROUP BY to boxes of codes.
+"""The first pass: WHERE and GROUP BY to boxes of codes.
 
 What WHERE says of private attributes becomes boxes, which may still overlap. What it says of
 public columns stays SQL and is exact: people are split by which public conditions hold, and each
@@ -18,9 +18,9 @@ from ldpsql.engine.plan import Plan, Slice
 from ldpsql.engine.rewrite.disjoin import cut, outside
 from ldpsql.engine.rewrite.formula import (
     All,
-    Any,
     Compiler,
     Formula,
+    Some,
     Within,
     conditions,
     decided,
@@ -83,10 +83,10 @@ def slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice
         place = _first_place(predicate)
         raise UnsupportedSQL(error.reason, sql=sql, place=place, hint=error.hint) from None
     by_boxes: dict[tuple[Box, ...], list[tuple[str, ...]]] = {}
-    for literals, found in parts:
-        if found:
-            by_boxes.setdefault(found, []).append(literals)
-    parted = (Slice(_condition(texts), found) for found, texts in by_boxes.items())
+    for literals, inside in parts:
+        if inside:
+            by_boxes.setdefault(inside, []).append(literals)
+    parted = (Slice(_condition(texts), inside) for inside, texts in by_boxes.items())
     return tuple(parted) or (Slice(None, ()),)
 
 
@@ -99,8 +99,8 @@ def _split(formula: Formula, sizes: Sequence[int]) -> list[tuple[tuple[str, ...]
     no = _split(decided(formula, text, False, sizes), sizes)
     if yes == no:
         return yes
-    return [((f"({text})", *literals), found) for literals, found in yes] + [
-        ((f"({text}) IS NOT TRUE", *literals), found) for literals, found in no
+    return [((f"({text})", *literals), inside) for literals, inside in yes] + [
+        ((f"({text}) IS NOT TRUE", *literals), inside) for literals, inside in no
     ]
 
 
@@ -117,9 +117,9 @@ def _private(formula: Formula, sizes: Sequence[int]) -> list[Box]:
         return [Box.whole(len(sizes))] if formula else []
     if isinstance(formula, Within):
         return [_side_box(formula, sizes)]
-    if isinstance(formula, Any):
-        found = [box for operand in formula.operands for box in _private(operand, sizes)]
-        return _compact(found, sizes)
+    if isinstance(formula, Some):
+        union = [box for operand in formula.operands for box in _private(operand, sizes)]
+        return _compact(union, sizes)
     if isinstance(formula, All):
         return _intersection(formula, sizes)
     raise InternalError("a public condition was left undecided")
@@ -134,27 +134,27 @@ def _side_box(within: Within, sizes: Sequence[int]) -> Box:
 def _intersection(formula: All, sizes: Sequence[int]) -> list[Box]:
     """AND of sets and of ORs. Several ORs are not multiplied out, which may take exponential
     time: they hold outside of where one of them fails."""
-    frame = Box.whole(len(sizes))
+    common = Box.whole(len(sizes))
     unions: list[Formula] = []
     for operand in formula.operands:
         if isinstance(operand, Within):
-            frame = frame & _side_box(operand, sizes)
+            common = common & _side_box(operand, sizes)
         else:
             unions.append(operand)
     if not unions:
-        return [frame]
+        return [common]
     if len(unions) == 1:
-        found = _private(unions[0], sizes)
+        candidates = _private(unions[0], sizes)
     else:
         failing = [box for one in unions for box in _private(negated(one, sizes), sizes)]
-        found = outside(failing, sizes)
-    inside = (frame & box for box in found)
+        candidates = outside(failing, sizes)
+    inside = (common & box for box in candidates)
     return [box for box in inside if not box.is_empty]
 
 
-def _compact(found: list[Box], sizes: Sequence[int]) -> list[Box]:
+def _compact(boxes: list[Box], sizes: Sequence[int]) -> list[Box]:
     """The same records in few boxes."""
-    different = list(dict.fromkeys(found))
+    different = list(dict.fromkeys(boxes))
     return different if len(different) <= _COMPACTED else cut(different, sizes)
 
 
@@ -188,7 +188,7 @@ def rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[Row, ...]:
             place=private[0][0].place,
             hint="group by fewer columns, or by bin(column, width)",
         )
-    found: list[Row] = []
+    kept: list[Row] = []
     for combination in product(*labels):
         sides: list[Side] = [None] * len(schema.dimensions)
         for (_, index), (_, codes) in zip(private, combination, strict=True):
@@ -196,8 +196,8 @@ def rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[Row, ...]:
             sides[index] = codes if side is None else intersect(side, codes)
         box = Box(tuple(sides))
         if not box.is_empty:
-            found.append((tuple(value for value, _ in combination), box))
-    return tuple(found)
+            kept.append((tuple(value for value, _ in combination), box))
+    return tuple(kept)
 
 
 def _labels(key: GroupKey, schema: Schema, sql: str) -> list[_Label]:

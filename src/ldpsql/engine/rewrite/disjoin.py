@@ -1,4 +1,4 @@
-"""Public. Sees parameters. The second pass: overlapping boxes to disjoint ones, as few as is easy.
+"""The second pass: overlapping boxes to disjoint ones, as few as is easy.
 
 A set of records is cut along one dimension after the other: codes behind which the same set of
 the remaining dimensions lies stay together. The result depends on the set alone, not on how it
@@ -41,12 +41,12 @@ def disjoint(boxes: Sequence[Box], sizes: Sequence[int]) -> tuple[Box, ...]:
 
     UnsupportedSQL where that takes more than MAX_BOXES boxes.
     """
-    found = cut(boxes, sizes)
-    used = _used(found)
-    if len(found) <= _REORDERED_BOXES and 1 < len(used) <= _REORDERED_DIMENSIONS:
+    pieces = cut(boxes, sizes)
+    used = _used(pieces)
+    if len(pieces) <= _REORDERED_BOXES and 1 < len(used) <= _REORDERED_DIMENSIONS:
         orders = list(permutations(used))[1:]
-        found = min([found, *(_along(found, order, sizes) for order in orders)], key=_cost)
-    return tuple(sorted(found, key=lambda box: _rank(box.sides)))
+        pieces = min([pieces, *(_along(pieces, order, sizes) for order in orders)], key=_cost)
+    return tuple(sorted(pieces, key=lambda box: _rank(box.sides)))
 
 
 def cut(boxes: Sequence[Box], sizes: Sequence[int]) -> list[Box]:
@@ -83,13 +83,13 @@ def _picked(box: Box, order: Sequence[int]) -> _Sides:
 
 def _spread(pieces: Iterable[_Sides], order: Sequence[int], sizes: Sequence[int]) -> list[Box]:
     """Sides along some dimensions as boxes over all of them."""
-    found = []
+    spread = []
     for piece in pieces:
         sides: list[Side] = [None] * len(sizes)
         for i, side in zip(order, piece, strict=True):
             sides[i] = side
-        found.append(Box(tuple(sides)))
-    return found
+        spread.append(Box(tuple(sides)))
+    return spread
 
 
 class _Cutter:
@@ -129,13 +129,13 @@ class _Cutter:
         behind: Callable[[list[_Sides], int], tuple[_Sides, ...]],
     ) -> tuple[_Sides, ...]:
         """Cut at one dimension; `behind` says what lies behind each of its stretches."""
-        found: dict[tuple[_Sides, ...], list[Interval]] = {}
+        by_tails: dict[tuple[_Sides, ...], list[Interval]] = {}
         for intervals, members in self._segments(boxes, at):
             tails = list(dict.fromkeys(boxes[member][1:] for member in members))
-            found.setdefault(behind(tails, at + 1), []).extend(intervals)
+            by_tails.setdefault(behind(tails, at + 1), []).extend(intervals)
         pieces = [
             (self._side(code_set(intervals), at), *tail)
-            for tails, intervals in found.items()
+            for tails, intervals in by_tails.items()
             for tail in tails
         ]
         if len(pieces) > MAX_BOXES:

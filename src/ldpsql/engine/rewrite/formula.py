@@ -1,4 +1,4 @@
-"""Public. Sees parameters. WHERE as a formula that is true exactly where the predicate is TRUE.
+"""WHERE as a formula that is true exactly where the predicate is TRUE.
 
 SQL's logic has three values, but a row passes WHERE only where it is TRUE. Negation is pushed
 down to the atoms, each of which knows where it is TRUE and where it is FALSE; between them, AND
@@ -53,13 +53,13 @@ class All:
 
 
 @dataclass(frozen=True)
-class Any:
+class Some:
     """At least one operand is true."""
 
     operands: tuple[Formula, ...]
 
 
-Formula = bool | Within | Holds | All | Any
+Formula = bool | Within | Holds | All | Some
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Compiler:
             return self._where(predicate.operand, not wanted)
         if isinstance(predicate, And | Or):
             operands = (self._where(operand, wanted) for operand in predicate.operands)
-            return join(All if isinstance(predicate, And) == wanted else Any, operands, self.sizes)
+            return join(All if isinstance(predicate, And) == wanted else Some, operands, self.sizes)
         if isinstance(predicate, Constant):
             return predicate.value is wanted
         return self._atom(predicate, wanted)
@@ -98,8 +98,8 @@ class Compiler:
         index = self.schema.dimension(atom.column)
         try:
             if index is not None:
-                found = _codes(atom, self.schema.dimensions[index], wanted)
-                return _within(index, found, self.sizes)
+                codes = _codes(atom, self.schema.dimensions[index], wanted)
+                return _within(index, codes, self.sizes)
             column = self.schema.public_column(atom.column)
             if column is None:
                 raise InternalError(f"the survey has no column {atom.column!r} to compare")
@@ -114,9 +114,11 @@ def located(error: QueryError, sql: str, place: Place) -> QueryError:
     return type(error)(error.reason, sql=sql, place=place, hint=error.hint)
 
 
-def join(kind: type[All] | type[Any], operands: Iterable[Formula], sizes: Sequence[int]) -> Formula:
+def join(
+    kind: type[All] | type[Some], operands: Iterable[Formula], sizes: Sequence[int]
+) -> Formula:
     """Operands under AND or OR, with everything of one dimension or of public columns as one."""
-    absorbing = kind is Any
+    absorbing = kind is Some
     codes: dict[int, list[CodeSet]] = {}
     texts: list[str] = []
     others: list[Formula] = []
@@ -146,7 +148,7 @@ def conditions(formula: Formula) -> Iterator[str]:
     """The public conditions of a formula, from left to right, with repetitions."""
     if isinstance(formula, Holds):
         yield formula.text
-    elif isinstance(formula, All | Any):
+    elif isinstance(formula, All | Some):
         for operand in formula.operands:
             yield from conditions(operand)
 
@@ -155,7 +157,7 @@ def decided(formula: Formula, text: str, value: bool, sizes: Sequence[int]) -> F
     """The formula where a public condition is known to be TRUE, or known not to be."""
     if isinstance(formula, Holds):
         return value if formula.text == text else formula
-    if isinstance(formula, All | Any):
+    if isinstance(formula, All | Some):
         operands = (decided(operand, text, value, sizes) for operand in formula.operands)
         return join(type(formula), operands, sizes)
     return formula
@@ -170,29 +172,29 @@ def negated(formula: Formula, sizes: Sequence[int]) -> Formula:
         return _within(i, complement(formula.codes, sizes[i]), sizes)
     if isinstance(formula, Holds):
         raise InternalError("a public condition was left undecided")
-    opposite = Any if isinstance(formula, All) else All
+    opposite = Some if isinstance(formula, All) else All
     return join(opposite, (negated(operand, sizes) for operand in formula.operands), sizes)
 
 
-def _flat(kind: type[All] | type[Any], operands: Iterable[Formula]) -> Iterator[Formula]:
+def _flat(kind: type[All] | type[Some], operands: Iterable[Formula]) -> Iterator[Formula]:
     for operand in operands:
-        if isinstance(operand, All | Any) and type(operand) is kind:
+        if isinstance(operand, All | Some) and type(operand) is kind:
             yield from operand.operands
         else:
             yield operand
 
 
-def _merged(kind: type[All] | type[Any], sets: list[CodeSet], size: int) -> CodeSet:
+def _merged(kind: type[All] | type[Some], sets: list[CodeSet], size: int) -> CodeSet:
     """Union or intersection of many sets, by one sort."""
     if len(sets) == 1:
         return sets[0]
-    if kind is Any:
+    if kind is Some:
         return code_set(chain.from_iterable(sets))
     outside = chain.from_iterable(complement(chosen, size) for chosen in sets)
     return complement(code_set(outside), size)
 
 
-def _fused(kind: type[All] | type[Any], texts: list[str]) -> list[Formula]:
+def _fused(kind: type[All] | type[Some], texts: list[str]) -> list[Formula]:
     different = list(dict.fromkeys(texts))
     if len(different) < 2:
         return [Holds(text) for text in different]
