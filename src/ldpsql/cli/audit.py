@@ -10,7 +10,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.failure import AT_FAULT
 from ldpsql.cli.formats import FORMATS, Document, write_document
-from ldpsql.cli.tables import table_lines
+from ldpsql.cli.tables import labelled_lines, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ldpsql.audit.central import CentralAudit
     from ldpsql.audit.check import Audit, Enumerated
     from ldpsql.audit.sampling import Empirical
-    from ldpsql.mechanisms.base import Design, Outcome, Worst
+    from ldpsql.mechanisms.base import Design, Outcome
     from ldpsql.survey import Survey
     from ldpsql_device.guarantee import Guarantee
     from ldpsql_device.schema import RecordDomain
@@ -118,10 +118,12 @@ def audit(
     from ldpsql.audit import audit_design  # noqa: PLC0415
 
     drawn = (reports or _USUAL) if empirical else 0
-    found = audit_design(design, chosen, reports=drawn, device=device)
-    holds = found.holds and (central is None or central.holds)
-    facts = {**found.to_json(), **({} if central is None else {"central": central.to_json()})}
-    write_document(Document("\n".join(_lines(found, central)), facts=facts), form, None)
+    result = audit_design(design, chosen, reports=drawn, device=device)
+    holds = result.holds and (central is None or central.holds)
+    facts = {**result.to_json(), **({} if central is None else {"central": central.to_json()})}
+    write_document(
+        Document("\n".join(labelled_lines(_facts(result, central))), facts=facts), form, None
+    )
     if not holds:
         context.exit(AT_FAULT)
 
@@ -144,10 +146,10 @@ def _smallest_batch(survey: Survey, database: Path) -> int:
 
     with open_store(database, read_only=True) as store:
         known = {kept.fingerprint for kept in store.surveys()}
-        found = store.smallest_batch(survey.table) if survey.fingerprint in known else None
-    if found is None:
+        result = store.smallest_batch(survey.table) if survey.fingerprint in known else None
+    if result is None:
         raise SurveyError(f"{database} holds no reports of this survey {survey.table}")
-    return found
+    return result
 
 
 def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[str, Any]) -> Design:
@@ -160,123 +162,123 @@ def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[st
     return maker.design(domain, budget, chosen)
 
 
-def _lines(found: Audit, central: CentralAudit | None) -> Iterator[str]:
+def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, str]]:
+    """What was found, by its label."""
     from ldpsql.audit.check import METHODS  # noqa: PLC0415
 
-    yield f"mechanism    {found.mechanism}, {_domain(found.domain)}"
-    yield f"guarantee    {found.guarantee}"
-    yield f"exact        {_exact(found)}"
-    yield f"established  by {METHODS[found.method]}"
-    if found.enumerated is None:
-        yield "enumerated   nothing: even on two codes there are too many different reports"
+    guarantee, enumerated = result.guarantee, result.enumerated
+    yield "mechanism", f"{result.mechanism}, {_domain(result.domain)}"
+    yield "guarantee", str(guarantee)
+    yield "exact", _exact(result)
+    yield "established", f"by {METHODS[result.method]}"
+    if enumerated is None:
+        yield "enumerated", "nothing: even on two codes there are too many different reports"
     else:
-        yield f"enumerated   {_enumerated(found.enumerated, found.guarantee)}"
-    if found.enumerated is not None and found.witness is not None:
-        yield from _witness(found.witness, found.enumerated.domain)
-    yield f"protects     {found.guarantee.protects}"
-    for item in found.guarantee.not_protected:
-        yield f"not covered  {item}"
-    yield from _exposures(found)
-    yield f"report       {found.report_bits:.1f} bits"
-    if found.empirical is not None:
-        yield from _empirical(found.empirical)
-    if found.device is not None:
-        yield f"device       {_device(found.device)}"
+        yield "enumerated", _enumerated(enumerated, guarantee)
+        if result.witness is not None:
+            worst, domain = result.witness, enumerated.domain
+            chance = float(worst.likely)
+            yield "witness", f"report ({', '.join(map(str, worst.report))})"
+            yield "", f"sent by {_record(worst.record, domain)} with probability {chance:.6g}"
+            yield "", f"never by {_record(worst.other, domain)}"
+    yield "protects", guarantee.protects
+    for item in guarantee.not_protected:
+        yield "not covered", item
+    yield from _exposures(result)
+    yield "report", f"{result.report_bits:.1f} bits"
+    if result.empirical is not None:
+        yield from _empirical(result.empirical)
+    if result.device is not None:
+        yield "device", _device(result.device)
     if central is not None:
-        yield from _central(central)
-    for problem in (*found.problems, *(central.problems if central else ())):
-        yield f"problem      {problem}"
+        trust, reports = central.trust, central.reports
+        achieved = "no epsilon" if central.epsilon is None else f"epsilon {central.epsilon:f}"
+        yield (
+            "shuffled",
+            f"{achieved} of {trust.epsilon} at delta {trust.delta}, rounded up, in a batch of "
+            f"{reports:,} reports ({trust.people_of(reports):,} honest people)",
+        )
+        yield "", f"by {central.by}"
+    for problem in (*result.problems, *(central.problems if central else ())):
+        yield "problem", problem
     if central is None:
-        yield f"verdict      the promise {_verdict(found.holds)}"
+        yield "verdict", f"the promise {_verdict(result.holds)}"
     else:
-        yield f"verdict      the promise of one report {_verdict(found.holds)}"
-        yield f"             the promise of the shuffled batch {_verdict(central.holds)}"
+        yield "verdict", f"the promise of one report {_verdict(result.holds)}"
+        yield "", f"the promise of the shuffled batch {_verdict(central.holds)}"
 
 
 def _verdict(holds: bool) -> str:
     return "holds" if holds else "DOES NOT HOLD"
 
 
-def _central(central: CentralAudit) -> Iterator[str]:
-    trust = central.trust
-    achieved = "no epsilon" if central.epsilon is None else f"epsilon {central.epsilon:f}"
-    people = f"{trust.people_of(central.reports):,} honest people"
-    yield (
-        f"shuffled     {achieved} of {trust.epsilon} at delta {trust.delta}, rounded up, in a "
-        f"batch of {central.reports:,} reports ({people})"
-    )
-    yield f"             by {central.by}"
-
-
-def _witness(worst: Worst, domain: RecordDomain) -> Iterator[str]:
-    chance = float(worst.likely)
-    yield f"witness      report {_numbers(worst.report)}"
-    yield f"             sent by {_record(worst.record, domain)} with probability {chance:.6g}"
-    yield f"             never by {_record(worst.other, domain)}"
-
-
-def _exact(found: Audit) -> str:
-    if found.guarantee.delta:
-        if found.divergence is None:
+def _exact(result: Audit) -> str:
+    nominal, delta = result.nominal, result.guarantee.delta
+    if delta:
+        if result.divergence is None:
             return "delta not established"
         return (
-            f"delta {float(found.divergence):.12g} of {float(found.guarantee.delta):g} at epsilon "
-            f"{found.nominal}, over all sets of reports and ordered pairs of records"
+            f"delta {float(result.divergence):.12g} of {float(delta):g} at epsilon {nominal}, over "
+            "all sets of reports and ordered pairs of records"
         )
-    if found.epsilon is not None:
-        where = " on the reduced domain" if found.method == "reduced" else ""
-        return f"epsilon {found.epsilon:f} of {found.nominal}, rounded up{where}, delta 0"
-    unknown = "epsilon not established" if found.method == "none" else "epsilon unbounded"
+    if result.epsilon is not None:
+        where = " on the reduced domain" if result.method == "reduced" else ""
+        return f"epsilon {result.epsilon:f} of {nominal}, rounded up{where}, delta 0"
+    unknown = "epsilon not established" if result.method == "none" else "epsilon unbounded"
     return f"{unknown}, delta 0"
 
 
-def _enumerated(found: Enumerated, guarantee: Guarantee) -> str:
-    epsilon = "unbounded" if found.epsilon is None else f"{found.epsilon:f}"
-    text = f"{_domain(found.domain)}: {found.reports} reports, epsilon {epsilon}"
+def _enumerated(result: Enumerated, guarantee: Guarantee) -> str:
+    epsilon = "unbounded" if result.epsilon is None else f"{result.epsilon:f}"
+    text = f"{_domain(result.domain)}: {result.reports} reports, epsilon {epsilon}"
     if guarantee.kind not in ("local", "none"):
         return text  # its definition does not speak of questions
-    question = "independent of" if found.asks_blindly else "DEPENDENT ON"
+    question = "independent of" if result.asks_blindly else "DEPENDENT ON"
     return f"{text}, question {question} the record"
 
 
-def _exposures(found: Audit) -> Iterator[str]:
+def _exposures(result: Audit) -> Iterator[tuple[str, str]]:
     """Who is protected against which alternatives; the specification's table, for this channel."""
-    if not found.exposures:
+    if not result.exposures:
         return
     head = ("the owner's record", "against records that differ in", "odds", "promised by")
-    rows = [(row.owner, row.differs, row.text, row.promised) for row in found.exposures]
-    for number, line in enumerate(table_lines(head, rows, [False] * 4)):
-        yield f"{'' if number else 'who is safe':<13}{line}"
-    if found.method != "enumeration":
+    rows = [(row.owner, row.differs, row.text, row.promised) for row in result.exposures]
+    first, *others = table_lines(head, rows, [False] * 4)
+    yield "who is safe", first
+    yield from (("", line) for line in others)
+    if result.method != "enumeration":
         yield (
-            "             on the reduced domain: the same odds are bounded as on this one, but "
-            "values are given away with other probabilities"
+            "",
+            "on the reduced domain: the same odds are bounded as on this one, but values are given "
+            "away with other probabilities",
         )
 
 
-def _empirical(found: Empirical) -> Iterator[str]:
-    confidence = f"except with probability {found.alpha:g}"
-    yield f"empirical    epsilon >= {found.epsilon:.4f} {confidence} ({_domain(found.domain)})"
+def _empirical(result: Empirical) -> Iterator[tuple[str, str]]:
+    domain = result.domain
+    confidence = f"except with probability {result.alpha:g}"
+    yield "empirical", f"epsilon >= {result.epsilon:.4f} {confidence} ({_domain(domain)})"
     yield (
-        f"             {found.seen} of {found.trials} reports of "
-        f"{_record(found.record, found.domain)} against {found.seen_other} of "
-        f"{_record(found.other, found.domain)}"
+        "",
+        f"{result.seen} of {result.trials} reports of {_record(result.record, domain)} against "
+        f"{result.seen_other} of {_record(result.other, domain)}",
     )
-    if found.pairs:
+    if result.pairs:
         yield (
-            f"             {found.equal} of {found.pairs} pairs of reports are equal, "
-            f"{found.expected:.1f} expected of independent ones"
+            "",
+            f"{result.equal} of {result.pairs} pairs of reports are equal, {result.expected:.1f} "
+            "expected of independent ones",
         )
-    if found.fit is not None:
-        known = "the exact law" if found.pairs else "the shares of the questions"
-        yield f"             reports as far from {known} have probability {found.fit:.3g}"
+    if result.fit is not None:
+        known = "the exact law" if result.pairs else "the shares of the questions"
+        yield "", f"reports as far from {known} have probability {result.fit:.3g}"
 
 
-def _device(found: DeviceCheck) -> str:
-    verb = "DOES NOT FOLLOW" if found.problems else "follows"
-    if found.is_whole:
+def _device(check: DeviceCheck) -> str:
+    verb = "DOES NOT FOLLOW" if check.problems else "follows"
+    if check.is_whole:
         return f"{verb} the law of its plan, report by report"
-    left = f", except {found.left_out} with too many answers" if found.left_out else ""
+    left = f", except {check.left_out} with too many answers" if check.left_out else ""
     return f"{verb} the law of its plan in its choices and in the questions looked at{left}"
 
 
@@ -293,7 +295,3 @@ def _record(record: Outcome, domain: RecordDomain) -> str:
     """The codes and signs of a made-up record, by name."""
     names = (*domain.names, *(f"sign of {name}" for name in domain.measure_names))
     return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, record, strict=True)) + ")"
-
-
-def _numbers(row: Outcome) -> str:
-    return "(" + ", ".join(map(str, row)) + ")"

@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees reports. Numbers with error bars, written for people."""
+"""Numbers with error bars, written for people."""
 
 from __future__ import annotations
 

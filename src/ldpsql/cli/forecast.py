@@ -11,10 +11,32 @@ from ldpsql.cli.tables import table_lines
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Choice
 from ldpsql.designer.forecast import least_users
+from ldpsql.estimate import CONFIDENCE
 from ldpsql_device.epsilon import LARGEST_EPSILON
+from ldpsql_device.errors import Error
 
 _MOST_KINDS, _MOST_COLUMNS = 12, 6  # kinds of queries: lines of a forecast, columns of a comparison
 _HEADING = 14  # letters of a heading's line
+
+
+def expectations(
+    designed: DesignedSurvey, half_width: float | None, *, is_asked: bool
+) -> list[str]:
+    """Lines: what was compared, what is expected, and what a wanted half-width takes.
+
+    half_width: of a typical count, as a share of the people, or None.  is_asked: whether the errors
+    of a survey are wanted whose mechanism was not chosen by them; if not there is a line on how far
+    it is from the best.
+    """
+    choice = designed.choice
+    lines = comparison(choice, designed.people) if choice else []
+    try:
+        lines += forecast(designed) if choice or is_asked else distance(designed)
+    except Error as error:
+        lines.append(
+            f"warning      it does not answer all of its workload, so no error is expected: {error}"
+        )
+    return lines if half_width is None else lines + plan(designed, half_width)
 
 
 def forecast(designed: DesignedSurvey) -> list[str]:
@@ -57,14 +79,12 @@ def distance(designed: DesignedSurvey) -> list[str]:
 def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
     """Lines: what the wanted half-width of a typical count takes.
 
-    half_width: of the 95 % interval, as a share of the people.
+    half_width: of its interval, as a share of the people.
     """
-    found = designed.forecast
-    survey, people = designed.survey, designed.people
+    survey, people, expected = designed.survey, designed.people, designed.forecast
     # Fewer than the promise for shuffled reports was made for would void it.
-    users = max(least_users(found, half_width), survey.shuffled.users if survey.shuffled else 1)
+    users = max(least_users(expected, half_width), survey.shuffled.users if survey.shuffled else 1)
     epsilon = designed.epsilon_for(half_width)
-    wanted = percent(half_width)
     promised = survey.epsilon if survey.shuffled is None else f"{survey.shuffled.epsilon} (central)"
     smallest = (
         f"no epsilon up to {LARGEST_EPSILON} is enough; ask more people"
@@ -72,14 +92,15 @@ def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
         else f"epsilon {epsilon} is the smallest that is enough"
     )
     return [
-        f"a typical count to within ±{wanted} of the people (95 % interval), {survey.design.name}:",
-        f"  {people} people, epsilon {promised}: ±{percent(found.half_width)}",
+        f"a typical count to within ±{_percent(half_width)} of the people "
+        f"({100 * CONFIDENCE:g} % interval), {survey.design.name}:",
+        f"  {people} people, epsilon {promised}: ±{_percent(expected.half_width)}",
         f"  {people} people: {smallest}",
         f"  epsilon {promised}: {about(users)} people are enough",
     ]
 
 
-def percent(share: float) -> str:
+def _percent(share: float) -> str:
     """A share with three significant digits: 2.31%."""
     return f"{significant(100 * share)}%"
 
@@ -97,21 +118,16 @@ def comparison(choice: Choice, people: int) -> list[str]:
     words = {"mechanism", "guarantee", "options"}
     right = [name not in words for name in head]
     lines += [f"  {line}" for line in table_lines(head, rows, right, heading_width=_HEADING)]
-    coarse = [candidate.name for candidate in choice.ranked if _is_coarse(candidate)]
+    coarse = [candidate.name for candidate in choice.ranked if candidate.forecast.design.is_coarse]
     if coarse:
         lines.append(
             f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as "
             "spread evenly in it; where a range ends inside one, it can be off by some of them"
         )
-    return lines + _left_out(choice.left_out)
-
-
-def _left_out(reasons: Mapping[str, str]) -> list[str]:
-    """One line for all mechanisms with the same reason, which may begin with their name."""
-    alike: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
+    alike: dict[str, list[str]] = {}  # a reason may begin with the mechanism's name
+    for name, reason in choice.left_out.items():
         alike.setdefault(reason.removeprefix(name).lstrip(": "), []).append(name)
-    return [f"  left out: {', '.join(names)}: {reason}" for reason, names in alike.items()]
+    return lines + [f"  left out: {', '.join(names)}: {reason}" for reason, names in alike.items()]
 
 
 def _row(candidate: Candidate, choice: Choice, kinds: int) -> list[str]:
@@ -128,11 +144,6 @@ def _row(candidate: Candidate, choice: Choice, kinds: int) -> list[str]:
         str(design.guarantee),
         options_text(candidate.options),
     ]
-
-
-def _is_coarse(candidate: Candidate) -> bool:
-    """Whether several codes share a bin, so that ranges are interpolated."""
-    return candidate.forecast.design.is_coarse
 
 
 def options_text(options: Mapping[str, Any]) -> str:

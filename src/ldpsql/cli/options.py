@@ -13,6 +13,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from ldpsql.cli.formats import BY_NAME, TABLE_SUFFIXES
+from ldpsql.estimate import CONFIDENCE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,7 +31,7 @@ database = click.option(
 confidence = click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
+    default=CONFIDENCE,
     show_default=True,
     help="Level of the intervals and of the +/-.",
 )

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Writes docs/cli.md from the commands themselves.
+"""Writes docs/cli.md from the commands themselves.
 
 `python -m ldpsql.cli.reference` writes it, `--check` fails if it is out of date.
 """

@@ -7,7 +7,7 @@ tenth of the time that such a question needs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 Rows = Sequence[Sequence[str]]
 _NARROW = 0x300  # up to here a printable character is one column wide
@@ -90,6 +90,11 @@ def markdown_lines(head: Sequence[str], rows: Rows, right: Sequence[bool]) -> li
     cells = [[one_line(c).replace("|", "\\|").strip() for c in row] for row in (head, *rows)]
     cells.insert(1, ["---:" if at_right else ":---" for at_right in right])
     return [f"| {' | '.join(row)} |" for row in cells]
+
+
+def labelled_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
+    """Lines of a label, which may be empty, and a text in a second column."""
+    return [f"{label:<13}{text}" for label, text in facts]
 
 
 def one_line(text: str) -> str:
