@@ -28,6 +28,9 @@ from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import Plan
 from ldpsql_device.schema import RecordDomain
 
+if TYPE_CHECKING:
+    from ldpsql.decoders.fourier.group import Group
+
 Codes = NDArray[np.int64]
 
 
@@ -152,6 +155,12 @@ class Design(ABC, Generic[Q]):
         """Whether several codes are collected as one bin: answers are then interpolated inside
         bins, and no predicted error contains that."""
         return False
+
+    @property
+    def spectral_information(self) -> tuple[Group, Mapping[tuple[int, ...], Array]] | None:
+        """A group of the codes, and by its faces what one report tells about every frequency, at
+        most 1; None where the design does not ask about frequencies."""
+        return None
 
     @property
     def selector_shares(self) -> Array | None:

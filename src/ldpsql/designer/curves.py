@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.queries import demand
 from ldpsql.mechanisms.base import Design
 from ldpsql.numerics import Array
@@ -45,8 +44,9 @@ def demand_curves(design: Design, workload: Workload) -> tuple[Curve, ...]:
     On the circles of a Fourier design; for any other on circles of the dimensions' own sizes,
     large ones in coarse bins.
     """
-    if isinstance(design, FourierDesign):
-        group = design.group
+    known = design.spectral_information
+    if known is not None:
+        group, _ = known
     else:
         # Bins so coarse that the spectrum of any workload is a small computation.
         most = max(map(len, workload.supports), default=1)
@@ -58,11 +58,13 @@ def demand_curves(design: Design, workload: Workload) -> tuple[Curve, ...]:
 def information_curves(design: Design) -> tuple[Curve, ...]:
     """lambda_f, what one report tells about frequency f of each dimension alone, at most 1.
 
-    None for designs that are not Fourier responses.
+    None for designs that do not ask about frequencies.
     """
-    if not isinstance(design, FourierDesign):
+    known = design.spectral_information
+    if known is None:
         return ()
-    return _curves_over_frequencies(design.collected.information, design.group.dimensions)
+    group, information = known
+    return _curves_over_frequencies(information, group.dimensions)
 
 
 def _curves_over_frequencies(

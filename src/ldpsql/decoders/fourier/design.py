@@ -82,6 +82,11 @@ class FourierDesign(PlannedDesign[BoxQuery]):
         return any(self.group.width(axis) > 1 for axis in range(self.group.dimensions))
 
     @property
+    def spectral_information(self) -> tuple[Group, Mapping[tuple[int, ...], Array]]:
+        """See `Design`: lambda_f, the eigenvalues of the information of a report."""
+        return self.group, self.collected.information
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Coarse and widened dimensions, and how many a query may constrain."""
         group = self.group
