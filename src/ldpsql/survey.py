@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.mechanisms.base import Codes, Design, Entropy
@@ -170,6 +171,12 @@ class Survey:
     def report_widths(self) -> tuple[int, ...]:
         """Bits of the unsigned storage type of each of them."""
         return self.design.report_format.widths
+
+    def accepts(self, numbers: Sequence[int]) -> bool:
+        """Whether these whole numbers are a report: a question, and answers below its limits."""
+        form = self.design.report_format
+        columns = zip(form.columns, numbers, strict=True)
+        return not form.refuse({name: np.array([n], dtype="u8") for name, n in columns}).size
 
     def draw(self, codes: Codes, entropy: Entropy) -> Sequence[NDArray[Any]]:
         """One report per row of `codes`, as a column per integer of a report."""

@@ -134,8 +134,7 @@ class Report:
             nulls = all(public[c.name] is not None or c.nulls == "value" for c in columns)
             if known and nulls and _HEX.fullmatch(payload) and _HEX.fullmatch(identifier):
                 report = cls(identifier, payload, public)
-                report.numbers(survey)
-                if len(identifier) == 2 * ID_BYTES:
+                if survey.accepts(report.numbers(survey)) and len(identifier) == 2 * ID_BYTES:
                     return report
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             pass

@@ -83,6 +83,10 @@ class Published(Protocol):
         """Bits of each of them: 8, 16, 32 or 64."""
         ...
 
+    def accepts(self, numbers: Sequence[int]) -> bool:
+        """Whether these whole numbers are a report: a question, and answers below its limits."""
+        ...
+
     def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
         """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""
         ...
@@ -141,6 +145,13 @@ class Survey:
         """Bits of each of them: 8, 16, 32 or 64."""
         largest = (self.plan.questions, *self.plan.limits.max(axis=0).tolist())
         return tuple(next(w for w in (8, 16, 32, 64) if limit <= 1 << w) for limit in largest)
+
+    def accepts(self, numbers: Sequence[int]) -> bool:
+        """Whether these whole numbers are a report: a question, and answers below its limits."""
+        question, *answers = numbers
+        if question >= self.plan.questions:
+            return False
+        return bool((np.array(answers) < self.plan.limits[question]).all())
 
     def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
         """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""

@@ -1,0 +1,88 @@
+"""The vectors of the format, which every implementation runs: see vectors/ and docs/format.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.vectors import FOLDER, answer, code_of, read_record, threshold_of
+
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.report import ReportFormat
+from ldpsql_device.encode import public_values
+from ldpsql_device.errors import ReportError, SurveyError
+from ldpsql_device.respond import Report
+from ldpsql_device.schema import Schema
+from ldpsql_device.survey import Survey, canonical, parse_json, sha256
+
+RECIPES = sorted(FOLDER.glob("recipe_*.json"))
+
+
+def load(path: Path) -> Any:
+    """The content of a file of vectors."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_every_recipe_has_vectors_of_two_surveys():
+    """Made by `python -m support.vectors`."""
+    named = {path.stem.removeprefix("recipe_") for path in RECIPES}
+    assert named <= set(MECHANISMS)
+    assert all(len(load(path)["surveys"]) >= 2 for path in RECIPES)
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_records_and_words_give_the_reports(path):
+    for vector in load(path)["surveys"]:
+        survey = Survey.from_json(json.dumps(vector["survey"]))
+        assert survey.fingerprint == vector["fingerprint"]
+        assert list(survey.report_columns) == vector["report_columns"]
+        assert list(survey.report_widths) == vector["report_widths"]
+        for case in vector["cases"]:
+            record = read_record(survey.schema, case["record"])
+            assert answer(survey, record, list(map(int, case["words"]))) == case["report"]
+            line = Report("0" * 32, case["report"], public_values(survey.schema, record)).to_json()
+            assert json.loads(line)["public"] == case["public"]
+            numbers = Report.from_json(line, survey).numbers(survey)
+            assert len(numbers) == len(survey.report_columns)
+
+
+@pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["dimensions"])
+def test_values_have_their_codes(vector):
+    schema = {"dimension": [vector["dimension"]], "measure": [], "public": []}
+    [dimension] = Schema.from_json(schema).dimensions
+    for case in vector["cases"]:
+        assert code_of(dimension, case["value"]) == case["code"], case
+
+
+@pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["measures"])
+def test_values_have_their_thresholds(vector):
+    schema = {"dimension": [], "measure": [vector["measure"]], "public": []}
+    [measure] = Schema.from_json(schema).measures
+    for case in vector["cases"]:
+        assert threshold_of(measure, case["value"]) == case["threshold"], case
+
+
+@pytest.mark.parametrize("vector", load(FOLDER / "canonical.json"))
+def test_canonical_json_has_its_hash(vector):
+    assert canonical(parse_json(vector["json"])) == vector["canonical"]
+    assert sha256(vector["canonical"]) == vector["sha256"]
+
+
+@pytest.mark.parametrize("bad", load(FOLDER / "bad_surveys.json"), ids=lambda bad: bad["reason"])
+def test_bad_surveys_are_refused(bad):
+    with pytest.raises(SurveyError):
+        Survey.from_json(bad["text"])
+
+
+def test_bad_reports_are_refused():
+    """By their form, and one by the limits of its columns."""
+    vectors = load(FOLDER / "bad_reports.json")
+    survey = Survey.from_json(json.dumps(vectors["survey"]))
+    assert Report.from_json(vectors["good"], survey)
+    for bad in vectors["bad"]:
+        with pytest.raises(ReportError):
+            Report.from_json(bad["line"], survey)
+            pytest.fail(bad["reason"])
+    assert ReportFormat.of(survey.plan).columns == survey.report_columns

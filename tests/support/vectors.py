@@ -1,0 +1,364 @@
+"""Makes the test vectors of the format: `python -m support.vectors` writes vectors/*.json anew.
+
+A vector says what every implementation must do: which report a record and words give, which code a
+value has, which bytes have which hash, and which surveys and reports must be refused. They are
+drawn from fixed seeds; `tests/device/test_vectors.py` runs them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldpsql.domains import labels
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.survey import Survey
+from ldpsql_device.encode import encode, public_values
+from ldpsql_device.entropy import Words
+from ldpsql_device.errors import Error
+from ldpsql_device.respond import Report
+from ldpsql_device.schema import Dimension, Measure, Schema
+from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_device.survey import canonical, sha256
+
+FOLDER = Path(__file__).parents[2] / "vectors"
+CASES = 8
+LARGEST = 24_000
+
+SCHEMAS = {
+    "one": {"dimension": {"age": {"type": "int", "domain": [18, 24]}}},
+    "few": {
+        "dimension": {
+            "state": {"type": "category", "values": ["CA", "NY", "\u00e4"], "nulls": "value"},
+            "member": {"type": "bool"},
+        }
+    },
+    "sensitive": {
+        "dimension": {
+            "illness": {"type": "category", "values": ["a", "b", "c"], "sensitive": ["b"]},
+            "smokes": {"type": "bool", "sensitive": [True]},
+        },
+    },
+    "one sensitive": {
+        "dimension": {"x": {"type": "int", "domain": [1, 5], "sensitive": [1, 4]}},
+    },
+    "measured": {
+        "dimension": {"age": {"type": "int", "domain": [0, 4]}, "member": {"type": "bool"}},
+        "measure": {"spent": {"bounds": [-0.5, 99.9]}},
+        "public": {"version": {"type": "text"}},
+    },
+    "types": {
+        "dimension": {
+            "price": {"type": "float", "edges": [0, 0.1, 2.5]},
+            "day": {"type": "date", "range": ["2026-01-30", "2026-02-03"], "unit": "day"},
+            "at": {
+                "type": "timestamp",
+                "range": ["2026-01-01", "2026-01-01T03:00"],
+                "unit": "hour",
+            },
+        },
+        "public": {"seen": {"type": "date", "nulls": "value"}},
+    },
+}
+
+
+class Given:
+    """Words that were written down."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words = list(words)
+
+    def words(self, count: int) -> Words:
+        """The next ones; IndexError where there are not so many."""
+        if count > len(self._words):
+            raise IndexError("more words were drawn than the vector has")
+        first, self._words = self._words[:count], self._words[count:]
+        return np.array(first, dtype=np.uint64)
+
+    @property
+    def left(self) -> int:
+        """How many were not drawn."""
+        return len(self._words)
+
+
+def answer(survey: DeviceSurvey, record: dict[str, Any], words: Sequence[int]) -> str:
+    """The hexadecimal digits of the report that a record and words give; all words are used."""
+    entropy = Given(words)
+    codes = encode(survey.schema, record, entropy)
+    numbers = [int(column[0]) for column in survey.draw(codes, entropy)]
+    assert entropy.left == 0
+    return Report.of(survey, numbers, {}).report
+
+
+def read_record(schema: Schema, record: dict[str, Any]) -> dict[str, Any]:
+    """A record from its JSON: dates and timestamps are ISO 8601 texts there."""
+    kinds = {d.name: d.domain.type for d in schema.dimensions}
+    kinds |= {c.name: c.type for c in schema.public}
+    return {name: read_value(kinds.get(name, "float"), value) for name, value in record.items()}
+
+
+def read_value(kind: str, value: Any) -> Any:
+    """A value of a dimension or public column from its JSON."""
+    from ldpsql_device.types import TYPES  # noqa: PLC0415
+
+    is_moment = kind in ("date", "timestamp") and isinstance(value, str)
+    return TYPES[kind].from_json(value) if is_moment else value
+
+
+def designs(name: str) -> Iterator[tuple[str, str, Survey]]:
+    """Two or more small surveys of a recipe, with the name of the schema and the epsilon."""
+    made = 0
+    for epsilon in ("1", "3.5"):
+        for kind, keys in SCHEMAS.items():
+            schema = Schema.from_keys(json.loads(json.dumps(keys)))
+            for accepted in (False, True):
+                try:
+                    survey = Survey.of("app", schema, epsilon, name, accept_no_guarantee=accepted)
+                except Error:
+                    continue
+                if survey.plan is not None and len(survey.device_text) < LARGEST:
+                    made += 1
+                    yield kind, epsilon, survey
+                break
+            if made == 3:
+                return
+
+
+def records(schema: Schema, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Records of people, some values of which are at the edges of their domains."""
+    random = np.random.default_rng(seed)
+    for _ in range(count):
+        record: dict[str, Any] = {}
+        for dimension in schema.dimensions:
+            values = labels(dimension)
+            value = values[int(random.integers(len(values)))]
+            record[dimension.name] = value.isoformat() if isinstance(value, date) else value
+        for measure in schema.measures:
+            low, high = measure.bounds
+            choices = [low, high, low - 1, round(float(random.uniform(low, high)), 3)]
+            record[measure.name] = choices[int(random.integers(4))]
+        for column in schema.public:
+            record[column.name] = "1.2" if column.type == "text" else None
+        yield record
+
+
+def recipe_vectors(name: str) -> dict[str, Any]:
+    """All vectors of a recipe."""
+    surveys = []
+    for kind, epsilon, survey in designs(name):
+        device = DeviceSurvey.from_json(survey.device_text)
+        count = len(device.schema.measures) + device.plan.words
+        random = np.random.default_rng(len(surveys))
+        draws = [[0] * count, [2**64 - 1] * count]
+        draws += [random.integers(0, 2**64, count, np.uint64).tolist() for _ in range(CASES - 2)]
+        cases = []
+        for record, words in zip(records(device.schema, CASES, 1), draws, strict=True):
+            person = read_record(device.schema, record)
+            given = {name: record[name] for name in public_values(device.schema, person)}
+            cases.append(
+                {
+                    "record": record,
+                    "words": list(map(str, words)),
+                    "report": answer(device, person, words),
+                    "public": given,
+                }
+            )
+        surveys.append(
+            {
+                "schema": kind,
+                "epsilon": epsilon,
+                "survey": json.loads(survey.device_text),
+                "fingerprint": device.fingerprint,
+                "report_columns": list(device.report_columns),
+                "report_widths": list(device.report_widths),
+                "cases": cases,
+            }
+        )
+    return {"recipe": name, "surveys": surveys}
+
+
+DIMENSIONS: list[tuple[dict[str, Any], list[Any]]] = [
+    ({"type": "int", "domain": [18, 90]}, [18, 90, 30.0, 17, 91, 30.5, "30", True, None]),
+    ({"type": "int", "domain": [0, 12], "bin_width": 5}, [0, 4, 5, 12, -1, 13]),
+    ({"type": "int", "edges": [-5, 0, 100]}, [-5, -1, 0, 99, 100, 1e300]),
+    ({"type": "int", "domain": [2**60, 2**60 + 3]}, [2**60 + 1, 2**60 + 4, 2**53]),
+    ({"type": "float", "edges": [0, 0.1, 0.3]}, [0, -0.0, 0.1, 0.09999999999999999, 0.3, 5e-324]),
+    ({"type": "float", "edges": [0, 0.1, 0.3]}, [0.30000000000000004, -5e-324, 10**400, "0.1"]),
+    ({"type": "float", "domain": [0, 1], "bins": 10}, [0.3, 0.30000000000000004, 0.7, 1, 1.0]),
+    ({"type": "float", "edges": [0, 2**53, 2**54]}, [2**53 - 1, 2**53 + 1, 2**54 + 1]),
+    ({"type": "category", "values": ["CA", "\u00e4", "a\u0308"]}, ["\u00e4", "a\u0308", "ca", 0]),
+    ({"type": "category", "values": [3, 7]}, [3, 7, 3.0, "3", True]),
+    ({"type": "bool", "nulls": "value"}, [True, False, None, 0, "true"]),
+    (
+        {"type": "date", "range": ["2025-11-15", "2026-02-01"], "unit": "month"},
+        ["2025-11-01", "2026-02-28", "2025-10-31", "2026-03-01", "2026-01-01T00:00:00"],
+    ),
+    (
+        {"type": "date", "range": ["2026-01-01", "2026-01-31"], "unit": "week"},
+        ["2025-12-29", "2026-01-04", "2026-01-05", "2026-02-01", "2026-02-02"],
+    ),
+    (
+        {"type": "timestamp", "range": ["2026-01-01", "2026-01-02"], "unit": "hour"},
+        ["2026-01-01T00:59:59.999999", "2026-01-02T23:30:00", "2026-01-03T00:00:00", 0],
+    ),
+]
+MEASURES: list[tuple[list[float], list[Any]]] = [
+    ([0.0, 1.0], [0, 1, 0.1, -0.0, 5e-324, 2.0**-64, 2.0**-65, 1 - 2.0**-53, 7, -7, "1", None]),
+    ([0.0, 3.0], [1, 2, 1e300, -(10**400), 10**400, True]),
+    ([-7.3, 91.7], [0, 91.7, -7.3, 12.34]),
+    ([2.0**53, 2.0**53 + 4], [2**53 + 1, 2**53 + 2, 2**53 + 3]),
+    ([0.0, 5e-324], [5e-324, 0]),
+    ([-1e299, 9e299], [0, 1e299, 123456.789]),
+]
+
+
+def encoding_vectors() -> dict[str, Any]:
+    """Codes of values, and thresholds of measures; null where a value is refused."""
+    dimensions, measures = [], []
+    for keys, values in DIMENSIONS:
+        schema = Schema.from_keys({"dimension": {"x": keys}})
+        [dimension] = schema.dimensions
+        cases = [{"value": v, "code": code_of(dimension, v)} for v in values]
+        dimensions.append({"dimension": schema.to_json()["dimension"][0], "cases": cases})
+    for (low, high), values in MEASURES:
+        schema = Schema.from_keys({"measure": {"x": {"bounds": [low, high]}}})
+        [measure] = schema.measures
+        cases = [{"value": v, "threshold": threshold_of(measure, v)} for v in values]
+        measures.append({"measure": schema.to_json()["measure"][0], "cases": cases})
+    return {"dimensions": dimensions, "measures": measures}
+
+
+def code_of(dimension: Dimension, value: Any) -> int | None:
+    """The code of a value as JSON holds it, or None where it is refused."""
+    try:
+        return dimension.code(read_value(dimension.domain.type, value))
+    except (Error, ValueError):
+        return None
+
+
+def threshold_of(measure: Measure, value: Any) -> str | None:
+    """The threshold of a value, in decimal digits, or None where it is refused."""
+    try:
+        return str(measure.threshold(measure.number(value)))
+    except Error:
+        return None
+
+
+def small_survey() -> Survey:
+    """A survey that the bad ones are made from."""
+    return Survey.of("app", Schema.from_keys(SCHEMAS["measured"]), "1", "fourier")
+
+
+def bad_surveys() -> list[dict[str, str]]:
+    """Texts that are not surveys, each with the reason."""
+    text = small_survey().device_text
+    data = json.loads(text)
+    plan, promise, schema = data["plan"], data["promise"], data["schema"]
+    [age, *others] = schema["dimension"]
+
+    def but(**changes: Any) -> str:
+        return canonical({**data, **changes})
+
+    def dimension(**changes: Any) -> str:
+        return but(schema={**schema, "dimension": [{**age, **changes}, *others]})
+
+    odds = [str(int(number) * 2) for number in plan["odds"]]
+    face = plan["faces"][0]
+    found = [
+        ("not JSON", text[:-1]),
+        ("nested too deeply", "[" * 40 + "]" * 40),
+        ("another version", but(ldpsql_survey=2)),
+        ("no version", canonical({k: v for k, v in data.items() if k != "ldpsql_survey"})),
+        ("an unknown key", but(extra=1)),
+        ("an unknown key of a dimension", dimension(extra=1)),
+        ("an unknown key of the plan", but(plan={**plan, "extra": 1})),
+        ("a missing key", canonical({k: v for k, v in data.items() if k != "promise"})),
+        ("a repeated key", text.replace('"table":', '"table":"x","table":')),
+        ("a reserved key", but(signature="x")),
+        ("a reserved key of a dimension", dimension(outside="other")),
+        ("a number that is not whole", text.replace('"ldpsql_survey":1', '"ldpsql_survey":1.0')),
+        ("a number above 2^53", text.replace('"ldpsql_survey":1', f'"ldpsql_survey":{2**53 + 1}')),
+        ("bounds that are not strings", text.replace('["-0.5","99.9"]', "[0,99]")),
+        ("odds above the promise", but(promise={**promise, "epsilon": "0.9"})),
+        ("larger odds in the plan", but(plan={**plan, "odds": odds})),
+        ("an unknown promise", but(promise={**promise, "kind": "central"})),
+        ("an epsilon that is not a string", but(promise={**promise, "epsilon": 1})),
+        ("sizes of another schema", dimension(domain=[0, 5])),
+        ("a face of no weight", but(plan={**plan, "faces": [{**face, "weight": 0}]})),
+        ("no faces", but(plan={**plan, "faces": []})),
+        ("a look-up table that is missing", but(plan={**plan, "tables": [[]]})),
+        ("a hash of the wrong length", but(collector="00")),
+        ("a name that is not one", but(table="two words")),
+        ("half a character", text.replace('"app"', '"\\ud800"')),
+    ]
+    return [{"reason": reason, "text": bad} for reason, bad in found]
+
+
+def bad_reports() -> dict[str, Any]:
+    """Lines that are not reports of a survey, each with the reason."""
+    survey = small_survey()
+    device = DeviceSurvey.from_json(survey.device_text)
+    numbers = [0] * len(device.report_columns)
+    good = {
+        "id": "0123456789abcdef" * 2,
+        "report": Report.of(device, numbers, {}).report,
+        "public": {"version": "1.2"},
+    }
+    lines = [
+        ("not JSON", json.dumps(good)[:-1]),
+        ("a report that is too short", json.dumps({**good, "report": good["report"][2:]})),
+        ("a report that is too long", json.dumps({**good, "report": good["report"] + "00"})),
+        ("capitals", json.dumps({**good, "report": "A" * len(str(good["report"]))})),
+        ("a number", json.dumps({**good, "report": 0})),
+        ("an id that is too short", json.dumps({**good, "id": "00"})),
+        ("no id", json.dumps({k: v for k, v in good.items() if k != "id"})),
+        ("an unknown key", json.dumps({**good, "name": "Ann"})),
+        ("a public column that was not asked for", json.dumps({**good, "public": {"x": 1}})),
+        ("a public value of another type", json.dumps({**good, "public": {"version": 1}})),
+        ("a public value that is missing", json.dumps({**good, "public": {"version": None}})),
+        ("a question that there is not", json.dumps({**good, "report": "f" * len(good["report"])})),
+    ]
+    return {
+        "survey": json.loads(survey.device_text),
+        "good": json.dumps(good),
+        "bad": [{"reason": reason, "line": line} for reason, line in lines],
+    }
+
+
+def canonical_vectors() -> list[dict[str, str]]:
+    """JSON texts with their canonical form (RFC 8785) and its SHA-256."""
+    texts = [
+        '{"b": [1, 2, {}], "a": null, "B": true, "_": -5}',
+        '{"x": "\\u0000\\u001f\\b\\t\\n\\f\\r\\"\\\\\\/\\u007f\\u00e4\\u2028\\ud83d\\ude00"}',
+        '[ 9007199254740992 , -9007199254740992 , 0 , [ ] , "" ]',
+        small_survey().device_text,
+    ]
+    found = [(text, canonical(json.loads(text))) for text in texts]
+    return [{"json": text, "canonical": c, "sha256": sha256(c)} for text, c in found]
+
+
+def main() -> None:
+    """Write all files."""
+    FOLDER.mkdir(exist_ok=True)
+    files: dict[str, Any] = {
+        "encoding": encoding_vectors(),
+        "canonical": canonical_vectors(),
+        "bad_surveys": bad_surveys(),
+        "bad_reports": bad_reports(),
+    }
+    for name in MECHANISMS:
+        made = recipe_vectors(name)
+        if made["surveys"]:
+            files[f"recipe_{name}"] = made
+    for name, data in files.items():
+        text = json.dumps(data, indent=1, ensure_ascii=True)
+        (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
