@@ -48,7 +48,7 @@ from ldpsql_device.plan import (
 Words = NDArray[np.uint64]
 _ONE = np.uint64(1)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-_BLOCK_WORDS = 1 << 20
+_BLOCK_WORDS = 1 << 19
 
 
 class Entropy(Protocol):
@@ -314,14 +314,12 @@ def _subset_columns(part: Part, odds: int, choices: Choices) -> _Subsets:
 
     Where it depends on one step, of fewer choices than people, each choice is worked out once.
     """
-    columns = {i.step: len(i.values) for i in part.integers() if isinstance(i, Varying)}
-    if len(columns) == 1:
-        ((step, count),) = columns.items()
-        if len(choices[step]) > count:
-            every = [np.arange(count)] * (step + 1)
-            known = _subset_columns(part, odds, every)
-            # Where only characters or seeds vary, all questions have the same numbers of points.
-            return known.of(choices[step]) if len(known.last) > 1 else known
+    step = _one_step(part, choices)
+    if step is not None:
+        every, chosen = step
+        known = _subset_columns(part, odds, every)
+        # Where only characters or seeds vary, all questions have the same numbers of points.
+        return known.of(chosen) if len(known.last) > 1 else known
     base, size = (np.atleast_1d(np.asarray(whole)) for whole in base_and_size(part, choices))
     base, size = np.broadcast_arrays(base, size)
     words = [subset_words(*pair, odds) for pair in zip(base.tolist(), size.tolist(), strict=True)]
@@ -331,6 +329,18 @@ def _subset_columns(part: Part, odds: int, choices: Choices) -> _Subsets:
     # Where everything is inside, the last word of that rung is the last word of all.
     last = np.where(base < size, base.astype(np.uint64) * inside - _ONE, np.uint64(WORDS - 1))
     return _Subsets(last, inside, outside, base, np.maximum(size - base, 1))
+
+
+def _one_step(part: Part, choices: Choices) -> tuple[Choices, Integers] | None:
+    """Where a part depends on one step, of fewer choices than people: choices of which each occurs
+    once, and the place of everybody's choice among them. What costs time is then done once each."""
+    columns = {i.step: len(i.values) for i in part.integers() if isinstance(i, Varying)}
+    if len(columns) != 1:
+        return None
+    ((step, count),) = columns.items()
+    if len(choices[step]) <= count:
+        return None
+    return [np.arange(count)] * (step + 1), choices[step]
 
 
 def base_and_size(part: Part, choices: Choices) -> tuple[Whole, Whole]:
@@ -422,6 +432,10 @@ def _lists(part: Part, choices: Choices) -> tuple[list[_List], Integers]:
     """The different listed base sets that people drew, and which one each did."""
     response = part.response
     assert isinstance(response, Comb | Scrambled)
+    step = _one_step(part, choices)
+    if step is not None:
+        lists, place = _lists(part, step[0])
+        return lists, place[step[1]] if len(place) > 1 else place
     columns = [*part_radices(part, choices), *(value_of(n, choices) for n in response.numbers)]
     rows, place = np.unique(
         np.stack(np.broadcast_arrays(*map(np.atleast_1d, columns)), axis=1),
