@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
-from ldpsql.engine.promise import kept, shortfall
+from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
@@ -74,7 +74,7 @@ def test_a_synthetic_table_states_what_the_smallest_batch_keeps(survey):
     assert got.central.people == 540
     assert drawn.columns.metadata[b"ldpsql.guarantee"].decode() == f"app: {got} (hio)"
     assert str(got) in drawn.notes[0]
-    assert drawn.notes[-1] == shortfall(survey, got)[0]
+    assert drawn.notes[-1] == shortfall_notes(survey, got)[0]
     with stored(survey, [USERS]) as store:
         whole = Synthesizer.of(store)
     assert str(survey.guarantee) in whole.notes[0]
@@ -83,13 +83,13 @@ def test_a_synthetic_table_states_what_the_smallest_batch_keeps(survey):
 
 def test_too_few_to_hide_among_leave_the_local_promise(survey):
     for smallest in (1, 3):
-        got = kept(survey, smallest)
+        got = guarantee_of_batches(survey, smallest)
         assert got.central is None
-        assert "no more than the local promise" in shortfall(survey, got)[0]
+        assert "no more than the local promise" in shortfall_notes(survey, got)[0]
 
 
 def test_local_surveys_have_nothing_to_fall_short_of(survey):
     local = Survey.of("app", survey.schema, "1", "hio")
-    assert kept(local, 1) == local.guarantee
-    assert shortfall(local, local.guarantee) == ()
-    assert kept(survey, None) == survey.guarantee
+    assert guarantee_of_batches(local, 1) == local.guarantee
+    assert shortfall_notes(local, local.guarantee) == ()
+    assert guarantee_of_batches(survey, None) == survey.guarantee

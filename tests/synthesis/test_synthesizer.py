@@ -19,7 +19,7 @@ from ldpsql.bench import simulate
 from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
-from ldpsql.engine.promise import kept, shortfall
+from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
@@ -323,11 +323,11 @@ def test_a_smaller_batch_than_designed_is_drawn_with_what_it_keeps() -> None:
     with open_store(None, read_only=False) as store:
         store.ingest_table(part, survey, accept_smaller_batch=True)
         made = Synthesizer.of(store)
-    got = kept(survey, 600)
+    got = guarantee_of_batches(survey, 600)
     assert got != survey.guarantee
     assert made.columns.metadata[b"ldpsql.guarantee"].decode() == f"app: {got} (hio)"
     assert str(got) in made.notes[0]
-    assert made.notes[-1:] == shortfall(survey, got)
+    assert made.notes[-1:] == shortfall_notes(survey, got)
 
 
 @pytest.mark.parametrize("name", ["hio", "ehio", "srr-ss"])

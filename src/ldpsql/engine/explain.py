@@ -71,9 +71,9 @@ def explain_verbose(
     for name, plan in passes[:-1]:
         lines.append(f"after {name}:")
         for piece in plan.slices:
-            lines += _indented(_slice(piece, plan.survey))
+            lines += _indent(_slice(piece, plan.survey))
     name, final = passes[-1]
-    return [*lines, f"after {name}:", *_indented(explain(final, reports, promised))]
+    return [*lines, f"after {name}:", *_indent(explain(final, reports, promised))]
 
 
 def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
@@ -81,7 +81,7 @@ def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
     if len(piece.boxes) > _SHOWN:
         lines.append(f"... {len(piece.boxes) - _SHOWN} more boxes")
     lines = lines or ["no box: nothing can match, an exact 0"]
-    return [f"reports: {piece.condition or 'all reports'}{people}", *_indented(lines)]
+    return [f"reports: {piece.condition or 'all reports'}{people}", *_indent(lines)]
 
 
 def _first_row(plan: Plan, place: int, reports: SliceReports) -> list[str]:
@@ -97,7 +97,7 @@ def _first_row(plan: Plan, place: int, reports: SliceReports) -> list[str]:
             lines.append(f"    predicted standard error: {stderr:.4g}{note}")
         if reports.errors is not None:
             lines.append(f"    standard error of these reports: {reports.errors[number]:.4g}")
-        lines += _indented(_indented(design.describe(planned)))
+        lines += _indent(_indent(design.describe(planned)))
     return lines
 
 
@@ -122,5 +122,5 @@ def _codes(side: CodeSet, dimension: Dimension) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def _indent(lines: Sequence[str]) -> list[str]:
     return [indent(line, "  ") for line in lines]

@@ -10,7 +10,7 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central, Guarantee
 
 
-def kept(survey: Survey, smallest: int | None) -> Guarantee:
+def guarantee_of_batches(survey: Survey, smallest: int | None) -> Guarantee:
     """What each person was promised and got; smallest: reports of the smallest batch, or None."""
     trust = survey.shuffled
     if trust is None or smallest is None or smallest >= trust.users:
@@ -21,7 +21,7 @@ def kept(survey: Survey, smallest: int | None) -> Guarantee:
     return replace(survey.guarantee, central=Central(Epsilon(epsilon), trust.central.delta, people))
 
 
-def shortfall(survey: Survey, got: Guarantee) -> tuple[str, ...]:
+def shortfall_notes(survey: Survey, got: Guarantee) -> tuple[str, ...]:
     """A note for whoever reads an answer, where a batch was smaller than designed."""
     if got == survey.guarantee:
         return ()

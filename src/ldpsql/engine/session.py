@@ -27,7 +27,7 @@ from ldpsql.engine.notes import (
     uneven_report_types,
 )
 from ldpsql.engine.plan import Key, Plan, Slice
-from ldpsql.engine.promise import kept, shortfall
+from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.relation import Relation, selection
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
 from ldpsql.engine.rewrite import PASSES
@@ -126,7 +126,7 @@ class Session:
             return survey.guarantee
         key = (survey.fingerprint, self.store.smallest_batch(survey.table))
         if key not in self._promises:
-            self._promises[key] = kept(survey, key[1])
+            self._promises[key] = guarantee_of_batches(survey, key[1])
         return self._promises[key]
 
     # -- what the reports say --------------------------------------------------------------
@@ -248,7 +248,7 @@ class Session:
             for index, field in enumerate(table.schema)
         )
         asked = tuple(subjects.values())
-        short = [note for each in asked for note in shortfall(each.survey, each.guarantee)]
+        short = [note for each in asked for note in shortfall_notes(each.survey, each.guarantee)]
         return Result(
             columns,
             table,

@@ -68,14 +68,14 @@ class Base:
             if output.estimate:
                 column = self.query.columns[output.estimate[1]].name
                 extra += [
-                    self._named(f"{column}_{suffix}", f"{output.name}_{suffix}")
+                    self._pick(f"{column}_{suffix}", f"{output.name}_{suffix}")
                     for suffix in ("stderr", "low", "high")
                 ]
         if not extra:
             return self.select
-        return self.select.select(*extra, self._named(ROW, ROW), copy=False)
+        return self.select.select(*extra, self._pick(ROW, ROW), copy=False)
 
-    def _named(self, column: str, name: str) -> exp.Expr:
+    def _pick(self, column: str, name: str) -> exp.Expr:
         source = exp.column(column, table=self.query.relation)
         return exp.alias_(source, exp.to_identifier(name, quoted=True))
 
@@ -117,7 +117,9 @@ class _Reader:
         outputs = self._read_items(rest)
         having = self.select.args.get("having")
         if having:
-            meant = self._meant(having.this, keep=lambda node: self.keys.repeated(node) is not None)
+            meant = self._unfold(
+                having.this, keep=lambda node: self.keys.repeated(node) is not None
+            )
             rest.set("where", exp.Where(this=self._outer(meant)))
         self._read_order(rest)
         for part in ("limit", "offset"):
@@ -160,7 +162,9 @@ class _Reader:
         outputs: list[Output] = []
         for item in self.select.expressions:
             written = item.unalias()
-            meant = self._meant(written, keep=lambda node: self.columns.find(node.name) is not None)
+            meant = self._unfold(
+                written, keep=lambda node: self.columns.find(node.name) is not None
+            )
             outer = self._outer(meant)
             alias = alias_of(item)
             if alias:
@@ -190,7 +194,7 @@ class _Reader:
         values = {column.name for column in self.measurements.all if column.what == "value"}
         return any(column.name in values for column in outer.find_all(exp.Column))
 
-    def _meant(self, node: exp.Expr, keep: Callable[[exp.Column], bool]) -> exp.Expr:
+    def _unfold(self, node: exp.Expr, keep: Callable[[exp.Column], bool]) -> exp.Expr:
         """The expression with aliases replaced by what they stand for.
 
         keep: columns that are not aliases here. Chains of aliases may double at every step,
@@ -229,25 +233,25 @@ class _Reader:
         if isinstance(node, exp.Subquery):
             return self.subquery(node)
         if not is_scalar(node):
-            raise self._refused(node)
-        return type(node)(**{part: self._rebuilt(value) for part, value in node.args.items()})
+            raise self._refusal(node)
+        return type(node)(**{part: self._rebuild(value) for part, value in node.args.items()})
 
     def _column(self, name: str) -> exp.Column:
         """A column of the relation; with its table, lest an alias of the user's take its place."""
         return exp.column(name, table=self.relation)
 
-    def _rebuilt(self, value: object) -> object:
+    def _rebuild(self, value: object) -> object:
         if isinstance(value, list):
-            return [self._rebuilt(part) for part in value]
+            return [self._rebuild(part) for part in value]
         if isinstance(value, exp.Query) and not isinstance(value, exp.Subquery):
             raise self.source.unsupported(
                 "this subquery is not answered", value, hint="use a CTE and an outer query"
             )
         return self._outer(value) if isinstance(value, exp.Expr) else value
 
-    def _refused(self, node: exp.Expr) -> QueryError | UnsupportedSQL:
+    def _refusal(self, node: exp.Expr) -> QueryError | UnsupportedSQL:
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-            return self._refused_column(node)
+            return self._refusal_of_column(node)
         for kinds, reason, hint in _REFUSED_NODES:
             if isinstance(node, kinds):
                 return self.source.unsupported(reason, node, hint=hint)
@@ -265,7 +269,7 @@ class _Reader:
             f"{what} is not answered here", node, hint="use aggregates and arithmetic over them"
         )
 
-    def _refused_column(self, node: exp.Column) -> QueryError | UnsupportedSQL:
+    def _refusal_of_column(self, node: exp.Column) -> QueryError | UnsupportedSQL:
         if self.columns.find(node.name) is None and self.aliases and not node.table:
             return self.columns.unknown(node)
         name = self.columns.name(node)
@@ -303,7 +307,7 @@ class _Reader:
         if isinstance(node, exp.Literal):
             item_at(node, self.select, self.columns)
             return [node.copy()]
-        meant = self._meant(node, keep=lambda _: False)
+        meant = self._unfold(node, keep=lambda _: False)
         # The alias of a constant orders nothing; written out it would be read as a position.
         return [] if is_constant(meant) else [self._outer(meant)]
 

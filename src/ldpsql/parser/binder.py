@@ -71,10 +71,10 @@ def bind(
         try:
             bound = cursor.sql(sql)
         except duckdb.Error:
-            raise _located(cursor, query, source) from None
+            raise _locate(cursor, query, source) from None
         for name, kind in zip(bound.columns, bound.types, strict=True):
             if str(kind.id) in _NESTED_TYPES:
-                raise source.wrong(f"there is no column {name!r} here", _named(query, [name]))
+                raise source.wrong(f"there is no column {name!r} here", _find_named(query, [name]))
         return list(bound.columns)
 
 
@@ -83,7 +83,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config=dict(_CONFIG))
 
 
-def _located(cursor: duckdb.DuckDBPyConnection, query: exp.Query, source: Source) -> QueryError:
+def _locate(cursor: duckdb.DuckDBPyConnection, query: exp.Query, source: Source) -> QueryError:
     """The binder's error about a query, at the node that it is about.
 
     The query is written once more with a comment behind every node that has a place, and the
@@ -111,7 +111,7 @@ def _located(cursor: duckdb.DuckDBPyConnection, query: exp.Query, source: Source
         operation = query.find(exp.SetOperation)
         node = operation.expression if operation else None
     if node is None or not isinstance(node, exp.Column):
-        node = _named(query, names) or node
+        node = _find_named(query, names) or node
     if isinstance(node, exp.Column) and _NO_COLUMN.match(message):
         what = f"relation {node.table!r}" if node.find(exp.Star) else f"column {_plain(node)!r}"
         near = str(said.get("candidates") or "")
@@ -132,7 +132,7 @@ def _at(said: Mapping[str, str], text: str, nodes: Sequence[exp.Expr]) -> exp.Ex
     return nodes[int(nearest[1])] if nearest else None
 
 
-def _named(query: exp.Query, names: Sequence[str]) -> exp.Expr | None:
+def _find_named(query: exp.Query, names: Sequence[str]) -> exp.Expr | None:
     """The column of some names, or else the first identifier of one of them."""
     wanted = [name.lower() for name in names]
     for column in query.find_all(exp.Column):

@@ -44,7 +44,7 @@ def group_keys(select: exp.Select, columns: Columns) -> Keys:
             raise columns.source.unsupported(
                 f"GROUP BY {part.upper()} is not answered", group, hint="list the keys"
             )
-    wanted = [_meant(node, select, columns) for node in group.expressions]
+    wanted = [_unfold(node, select, columns) for node in group.expressions]
     if group.args.get("all"):
         items = (item.unalias().unnest() for item in select.expressions)
         wanted += [item for item in items if isinstance(item, exp.Column) or is_bin(item)]
@@ -80,7 +80,7 @@ def is_bin(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and function_name(node) == "BIN"
 
 
-def _meant(node: exp.Expr, select: exp.Select, columns: Columns) -> exp.Expr:
+def _unfold(node: exp.Expr, select: exp.Select, columns: Columns) -> exp.Expr:
     """What a GROUP BY item means; a column comes before an alias of the same name."""
     if isinstance(node, exp.Literal) and not node.is_string:
         return item_at(node, select, columns).unalias().unnest()

@@ -71,11 +71,11 @@ class Measurements:
         arguments = _arguments(node)
         argument = arguments[0].unnest() if arguments else None
         if len(arguments) > 1 or isinstance(argument, exp.Distinct):
-            raise self._refused_argument(node, argument)
+            raise self._refusal_of_argument(node, argument)
         if definition.takes == "rows" and _counts_everybody(argument):
             return Aggregate(name, None, place)
         if not isinstance(argument, exp.Column) or isinstance(argument.this, exp.Star):
-            raise self._refused_argument(node, argument)
+            raise self._refusal_of_argument(node, argument)
         return Aggregate(name, self.columns.argument(argument, definition.takes), place)
 
     def _add(self, expression: Expression, what: What, level: float | None) -> str:
@@ -107,7 +107,7 @@ class Measurements:
             )
         return float(level)
 
-    def _refused_argument(self, node: exp.Expr, argument: exp.Expr | None) -> UnsupportedSQL:
+    def _refusal_of_argument(self, node: exp.Expr, argument: exp.Expr | None) -> UnsupportedSQL:
         name = function_name(node)
         if isinstance(argument, exp.Distinct):
             return self.columns.source.unsupported(

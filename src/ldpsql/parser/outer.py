@@ -275,11 +275,11 @@ class Outer:
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 raise self.source.wrong("* stands only by itself or in COUNT(*)", node)
             elif not is_outer(node):
-                raise self._refused(node)
+                raise self._refusal(node)
             else:
                 waiting += node.iter_expressions()
 
-    def _refused(self, node: exp.Expr) -> UnsupportedSQL:
+    def _refusal(self, node: exp.Expr) -> UnsupportedSQL:
         name = function_name(node)
         if name in ("STDERR", "CI_LOW", "CI_HIGH", "BIN"):
             return self.source.unsupported(

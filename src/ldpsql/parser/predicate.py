@@ -55,7 +55,7 @@ class _Reader:
     def read(self, node: exp.Expr) -> Predicate:
         reader = self._readers.get(type(node))
         if reader is None:
-            raise self._refused(node)
+            raise self._refusal(node)
         return reader(node)
 
     @cached_property
@@ -170,7 +170,7 @@ class _Reader:
     def _column(self, node: exp.Expr, whole: exp.Expr) -> str:
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             return self.columns.filterable(node)
-        raise self._refused(node if not is_constant(node) else whole)
+        raise self._refusal(node if not is_constant(node) else whole)
 
     def _constant(self, node: exp.Expr, whole: exp.Expr) -> Value | None:
         if is_constant(node):
@@ -182,9 +182,9 @@ class _Reader:
                 whole,
                 hint="compare a column with a constant",
             )
-        raise self._refused(node)
+        raise self._refusal(node)
 
-    def _refused(self, node: exp.Expr) -> UnsupportedSQL:
+    def _refusal(self, node: exp.Expr) -> UnsupportedSQL:
         reason, hint = _reason(node)
         return self.columns.source.unsupported(reason, node, hint=hint)
 

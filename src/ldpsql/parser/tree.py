@@ -32,21 +32,21 @@ class _PlacingParser(DuckDBParser):
     """
 
     def _parse_disjunction(self) -> exp.Expr | None:
-        return self._placed(self._curr, super()._parse_disjunction())
+        return self._note(self._curr, super()._parse_disjunction())
 
     def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
-        return self._placed(self._curr, super()._parse_range(this, parse_is), this)
+        return self._note(self._curr, super()._parse_range(this, parse_is), this)
 
     def _parse_unary(self) -> exp.Expr | None:
-        return self._placed(self._curr, super()._parse_unary())
+        return self._note(self._curr, super()._parse_unary())
 
     def _parse_function(self, *args: Any, **options: Any) -> exp.Expr | None:
-        return self._placed(self._curr, super()._parse_function(*args, **options))
+        return self._note(self._curr, super()._parse_function(*args, **options))
 
     def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
-        return self._placed(self._curr, super()._parse_table_alias(*args, **options))
+        return self._note(self._curr, super()._parse_table_alias(*args, **options))
 
-    def _placed(self, first: Token | None, node: _Expr, left: exp.Expr | None = None) -> _Expr:
+    def _note(self, first: Token | None, node: _Expr, left: exp.Expr | None = None) -> _Expr:
         """The node, which starts at a token, or with what was parsed before it."""
         if first and node is not None:
             start = left.meta.get("start", first.start) if left else first.start

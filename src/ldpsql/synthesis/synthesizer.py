@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.engine.promise import kept, shortfall
+from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
@@ -73,7 +73,7 @@ class Synthesizer:
         if survey.schema.public:
             public = PublicPeople.of(store.public_people(survey.table))
         reported = Reported.of(store, survey, public.keys if public else ())
-        promise = kept(survey, store.smallest_batch(survey.table))
+        promise = guarantee_of_batches(survey, store.smallest_batch(survey.table))
         return cls(survey, reported.people, learn(reported, public), public, promise)
 
     def batches(self, rows: int | None = None, seed: int | None = None) -> Iterator[pa.Table]:
@@ -162,7 +162,7 @@ class Synthesizer:
             "errors of answers from this table cannot be computed from it; ask the survey itself "
             "for numbers with error bars"
         )
-        return (*notes, *shortfall(survey, self.guarantee))
+        return (*notes, *shortfall_notes(survey, self.guarantee))
 
 
 def _tables_kept(learned: Learned) -> Iterator[str]:

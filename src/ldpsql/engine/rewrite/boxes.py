@@ -22,10 +22,10 @@ from ldpsql.engine.rewrite.formula import (
     Formula,
     Some,
     Within,
+    assume,
     conditions,
-    decided,
-    located,
-    negated,
+    locate,
+    negate,
 )
 from ldpsql.parser.query import And as AndPredicate
 from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query
@@ -95,8 +95,8 @@ def _split(formula: Formula, sizes: Sequence[int]) -> list[tuple[tuple[str, ...]
     text = next(conditions(formula), None)
     if text is None:
         return [((), tuple(_private(formula, sizes)))]
-    yes = _split(decided(formula, text, True, sizes), sizes)
-    no = _split(decided(formula, text, False, sizes), sizes)
+    yes = _split(assume(formula, text, True, sizes), sizes)
+    no = _split(assume(formula, text, False, sizes), sizes)
     if yes == no:
         return yes
     return [((f"({text})", *literals), inside) for literals, inside in yes] + [
@@ -146,7 +146,7 @@ def _intersection(formula: All, sizes: Sequence[int]) -> list[Box]:
     if len(unions) == 1:
         candidates = _private(unions[0], sizes)
     else:
-        failing = [box for one in unions for box in _private(negated(one, sizes), sizes)]
+        failing = [box for one in unions for box in _private(negate(one, sizes), sizes)]
         candidates = outside(failing, sizes)
     inside = (common & box for box in candidates)
     return [box for box in inside if not box.is_empty]
@@ -212,6 +212,6 @@ def _labels(key: GroupKey, schema: Schema, sql: str) -> list[_Label]:
     try:
         bins: list[_Label] = list(domains.bins(dimension.domain, key.width))
     except QueryError as error:
-        raise located(error, sql, key.place) from None
+        raise locate(error, sql, key.place) from None
     nulls = domains.null_codes(dimension)
     return bins + ([(None, nulls)] if nulls else [])

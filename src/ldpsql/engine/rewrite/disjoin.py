@@ -60,7 +60,7 @@ def outside(boxes: Sequence[Box], sizes: Sequence[int]) -> list[Box]:
     normal = [box.normal(sizes) for box in boxes if not box.is_empty]
     used = _used(normal)
     cutter = _Cutter([sizes[i] for i in used])
-    return _spread(cutter.rest([_picked(box, used) for box in normal], 0), used, sizes)
+    return _spread(cutter.rest([_pick(box, used) for box in normal], 0), used, sizes)
 
 
 def _used(boxes: Sequence[Box]) -> list[int]:
@@ -73,11 +73,11 @@ def _used(boxes: Sequence[Box]) -> list[int]:
 def _along(boxes: Sequence[Box], order: Sequence[int], sizes: Sequence[int]) -> list[Box]:
     """Disjoint boxes, cutting along the dimensions in the given order."""
     cutter = _Cutter([sizes[i] for i in order])
-    pieces = cutter.cut([_picked(box, order) for box in boxes], 0)
+    pieces = cutter.cut([_pick(box, order) for box in boxes], 0)
     return _merge(_spread(pieces, order, sizes), order, sizes)
 
 
-def _picked(box: Box, order: Sequence[int]) -> _Sides:
+def _pick(box: Box, order: Sequence[int]) -> _Sides:
     return tuple(box.sides[i] for i in order)
 
 
@@ -191,13 +191,13 @@ def _merge(boxes: list[Box], order: Sequence[int], sizes: Sequence[int]) -> list
                 groups.setdefault(key, []).append(box.sides[i])
             if len(groups) < len(boxes):
                 boxes = [
-                    Box((*key[:i], _joined(sides, sizes[i]), *key[i:]))
+                    Box((*key[:i], _join_sides(sides, sizes[i]), *key[i:]))
                     for key, sides in groups.items()
                 ]
     return boxes
 
 
-def _joined(sides: list[Side], size: int) -> Side:
+def _join_sides(sides: list[Side], size: int) -> Side:
     if None in sides:
         return None
     codes = code_set(chain.from_iterable(side or () for side in sides))

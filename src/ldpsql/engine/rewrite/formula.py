@@ -105,11 +105,11 @@ class Compiler:
                 raise InternalError(f"the survey has no column {atom.column!r} to compare")
             text = public.condition(atom, column)
         except QueryError as error:
-            raise located(error, self.sql, atom.place) from None
+            raise locate(error, self.sql, atom.place) from None
         return Holds(text if wanted else f"NOT ({text})")
 
 
-def located(error: QueryError, sql: str, place: Place) -> QueryError:
+def locate(error: QueryError, sql: str, place: Place) -> QueryError:
     """The same error with its place in the SQL."""
     return type(error)(error.reason, sql=sql, place=place, hint=error.hint)
 
@@ -133,12 +133,12 @@ def join(
             others.append(operand)
     merged: list[Formula] = []
     for dimension, sets in sorted(codes.items()):
-        within = _within(dimension, _merged(kind, sets, sizes[dimension]), sizes)
+        within = _within(dimension, _merge(kind, sets, sizes[dimension]), sizes)
         if within is absorbing:
             return absorbing
         if not isinstance(within, bool):
             merged.append(within)
-    merged += [*_fused(kind, texts), *dict.fromkeys(others)]
+    merged += [*_fuse(kind, texts), *dict.fromkeys(others)]
     if not merged:
         return not absorbing
     return merged[0] if len(merged) == 1 else kind(tuple(merged))
@@ -153,17 +153,17 @@ def conditions(formula: Formula) -> Iterator[str]:
             yield from conditions(operand)
 
 
-def decided(formula: Formula, text: str, value: bool, sizes: Sequence[int]) -> Formula:
+def assume(formula: Formula, text: str, value: bool, sizes: Sequence[int]) -> Formula:
     """The formula where a public condition is known to be TRUE, or known not to be."""
     if isinstance(formula, Holds):
         return value if formula.text == text else formula
     if isinstance(formula, All | Some):
-        operands = (decided(operand, text, value, sizes) for operand in formula.operands)
+        operands = (assume(operand, text, value, sizes) for operand in formula.operands)
         return join(type(formula), operands, sizes)
     return formula
 
 
-def negated(formula: Formula, sizes: Sequence[int]) -> Formula:
+def negate(formula: Formula, sizes: Sequence[int]) -> Formula:
     """The opposite of a formula without public conditions."""
     if isinstance(formula, bool):
         return not formula
@@ -173,7 +173,7 @@ def negated(formula: Formula, sizes: Sequence[int]) -> Formula:
     if isinstance(formula, Holds):
         raise InternalError("a public condition was left undecided")
     opposite = Some if isinstance(formula, All) else All
-    return join(opposite, (negated(operand, sizes) for operand in formula.operands), sizes)
+    return join(opposite, (negate(operand, sizes) for operand in formula.operands), sizes)
 
 
 def _flat(kind: type[All] | type[Some], operands: Iterable[Formula]) -> Iterator[Formula]:
@@ -184,7 +184,7 @@ def _flat(kind: type[All] | type[Some], operands: Iterable[Formula]) -> Iterator
             yield operand
 
 
-def _merged(kind: type[All] | type[Some], sets: list[CodeSet], size: int) -> CodeSet:
+def _merge(kind: type[All] | type[Some], sets: list[CodeSet], size: int) -> CodeSet:
     """Union or intersection of many sets, by one sort."""
     if len(sets) == 1:
         return sets[0]
@@ -194,7 +194,7 @@ def _merged(kind: type[All] | type[Some], sets: list[CodeSet], size: int) -> Cod
     return complement(code_set(outside), size)
 
 
-def _fused(kind: type[All] | type[Some], texts: list[str]) -> list[Formula]:
+def _fuse(kind: type[All] | type[Some], texts: list[str]) -> list[Formula]:
     different = list(dict.fromkeys(texts))
     if len(different) < 2:
         return [Holds(text) for text in different]
@@ -217,13 +217,13 @@ def _codes(atom: Atom, dimension: Dimension, wanted: bool) -> CodeSet:
             return NOTHING
         true = domains.matching(dimension.domain, atom.op, atom.literal)
     else:
-        true = _listed(atom, dimension)
+        true = _codes_in_list(atom, dimension)
         if not wanted and None in atom.literals:
             return NOTHING
     return true if wanted else complement(true, dimension.domain.size)
 
 
-def _listed(atom: Membership, dimension: Dimension) -> CodeSet:
+def _codes_in_list(atom: Membership, dimension: Dimension) -> CodeSet:
     values = dict.fromkeys((type(value), value) for value in atom.literals if value is not None)
     return code_set(
         chain.from_iterable(domains.matching(dimension.domain, "=", value) for _, value in values)

@@ -15,13 +15,13 @@ def condition(atom: Atom, column: PublicColumn) -> str:
     """An atom over a public column as SQL; QueryError, without a place, for another type."""
     name = quote(column.name)
     if isinstance(atom, Comparison):
-        return f"{name} {atom.op} {_written(atom.literal, column)}"
+        return f"{name} {atom.op} {_literal_for(atom.literal, column)}"
     if isinstance(atom, Membership):
-        return f"{name} IN ({', '.join(_written(value, column) for value in atom.literals)})"
+        return f"{name} IN ({', '.join(_literal_for(value, column) for value in atom.literals)})"
     return f"{name} IS NULL"
 
 
-def _written(value: Value | None, column: PublicColumn) -> str:
+def _literal_for(value: Value | None, column: PublicColumn) -> str:
     """The literal of a value that is compared with a column; QueryError where it does not fit."""
     if column.type in ("date", "timestamp") and isinstance(value, str | date):
         return literal(_moment(value, column))
