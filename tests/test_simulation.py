@@ -6,22 +6,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.surveys import integer, measure, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.simulation import simulate
+from ldpsql.survey import Survey
 from ldpsql_device.errors import RecordError, ReportError
 
-SURVEY = design("""
-[survey]
-table = "app"
-epsilon = "2"
-mechanism = "hgrr"
-[dimension.age]
-type = "int"
-domain = [0, 9]
-[measure.pay]
-bounds = [0, 10]
-""")
+SURVEY = design(
+    survey_toml(integer("age", 0, 9), measure("pay", 0, 10), epsilon="2", mechanism="hgrr")
+)
 TABLE = pa.table(
     {"age": [n % 10 for n in range(3_000)], "pay": [float(n % 7) for n in range(3_000)]}
 )
@@ -76,11 +70,14 @@ def test_a_record_that_does_not_fit_stops_it() -> None:
 
 def test_reports_for_a_shuffler_are_shuffled() -> None:
     """And fewer than were promised are not."""
-    text = '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "srr-ss"\ntrust = "shuffle"\n'
-    text += 'delta = "1e-4"\nusers = {}\n[dimension.age]\ntype = "int"\ndomain = [0, 9]\n'
+
+    def shuffled(users: int) -> Survey:
+        how = {"mechanism": "srr-ss", "trust": "shuffle", "delta": "1e-4", "users": users}
+        return design(survey_toml(integer("age", 0, 9), **how))
+
     ages = TABLE.select(["age"])
-    with simulate(design(text.format(3_000)), ages, seed=1) as connection:
+    with simulate(shuffled(3_000), ages, seed=1) as connection:
         (row,) = connection.execute("SELECT COUNT(*), STDERR(COUNT(*)) FROM app WHERE age < 4")
     assert abs(row[0] - 1200) < 6 * row[1]
     with pytest.raises(ReportError, match="fewer than"):
-        simulate(design(text.format(4_000)), ages, seed=1)
+        simulate(shuffled(4_000), ages, seed=1)

@@ -75,6 +75,7 @@ def test_every_setting_is_run_once_before_any_is_repeated() -> None:
     assert len(set(asked.cases)) == 12
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_comparison(tmp_path: Path) -> None:
     """Nothing is taken over."""
     ran(tmp_path)
@@ -135,6 +136,7 @@ def test_a_killed_worker_is_no_traceback(tmp_path: Path) -> None:
     assert 1 <= len(done) == len(kept) < len(asked.cases)
 
 
+@pytest.mark.slow
 def test_numbers_agree_with_the_prediction(tmp_path: Path) -> None:
     """HIO on ages, one question, independent runs.
 
@@ -215,6 +217,7 @@ def test_a_damaged_case_is_run_again(tmp_path: Path) -> None:
     assert after == before
 
 
+@pytest.mark.slow
 def test_the_estimator_that_is_asked_for_answers(tmp_path: Path) -> None:
     """With auto too; the survey's own where it names the mechanism and nobody asks for another."""
     epsilon, file = Epsilon.parse("2"), survey_file()
@@ -262,6 +265,7 @@ def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_two_processes_give_what_one_does(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.comparisons import TOML, asked, raw, survey_file
+from support.surveys import dimension, measure, survey_toml
 
 from ldpsql.bench import simulate
 from ldpsql.bench.questions import KINDS, Draft, Wanted
@@ -106,17 +107,11 @@ def test_every_made_up_question_has_a_truth(truth: Truth) -> None:
             assert sum(row[0] for row in rows.values()) == 400.0
 
 
-SHARES = """
-[survey]
-table = "app"
-epsilon = "20"
-mechanism = "grr"
-[dimension.share]
-type = "float"
-domain = [0.0, 1.0]
-bins = 10
-nulls = "value"
-"""
+SHARES = survey_toml(
+    dimension("share", "float", domain=[0.0, 1.0], bins=10, nulls="value"),
+    epsilon="20",
+    mechanism="grr",
+)
 
 
 @pytest.mark.parametrize("width", ["0.1", "0.2", "0.5"])
@@ -155,14 +150,7 @@ def test_digits_that_a_type_has_no_room_for_are_dropped(tmp_path: Path) -> None:
     assert people.table.column("at").to_pylist() == [datetime(2026, 1, 1)]
 
 
-COUNTS_OF_MOMENTS = """
-[survey]
-table = "app"
-epsilon = "1"
-[dimension.at]
-type = "timestamp"
-range = ["2026-01-01", "2026-01-03"]
-unit = "hour"
-[measure.pay]
-bounds = [0, 5]
-"""
+COUNTS_OF_MOMENTS = survey_toml(
+    dimension("at", "timestamp", range=["2026-01-01", "2026-01-03"], unit="hour"),
+    measure("pay", 0, 5),
+)

@@ -62,6 +62,7 @@ def test_a_peer_that_cannot(tmp_path: Path, text: str, reason: str) -> None:
         peer(tmp_path, text).answers(TASK, codes_of(TASK), queries_of(TASK, 2), 0)
 
 
+@pytest.mark.slow
 def test_a_failure_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither is what another command of the same name gave."""
     asked = ["-o", str(tmp_path / "out"), "--people", "0", "--peer-people", "500", "--runs", "1"]

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.command_line import refusal, run
 from support.comparisons import COUNTS, raw, stored
+from support.surveys import integer, measure, public, survey_toml
 
-SUM_TOML = COUNTS + "[measure.pay]\nbounds = [-5, 50]\n"
+SUM_TOML = COUNTS + measure("pay", -5, 50)
 
 
 @pytest.fixture
@@ -146,10 +147,13 @@ def test_names_that_are_words_of_sql(tmp_path: Path) -> None:
     codes = [[i % k for i in range(300)] for k in (5, 2, 7)]
     pq.write_table(pa.table(dict(zip(names, codes, strict=True))), table)
     survey.write_text(
-        '[survey]\ntable = "order"\nepsilon = "1"\nmechanism = "hgrr"\n'
-        '[dimension.select]\ntype = "int"\ndomain = [0, 4]\n'
-        '[dimension.\'a"; --\']\ntype = "int"\ndomain = [0, 1]\n'
-        '[measure."sum of"]\nbounds = [0, 6]\n'
+        survey_toml(
+            integer("select", 0, 4),
+            integer('a"; --', 0, 1),
+            measure("sum of", 0, 6),
+            table="order",
+            mechanism="hgrr",
+        )
     )
     kinds = ("ranges", "prefixes", "points", "groups")
     chosen = [word for kind in kinds for word in ("--workload", kind)]
@@ -187,7 +191,7 @@ def test_what_cannot_be_asked_is_said(tmp_path: Path, survey: Path) -> None:
 def test_sql_about_nobody(tmp_path: Path) -> None:
     """A GROUP BY of a public column has no rows where WHERE leaves nobody; others count nobody."""
     survey, sql, table = tmp_path / "survey.toml", tmp_path / "mine.sql", stored(tmp_path)
-    survey.write_text(COUNTS + '[public.version]\ntype = "int"\nnulls = "value"\n')
+    survey.write_text(COUNTS + public("version", "int", nulls="value"))
     none = "SELECT version, COUNT(*) FROM app WHERE version = 7 GROUP BY version;\n"
     sql.write_text("\ufeff" + none)
     asked = ("--mechanisms", "grr", "--workload", sql)

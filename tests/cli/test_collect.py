@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.command_line import refusal, run
-from support.surveys import RECORD, TOML, people, spared, unsound
+from support.surveys import RECORD, TOML, integer, people, spared, survey_toml, unsound
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
@@ -142,18 +142,9 @@ def test_a_survey_that_gives_values_away_must_be_accepted_on_the_device_too(home
     assert "500 reports" in run(*asked, "--accept-disclosure").stderr
 
 
-SHUFFLED = """
-[survey]
-table = "app"
-epsilon = "1"
-mechanism = "hio"
-trust = "shuffle"
-delta = "1e-6"
-users = 1000
-[dimension.age]
-type = "int"
-domain = [18, 41]
-"""
+SHUFFLED = survey_toml(
+    integer("age", 18, 41), mechanism="hio", trust="shuffle", delta="1e-6", users=1000
+)
 
 
 @pytest.fixture

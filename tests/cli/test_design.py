@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.command_line import refusal, run
-from support.surveys import TOML
+from support.surveys import TOML, boolean, category, integer, survey_toml
 
 from ldpsql.cli.forecast import forecast
 from ldpsql.designer import design, design_survey
@@ -89,17 +89,9 @@ def test_where_the_bound_says_nothing_there_is_none(source, arguments):
     assert "can do better than" not in run("design", source, *arguments).stderr
 
 
-ONE_LINE = """
-[survey]
-table = "app"
-epsilon = "1"
-mechanism = "staircase"
-[dimension.age]
-type = "int"
-domain = [0, 11]
-[workload.kinds]
-age = "prefix"
-"""
+ONE_LINE = survey_toml(
+    integer("age", 0, 11), mechanism="staircase", workload={"kinds": {"age": "prefix"}}
+)
 
 
 def test_a_staircase_comes_with_its_certificate(source):
@@ -221,20 +213,12 @@ def test_users_must_be_people(source):
     refusal(run("design", source, "--users", "0"), 2)
 
 
-CLINIC = """
-[survey]
-table = "clinic"
-epsilon = "1"
-mechanism = "cprr"
-[dimension.illness]
-type = "category"
-values = ["none", "flu", "HIV", "cancer"]
-sensitive = ["HIV", "cancer"]
-nulls = "value"
-[dimension.member]
-type = "bool"
-sensitive = [true]
-"""
+CLINIC = survey_toml(
+    category("illness", "none", "flu", "HIV", "cancer", sensitive=["HIV", "cancer"], nulls="value"),
+    boolean("member", sensitive=[True]),
+    table="clinic",
+    mechanism="cprr",
+)
 
 
 def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
@@ -278,10 +262,8 @@ def test_where_every_record_has_a_sensitive_value_cprr_protects_all(mechanism, p
 
 def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
     path = tmp_path / "app.toml"
-    path.write_text(
-        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
-        'delta = "1e-6"\nusers = 20000\nhonest = 0.9\n[dimension.member]\ntype = "bool"\n'
-    )
+    shuffled = {"trust": "shuffle", "delta": "1e-6", "users": 20000, "honest": 0.9}
+    path.write_text(survey_toml(boolean("member"), epsilon="0.5", mechanism="grr", **shuffled))
     shown = run("design", path, "-o", tmp_path / "app.json")
     assert shown.exit_code == 0, shown.stderr
     local = Survey.from_json(tmp_path / "app.json").epsilon
@@ -309,6 +291,7 @@ def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path
         assert words == f"{missing}: there is no such folder"
 
 
+@pytest.mark.slow
 def test_the_mechanisms_that_are_tried_are_told(source):
     told = []
     design_survey(TOML.replace("hgrr", "auto"), tell=told.append)
@@ -319,10 +302,7 @@ def test_the_mechanisms_that_are_tried_are_told(source):
 @pytest.mark.parametrize("more", [(), ("--users", 1000)])
 def test_a_workload_that_is_not_answered_is_said_and_the_survey_written(tmp_path, more):
     source, target = tmp_path / "s.toml", tmp_path / "s.json"
-    source.write_text(
-        '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "srr-ss"\n'
-        '[dimension.a]\ntype = "bool"\n[dimension.b]\ntype = "bool"\n'
-    )
+    source.write_text(survey_toml(boolean("a"), boolean("b"), mechanism="srr-ss"))
     done = run("design", source, "-o", target, *more)
     assert done.exit_code == 0, done.stderr
     warning = done.stdout.splitlines()[-1]

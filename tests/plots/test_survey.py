@@ -8,34 +8,26 @@ import sys
 import numpy as np
 import pytest
 from support.command_line import refusal, run
+from support.surveys import boolean, category, integer, survey_toml
 
 from ldpsql.designer import design_survey
 from ldpsql.designer.curves import demand_curves, error_curves, information_curves
 from ldpsql.plots.survey import draw_survey
 
-TOML = """
-[survey]
-table = "people"
-epsilon = "1"
-mechanism = "{}"
-[dimension.age]
-type = "int"
-domain = [0, 15]
-[dimension.state]
-type = "category"
-values = ["CA", "NY", "WA"]
-"""
+COLUMNS = (integer("age", 0, 15), category("state", "CA", "NY", "WA"))
 
 
 def source(tmp_path, mechanism="fourier"):
     path = tmp_path / "people.toml"
-    path.write_text(TOML.format(mechanism))
+    path.write_text(survey_toml(*COLUMNS, mechanism=mechanism))
     return path
 
 
-def drawn(mechanism: str, text: str = TOML):
+def drawn(mechanism: str, *more: str):
     pytest.importorskip("matplotlib", reason="pictures need the extra [plot]")
-    found = design_survey(text.format(mechanism), users=5000)
+    found = design_survey(
+        survey_toml(*COLUMNS, *more, mechanism=mechanism, table="people"), users=5000
+    )
     return found, draw_survey(found)
 
 
@@ -85,8 +77,7 @@ def test_titles_units_and_one_legend():
 
 @pytest.mark.parametrize("mechanism", ["grr", "fourier"])
 def test_the_legend_covers_no_data_however_many_dimensions(mechanism):
-    more = "".join(f'[dimension.a_rather_long_name_w{i}]\ntype = "bool"\n' for i in range(5))
-    _, figure = drawn(mechanism, TOML + more)
+    _, figure = drawn(mechanism, *(boolean(f"a_rather_long_name_w{i}") for i in range(5)))
     canvas = pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from support.surveys import category, dimension, integer, measure, public, survey_toml
 
 from ldpsql.bench.candidates import read_candidates
 from ldpsql.bench.questions import Draft, Question, Wanted, question
@@ -15,44 +16,18 @@ from ldpsql.bench.runs import Comparison
 from ldpsql.bench.truth import People
 from ldpsql.designer.file import SurveyFile, read_file
 
-TOML = """
-[survey]
-table = "app"
-epsilon = "2"
-[dimension.age]
-type = "int"
-domain = [1, 12]
-[dimension.score]
-type = "int"
-domain = [0, 19]
-bin_width = 4
-[dimension.state]
-type = "category"
-values = ["CA", "NY", "O'K"]
-nulls = "value"
-[dimension.joined]
-type = "date"
-range = ["2026-01-01", "2026-01-31"]
-unit = "week"
-[dimension.weight]
-type = "float"
-edges = [0.0, 1.5, 4.0]
-[measure.age]
-bounds = [3, 9]
-[measure.pay]
-bounds = [-5, 50]
-[public.version]
-type = "int"
-nulls = "value"
-"""
-COUNTS = """
-[survey]
-table = "app"
-epsilon = "2"
-[dimension.age]
-type = "int"
-domain = [1, 12]
-"""
+TOML = survey_toml(
+    integer("age", 1, 12),
+    integer("score", 0, 19, bin_width=4),
+    category("state", "CA", "NY", "O'K", nulls="value"),
+    dimension("joined", "date", range=["2026-01-01", "2026-01-31"], unit="week"),
+    dimension("weight", "float", edges=[0.0, 1.5, 4.0]),
+    measure("age", 3, 9),
+    measure("pay", -5, 50),
+    public("version", "int", nulls="value"),
+    epsilon="2",
+)
+COUNTS = survey_toml(integer("age", 1, 12), epsilon="2")
 
 
 def raw(rows: int = 400) -> pa.Table:
