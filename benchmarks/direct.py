@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.bench import SeededEntropy
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.report import Histogram
+from ldpsql.simulation import SeededEntropy
 
 
 def estimator_of(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> FourierEstimator:

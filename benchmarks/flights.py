@@ -15,9 +15,9 @@ import pyarrow as pa
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
 from benchmarks.timing import Pair, by_clocks
-from ldpsql.bench import simulate
 from ldpsql.dbapi import Connection
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from benchmarks.direct import estimator_of
 from benchmarks.fourier_bounds import boxes_of
 from benchmarks.tables import print_table
-from ldpsql.bench import simulate
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.dbapi import Connection
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Schema

@@ -18,10 +18,10 @@ from benchmarks.direct import count, histogram_of
 from benchmarks.fourier_bounds import boxes_of
 from benchmarks.tables import print_table
 from benchmarks.timing import Pair, Work, side_by_side
-from ldpsql.bench import SeededEntropy
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.session import Session
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy

@@ -19,11 +19,10 @@ import numpy as np
 from benchmarks.h4mda_case import CASES, EPSILONS, TABLES
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
-from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from benchmarks.real_data import folder
-from ldpsql.bench.simulation import Spent, collect
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import design
 from ldpsql.mechanisms.base import Estimator
+from ldpsql.simulation import Spent, collect
 from ldpsql.store import Selection
 from ldpsql.survey import Survey
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
-from ldpsql.bench import simulate
 from ldpsql.bench.candidates import read_candidates
 from ldpsql.bench.harness import compare
 from ldpsql.bench.questions import Draft, Wanted
@@ -23,6 +22,7 @@ from ldpsql.bench.truth import People
 from ldpsql.boxes import LinearQuery
 from ldpsql.designer.file import read_file
 from ldpsql.engine.rewrite.boxes import slices
+from ldpsql.simulation import simulate
 from ldpsql_device.epsilon import Epsilon
 
 SURVEY = """

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
-from ldpsql.bench import simulate
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 
 QUESTION = (

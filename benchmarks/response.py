@@ -9,13 +9,12 @@ import numpy as np
 
 from benchmarks.dense import flat_variances, uniform_hierarchy, workload_gram
 from benchmarks.tables import print_table
-from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.bench.memory import histogram_of
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.tables import print_table
-from ldpsql.bench import simulate
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 
 RUNS = 400

@@ -8,12 +8,12 @@ import numpy as np
 
 from benchmarks.tables import print_table
 from benchmarks.uldp_tables import Floats, Setting, exact_error
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.dbapi import Connection
 from ldpsql.decoders.cells import CellSum
 from ldpsql.estimate import quantile
 from ldpsql.recipes.uldp import CellDesign
 from ldpsql.report import Histogram
+from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.table import randomize_batch

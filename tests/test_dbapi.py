@@ -12,8 +12,8 @@ import pytest
 
 import ldpsql
 from ldpsql import dbapi
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.designer import design
+from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 from ldpsql_device import errors
 from ldpsql_device.table import randomize_batch

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures.cases import Row
-from ldpsql.bench.simulation import collect
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.simulation import collect
 from ldpsql.store import Selection
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures.data import people
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.base import Codes, Design
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

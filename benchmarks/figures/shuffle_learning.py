@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
-from ldpsql.bench import simulate
 from ldpsql.designer import design
 from ldpsql.plots import charts
 from ldpsql.plots.charts import Curve, Panel
+from ldpsql.simulation import simulate
 from ldpsql.synthesis.columns import values_of
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Schema

@@ -19,8 +19,6 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
-from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.marginals import MarginalEstimator
 from ldpsql.mechanisms.base import Codes
@@ -30,6 +28,7 @@ from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql.recipes.arr import ArrDesign
 from ldpsql.recipes.marginals import CollectedMarginals
 from ldpsql.report import Pair
+from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from benchmarks.figures.h4mda_work import values_of
 from benchmarks.peers.work import Task, codes_of
-from ldpsql.bench.simulation import collect
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import collect
 from ldpsql.store import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql.workload import QueryClass, Workload

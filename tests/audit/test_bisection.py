@@ -14,8 +14,8 @@ from support.plans import EVERY_PLAN, Case
 
 from ldpsql.audit import audit_design, bisection
 from ldpsql.audit.bisection import DeviceCheck, check_device
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.decoders.base import PlannedDesign
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

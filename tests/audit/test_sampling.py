@@ -9,10 +9,10 @@ from support.broken_promises import SameWords, SeedReused, TrueAncestor
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import made_up
 from ldpsql.audit.sampling import ALPHA, corners, random_records
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.oue import Oue
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
 ONE = Epsilon.parse("1")

@@ -14,10 +14,10 @@ import pytest
 from support.comparisons import TOML, asked, raw, survey_file
 from support.surveys import dimension, measure, survey_toml
 
-from ldpsql.bench import simulate
 from ldpsql.bench.questions import KINDS, Draft, Wanted
 from ldpsql.bench.truth import People, Truth
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql_device.errors import InternalError
 
 SUM_PAY = "COALESCE(SUM(greatest(-5, least(50, pay))), 0)"

@@ -10,11 +10,11 @@ from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Histogram
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
 RUNS, PEOPLE = 400, 1_000

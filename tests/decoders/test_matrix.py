@@ -7,9 +7,9 @@ import pytest
 from support.histograms import histogram_of
 from support.sensitive_domains import made, matrix
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.decoders.cells import MatrixChannel
 from ldpsql.report import Rows
+from ldpsql.simulation import SeededEntropy
 
 
 @pytest.mark.parametrize(

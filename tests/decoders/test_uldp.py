@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from support.sensitive_domains import made, matrix
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.decoders.uldp import Response, Shape
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.uldp_responses import joint_response, least_epsilon
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.law import law as law_of

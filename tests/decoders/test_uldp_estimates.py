@@ -10,10 +10,10 @@ from support.histograms import histogram_of
 from support.sensitive_domains import made
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.cells import CellSum, noise
 from ldpsql.estimate import quantile
+from ldpsql.simulation import SeededEntropy
 
 RUNS, PEOPLE = 300, 3000
 NAMES = ("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr")

@@ -11,7 +11,6 @@ import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms import allocation
 from ldpsql.mechanisms.allocation import Allocation
@@ -22,6 +21,7 @@ from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.oracle import Support
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import SeededEntropy
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import Workload

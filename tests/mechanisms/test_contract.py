@@ -13,7 +13,6 @@ from support.later_rounds import at_round
 from support.significance import chi_square, chi_square_bound
 
 from ldpsql.audit.exact import Definition
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.base import (
     Design,
@@ -23,6 +22,7 @@ from ldpsql.mechanisms.base import (
 )
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central
 from ldpsql_device.schema import RecordDomain

@@ -9,13 +9,13 @@ import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.doubt import doubted
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Histogram, Reports
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

@@ -12,13 +12,13 @@ import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design, Law
 from ldpsql.mechanisms.hi import HiDesign
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -11,12 +11,12 @@ import pytest
 from support.histograms import histogram_of
 from support.significance import is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.forest import Forest, ForestEstimator, as_named, as_published
 from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.paths import LgrrDesign
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain

@@ -11,7 +11,6 @@ from mechanisms.test_acceptance import WINDOW, X1, N, TrueFrequencies
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
@@ -24,6 +23,7 @@ from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.split_estimator import SplitEstimator
 from ldpsql.report import Rows
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.mechanisms.draws import SPACE, below, extremes_below, probability_below
 from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.olh import LARGEST_SLOT, Olh, _inverse
@@ -15,6 +14,7 @@ from ldpsql.mechanisms.oracle import Oracle
 from ldpsql.mechanisms.oracles import OracleTable
 from ldpsql.mechanisms.oue import Oue
 from ldpsql.report import Rows
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 

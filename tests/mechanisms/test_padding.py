@@ -16,13 +16,13 @@ from mechanisms.test_consistent import GivenFrequencies
 from support.histograms import histogram_of
 from support.significance import variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.mechanisms.forest import EvenForest
 from ldpsql.mechanisms.groups import Group
 from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

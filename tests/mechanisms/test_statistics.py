@@ -13,13 +13,13 @@ import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.estimate import Ratio, quantile
 from ldpsql.mechanisms.base import Design
 from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Reports
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

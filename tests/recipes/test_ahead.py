@@ -16,9 +16,6 @@ from support.command_line import run
 from support.significance import ALPHA, chi_square_bound, coverage_fits, variance_fits
 from support.surveys import Seeded
 
-from ldpsql.bench import simulate
-from ldpsql.bench.entropy import SeededEntropy
-from ldpsql.bench.memory import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.adaptive_grids import MeasuredGrid, Node, Partition, fit_pairs
 from ldpsql.designer import design
@@ -26,6 +23,7 @@ from ldpsql.estimate import quantile
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.ahead import AheadDesign, splitting_threshold
+from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon

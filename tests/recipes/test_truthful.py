@@ -12,13 +12,13 @@ from support.histograms import histogram_of
 from support.significance import is_unbiased
 
 from ldpsql.audit import audit_design
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, codes
 from ldpsql.decoders.cells import MatrixChannel
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.promise import design_for
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError, UnsupportedSQL
 from ldpsql_device.guarantee import Central

@@ -11,8 +11,8 @@ import pytest
 from support.significance import chi_square, chi_square_bound, normal_bound
 from support.surveys import mix
 
-from ldpsql.bench import simulate
 from ldpsql.designer import design
+from ldpsql.simulation import simulate
 from ldpsql.store.base import Selection
 from ldpsql.synthesis.columns import (
     Bins,

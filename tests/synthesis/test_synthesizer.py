@@ -15,8 +15,6 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.significance import chi_square, chi_square_bound, normal_bound
 
 import ldpsql
-from ldpsql.bench import simulate
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
@@ -24,6 +22,7 @@ from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
+from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer

@@ -17,7 +17,6 @@ from support.fourier_designs import (
     told,
 )
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.fourier import contributions
 from ldpsql.decoders.fourier.contributions import Contributions, Sample, Sampled
@@ -26,6 +25,7 @@ from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.decoders.fourier.reports import Reported
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Histogram
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
 DESIGNS = by_hand()

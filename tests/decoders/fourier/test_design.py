@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.fourier_designs import by_hand, channel, counted, domain_of, elements, told
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
 DESIGNS = by_hand()

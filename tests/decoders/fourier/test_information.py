@@ -24,7 +24,6 @@ from support.fourier_designs import (
 )
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier import contributions
@@ -36,6 +35,7 @@ from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import Problem, emit, equality_axes
 from ldpsql.recipes.fourier.recipe import Fourier, group_of, is_mostly_one_sided, one_sided
+from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -11,12 +11,11 @@ import pytest
 from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 
-from ldpsql.bench import simulate
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier import reports
 from ldpsql.designer import design
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

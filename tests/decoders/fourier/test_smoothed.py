@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.fourier_designs import counted, domain_of, histogram
 
-from ldpsql.bench import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
 PEOPLE = 20_000

@@ -13,11 +13,11 @@ import pytest
 from support.fourier_designs import counted, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.estimate import Ratio, quantile
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
 RUNS, PEOPLE = 300, 1_000

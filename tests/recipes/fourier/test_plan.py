@@ -19,7 +19,6 @@ from support.fourier_designs import (
 )
 from support.significance import chi_square, chi_square_bound
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import Cluster
 from ldpsql.decoders.fourier.group import Group
@@ -29,6 +28,7 @@ from ldpsql.recipes.fourier.components import Emitted
 from ldpsql.recipes.fourier.optimise import design_families
 from ldpsql.recipes.fourier.plan import plan_of, round_weights
 from ldpsql.recipes.fourier.recipe import group_of
+from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Plan, Varying, subset_words

@@ -18,12 +18,12 @@ import pytest
 from support.fourier_designs import by_hand, counted, domain_of
 from support.resealing import resealed
 
-from ldpsql.bench.entropy import SeededEntropy
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
+from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
