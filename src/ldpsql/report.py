@@ -201,10 +201,10 @@ class Histogram:
         ordered = tuple(column[order] for column in columns)
         return cls(types, ordered, counts[order], sums, unary, siblings)
 
-    def load(self, selector: int) -> Rows:
+    def load(self, report_type: int) -> Rows:
         """The rows of one report type."""
         types = self.columns[0]
-        wanted = types.dtype.type(selector)  # of the same type, or NumPy converts all of `types`
+        wanted = types.dtype.type(report_type)  # of the same type, or NumPy converts all of `types`
         start, end = np.searchsorted(types, wanted), np.searchsorted(types, wanted, "right")
         return self._rows(slice(start, end), 1)
 

@@ -1,10 +1,13 @@
-"""A store takes reports of a survey that trusts a shuffler from a shuffler, in large batches."""
+"""Which files a store takes, as reports of which survey, and which shuffled batches."""
 
 from __future__ import annotations
+
+import json
 
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from support.fake_survey import fake_survey, reports_of, write_jsonl
 from support.planned_survey import both_texts, device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
@@ -13,6 +16,7 @@ from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
+from ldpsql.store.rules import expand
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, QueryError, ReportError, SurveyError
 from ldpsql_device.survey import sha256
@@ -111,6 +115,89 @@ def test_local_surveys_ask_nothing_of_their_reports(survey):
     local = Survey.of("app", survey.schema, "1", "hio")
     with open_store(None, read_only=False) as store:
         assert store.ingest_table(raw_reports(local, 10), local).reports == 10
+
+
+# -- files and whose reports they hold ------------------------------------------------------------
+
+
+def test_files_directories_and_globs_are_expanded_in_order(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name in ("b.parquet", "a.csv", "sub/c.ndjson", "sub/notes.txt"):
+        (tmp_path / name).touch()
+    found = [tmp_path / "a.csv", tmp_path / "b.parquet", tmp_path / "sub/c.ndjson"]
+    assert expand([tmp_path]) == found
+    assert expand([str(tmp_path / "*.csv"), tmp_path / "b.parquet"]) == found[:2]
+    assert expand([str(tmp_path / "**/*.ndjson")]) == found[2:]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [("x.parquet", "no file"), ("*.csv", "no file matches"), (".", "no report file")],
+)
+def test_names_without_files_are_refused(tmp_path, given, reason):
+    with pytest.raises(ReportError, match=reason):
+        expand([str(tmp_path / given)])
+
+
+def test_reports_of_another_survey_are_refused(store, tmp_path):
+    mine, other = fake_survey(), fake_survey(epsilon="2")
+    pq.write_table(reports_of(other, 10), tmp_path / "r.parquet")
+    store.register(mine)
+    with pytest.raises(FingerprintError, match="a survey this store does not know"):
+        store.ingest([tmp_path])
+    with pytest.raises(FingerprintError, match="another survey"):
+        store.ingest([tmp_path], survey=mine)
+
+
+def test_a_file_names_a_survey_that_may_lie_beside_it(store, tmp_path):
+    """It is found by its hash, whatever its name; one that was changed is another one."""
+    survey = fake_survey()
+    pq.write_table(reports_of(survey, 10), tmp_path / "r.parquet")
+    with pytest.raises(FingerprintError, match="does not know; give the survey"):
+        store.ingest([tmp_path])
+    path = tmp_path / "any.json"
+    survey.write(path)
+    published = path.read_text()
+    path.write_text(published.replace('"epsilon":"1"', '"epsilon":"9"'))
+    with pytest.raises(FingerprintError, match="does not know; give the survey"):
+        store.ingest([tmp_path])
+    assert store.surveys() == []
+    path.write_text(published)
+    assert store.ingest([tmp_path])[0].reports == 10
+
+
+def test_the_only_survey_takes_files_that_name_none(store, tmp_path):
+    survey = fake_survey()
+    pq.write_table(reports_of(survey, 10, signed=False), tmp_path / "r.parquet")
+    with pytest.raises(ReportError, match="does not say to which survey"):
+        store.ingest([tmp_path])
+    store.register(survey)
+    assert store.ingest([tmp_path])[0].reports == 10
+    store.register(fake_survey("shop"))
+    pq.write_table(reports_of(survey, 10, 1, signed=False), tmp_path / "r.parquet")
+    with pytest.raises(ReportError, match="store has 2"):
+        store.ingest([tmp_path])
+
+
+def test_rows_may_name_their_survey_and_those_of_another_are_bad_rows(store, tmp_path):
+    app, shop = fake_survey(), fake_survey("shop")
+    store.register(app)
+    store.register(shop)
+    path = tmp_path / "r.jsonl"
+    write_jsonl(reports_of(app, 10), path, ldpsql_survey=app.fingerprint)
+    assert store.ingest([path])[0].reports == 10
+    with path.open("a") as file:
+        row = {**reports_of(app, 1).to_pylist()[0], "ldpsql_survey": "0" * 64}
+        file.write(json.dumps(row) + "\n")
+    with pytest.raises(ReportError, match="row 11: it belongs to another survey"):
+        store.ingest([path])
+    [batch] = store.ingest([path], skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (10, 1)
+    write_jsonl(reports_of(app, 10), path, ldpsql_survey="0" * 64)
+    with pytest.raises(FingerprintError):
+        store.ingest([path])
+    with pytest.raises(FingerprintError):
+        store.ingest([path], survey=app)
 
 
 # -- surveys of which a device's part is all there is ----------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,6 +98,12 @@ def reports_of(survey: Survey, count: int, seed: int = 0, *, signed: bool = True
         columns[column.name] = _public(column, rng, count)
     metadata = {b"ldpsql.fingerprint": survey.fingerprint.encode()} if signed else None
     return pa.table(columns).replace_schema_metadata(metadata)
+
+
+def write_jsonl(table: pa.Table, path: Path, **more: str) -> None:
+    """The rows of a table as JSON lines, each with some more keys."""
+    lines = [json.dumps({**row, **more}, default=str) for row in table.to_pylist()]
+    path.write_text("\n".join(lines) + "\n")
 
 
 def _public(column: PublicColumn, rng: np.random.Generator, count: int) -> pa.Array:

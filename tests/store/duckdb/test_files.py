@@ -6,11 +6,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
+from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of, write_jsonl
 
 from ldpsql.store import Selection, open_store
-from ldpsql.store.rules import expand
-from ldpsql_device.errors import FingerprintError, ReportError
+from ldpsql_device.errors import ReportError
 from ldpsql_device.respond import Report
 from ldpsql_device.schema import PublicColumn
 
@@ -20,11 +19,6 @@ def stored(store):
     with store._reading() as cursor:
         rows = cursor.execute("SELECT * EXCLUDE ldpsql_batch FROM reports_app").fetchall()
     return sorted(rows, key=repr)
-
-
-def write_jsonl(table, path, **more):
-    lines = [json.dumps({**row, **more}, default=str) for row in table.to_pylist()]
-    path.write_text("\n".join(lines) + "\n")
 
 
 def parquet_store(table, survey):
@@ -257,25 +251,6 @@ def test_an_empty_csv_file_is_refused(store, tmp_path):
         store.ingest([tmp_path / "r.csv"], survey=fake_survey())
 
 
-def test_files_directories_and_globs_are_expanded_in_order(tmp_path):
-    (tmp_path / "sub").mkdir()
-    for name in ("b.parquet", "a.csv", "sub/c.ndjson", "sub/notes.txt"):
-        (tmp_path / name).touch()
-    found = [tmp_path / "a.csv", tmp_path / "b.parquet", tmp_path / "sub/c.ndjson"]
-    assert expand([tmp_path]) == found
-    assert expand([str(tmp_path / "*.csv"), tmp_path / "b.parquet"]) == found[:2]
-    assert expand([str(tmp_path / "**/*.ndjson")]) == found[2:]
-
-
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [("x.parquet", "no file"), ("*.csv", "no file matches"), (".", "no report file")],
-)
-def test_names_without_files_are_refused(tmp_path, given, reason):
-    with pytest.raises(ReportError, match=reason):
-        expand([str(tmp_path / given)])
-
-
 def test_a_file_of_another_kind_is_refused(store, tmp_path):
     (tmp_path / "r.xlsx").touch()
     with pytest.raises(ReportError, match="must end in"):
@@ -291,33 +266,6 @@ def test_wildcards_and_quotes_in_names_and_directories_are_plain_characters(stor
     pq.write_table(reports_of(survey, 10, 1), folder / "ab.parquet")
     [batch] = store.ingest([folder / "a[bc]*.parquet"])
     assert batch.reports == 10
-
-
-def test_reports_of_another_survey_are_refused(store, tmp_path):
-    mine, other = fake_survey(), fake_survey(epsilon="2")
-    pq.write_table(reports_of(other, 10), tmp_path / "r.parquet")
-    store.register(mine)
-    with pytest.raises(FingerprintError, match="a survey this store does not know"):
-        store.ingest([tmp_path])
-    with pytest.raises(FingerprintError, match="another survey"):
-        store.ingest([tmp_path], survey=mine)
-
-
-def test_a_file_names_a_survey_that_may_lie_beside_it(store, tmp_path):
-    """It is found by its hash, whatever its name; one that was changed is another one."""
-    survey = fake_survey()
-    pq.write_table(reports_of(survey, 10), tmp_path / "r.parquet")
-    with pytest.raises(FingerprintError, match="does not know; give the survey"):
-        store.ingest([tmp_path])
-    path = tmp_path / "any.json"
-    survey.write(path)
-    published = path.read_text()
-    path.write_text(published.replace('"epsilon":"1"', '"epsilon":"9"'))
-    with pytest.raises(FingerprintError, match="does not know; give the survey"):
-        store.ingest([tmp_path])
-    assert store.surveys() == []
-    path.write_text(published)
-    assert store.ingest([tmp_path])[0].reports == 10
 
 
 @pytest.mark.parametrize("options", [PLAIN, UNARY])
@@ -372,40 +320,6 @@ def test_undeclared_public_values_are_refused(store, tmp_path):
     (tmp_path / "r.jsonl").write_text(json.dumps({**line, "public": {"x": 1, "name": "Ann"}}))
     with pytest.raises(ReportError, match="not part of a report"):
         store.ingest([tmp_path], skip_invalid=True)
-
-
-def test_the_only_survey_takes_files_that_name_none(store, tmp_path):
-    survey = fake_survey()
-    pq.write_table(reports_of(survey, 10, signed=False), tmp_path / "r.parquet")
-    with pytest.raises(ReportError, match="does not say to which survey"):
-        store.ingest([tmp_path])
-    store.register(survey)
-    assert store.ingest([tmp_path])[0].reports == 10
-    store.register(fake_survey("shop"))
-    pq.write_table(reports_of(survey, 10, 1, signed=False), tmp_path / "r.parquet")
-    with pytest.raises(ReportError, match="store has 2"):
-        store.ingest([tmp_path])
-
-
-def test_rows_may_name_their_survey_and_those_of_another_are_bad_rows(store, tmp_path):
-    app, shop = fake_survey(), fake_survey("shop")
-    store.register(app)
-    store.register(shop)
-    path = tmp_path / "r.jsonl"
-    write_jsonl(reports_of(app, 10), path, ldpsql_survey=app.fingerprint)
-    assert store.ingest([path])[0].reports == 10
-    with path.open("a") as file:
-        row = {**reports_of(app, 1).to_pylist()[0], "ldpsql_survey": "0" * 64}
-        file.write(json.dumps(row) + "\n")
-    with pytest.raises(ReportError, match="row 11: it belongs to another survey"):
-        store.ingest([path])
-    [batch] = store.ingest([path], skip_invalid=True)
-    assert (batch.reports, batch.skipped) == (10, 1)
-    write_jsonl(reports_of(app, 10), path, ldpsql_survey="0" * 64)
-    with pytest.raises(FingerprintError):
-        store.ingest([path])
-    with pytest.raises(FingerprintError):
-        store.ingest([path], survey=app)
 
 
 def test_many_small_files_are_one_batch_each(store, tmp_path):

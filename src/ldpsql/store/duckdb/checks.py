@@ -57,7 +57,7 @@ class Checks:
                 _require_type(column, incoming)
         cursor.register(_LIMITS, _limits(layout))
         values = {column.name: _value(column, incoming) for column in columns}
-        join = f"LEFT JOIN {_LIMITS} l ON {values[layout.selector.name]} = l.selector"
+        join = f"LEFT JOIN {_LIMITS} l ON {values[layout.report_type.name]} = l.report_type"
         faults = tuple(_faults(layout, incoming, values))
         selected = ", ".join(f"{values[column.name]} AS {column.sql}" for column in columns)
         bad = " OR ".join(f"({condition})" for condition, _ in faults)
@@ -89,7 +89,7 @@ def _require_type(column: Column, incoming: Incoming) -> None:
 def _limits(layout: Layout) -> pa.Table:
     """The largest value of every report column, by report type."""
     form = layout.format
-    columns = {"selector": np.arange(form.selectors)}
+    columns = {"report_type": np.arange(form.selectors)}
     columns |= {f"largest_{j}": limits - 1 for j, limits in enumerate(form.limits.T)}
     return pa.table(
         {
@@ -110,7 +110,7 @@ def _faults(
     for column in layout.report_columns:
         wanted = "a whole number within its range"
         yield from _value_faults(column, values[column.name], wanted)
-    yield "l.selector IS NULL", f"{layout.selector.name} is out of range"
+    yield "l.report_type IS NULL", f"{layout.report_type.name} is out of range"
     for position, column in enumerate(layout.report_columns[1:]):
         yield f"{values[column.name]} > l.largest_{position}", f"{column.name} is out of range"
     for column in layout.public_columns:

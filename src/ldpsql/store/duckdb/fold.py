@@ -13,12 +13,7 @@ import math
 from dataclasses import dataclass
 
 from ldpsql.sql import literal
-from ldpsql.store.duckdb.layout import (
-    BATCH_COLUMN,
-    COUNT_COLUMN,
-    Layout,
-    names,
-)
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, COUNT_COLUMN, Layout, names
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql_device.errors import StoreError
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -33,23 +28,38 @@ _FIRST, _BYTE, _SHIFT = (RESERVED_PREFIX + name for name in ("first", "byte", "s
 class Progress:
     """How far the histogram of a survey goes.
 
-    version: changes with the histogram.  counted: the last batch in the table.  merged: rows of
-    the table when equal reports were last merged; it may have been appended to since.
+    counted: the last batch in the table.  merged: rows of the table when equal reports were last
+    merged; rows: now, after more may have been appended.  tail: reports that are not in the table.
     """
 
-    version: int
     counted: int
     merged: int
+    rows: int
+    tail: int
 
+    @classmethod
+    def of(cls, cursor: Connection, layout: Layout) -> Progress:
+        """As the cursor sees it; StoreError for a survey that is not in the store."""
+        tail = (
+            "0"
+            if layout.format.unary
+            else (
+                "coalesce((SELECT sum(b.reports) FROM batches b WHERE b.kept AND b.survey = s.name "
+                "AND b.number > s.counted), 0)::BIGINT"
+            )
+        )
+        rows = cursor.execute(
+            f"SELECT counted, merged, (SELECT count(*) FROM {layout.histogram}), {tail} "
+            f"FROM surveys s WHERE name = {literal(layout.key)}"
+        ).fetchall()
+        if not rows:
+            raise StoreError(f"the survey {layout.key} was removed from the store")
+        return cls(*rows[0])
 
-def progress(cursor: Connection, layout: Layout) -> Progress:
-    """The state of a survey's histogram."""
-    row = cursor.execute(
-        f"SELECT version, counted, merged FROM surveys WHERE name = {literal(layout.key)}"
-    ).fetchone()
-    if row is None:
-        raise StoreError(f"the survey {layout.key} was removed from the store")
-    return Progress(*row)
+    @property
+    def recent(self) -> int:
+        """Rows that a reader has to merge: what was appended since the last merge, and the tail."""
+        return self.rows - self.merged + self.tail
 
 
 def counts(layout: Layout, counted: int) -> str:
@@ -66,29 +76,25 @@ def counts(layout: Layout, counted: int) -> str:
 
 def append(cursor: Connection, layout: Layout, reports: str) -> None:
     """Add the counts of a subquery of reports to the table."""
-    for statement in _folds(layout, reports):
-        cursor.execute(f"INSERT INTO {layout.histogram} {statement}")
-
-
-def _folds(layout: Layout, reports: str) -> list[str]:
-    """SELECTs whose rows together are the histogram of a subquery of reports."""
     keys = layout.counted_names
-    if not layout.format.unary:
-        return [f"SELECT {keys}, count(*) FROM ({reports}) GROUP BY {keys}"]
-    words = range(len(layout.report_columns) - 1)
-    return [_people(layout, reports), *(_bits_of_word(layout, word, reports) for word in words)]
-
-
-def _people(layout: Layout, reports: str) -> str:
-    """The rows with bit -1, which count reports."""
-    public = "".join(f", {column.sql}" for column in layout.public_columns)
-    return f"SELECT {layout.selector.sql}, -1{public}, count(*) FROM ({reports}) GROUP BY ALL"
+    queries = [f"SELECT {keys}, count(*) FROM ({reports}) GROUP BY {keys}"]
+    if layout.format.unary:
+        # Rows with bit -1 count the reports; the others, word by word, who set a bit.
+        public = "".join(f", {column.sql}" for column in layout.public_columns)
+        people = f"SELECT {layout.report_type.sql}, -1{public}, count(*)"
+        words = range(len(layout.report_columns) - 1)
+        queries = [
+            f"{people} FROM ({reports}) GROUP BY ALL",
+            *(_bits_of_word(layout, word, reports) for word in words),
+        ]
+    for query in queries:
+        cursor.execute(f"INSERT INTO {layout.histogram} {query}")
 
 
 def _bits_of_word(layout: Layout, number: int, reports: str) -> str:
     """One row per bit of a word, by way of one count per byte: faster than one sum per bit."""
     word = layout.report_columns[number + 1].sql
-    keys = names((layout.selector, *layout.public_columns))
+    keys = names((layout.report_type, *layout.public_columns))
     public = "".join(f", {column.sql}" for column in layout.public_columns)
     by_byte = " UNION ALL ".join(
         f"SELECT {keys}, {_WORD_BITS * number + first} AS {_FIRST}, "
@@ -97,27 +103,10 @@ def _bits_of_word(layout: Layout, number: int, reports: str) -> str:
         for first in range(0, _WORD_BITS, 8)
     )
     return (
-        f"SELECT {layout.selector.sql}, {_FIRST} + {_SHIFT}{public}, sum({COUNT_COLUMN}) "
+        f"SELECT {layout.report_type.sql}, {_FIRST} + {_SHIFT}{public}, sum({COUNT_COLUMN}) "
         f"FROM ({by_byte}), range(8) AS shifts({_SHIFT}) WHERE ({_BYTE} >> {_SHIFT}) & 1 = 1 "
         "GROUP BY ALL"
     )
-
-
-def tail(cursor: Connection, layout: Layout) -> int:
-    """Reports that are kept but not in the table."""
-    if layout.format.unary:
-        return 0
-    row = cursor.execute(
-        "SELECT coalesce(sum(b.reports), 0)::BIGINT FROM batches b JOIN surveys s ON b.survey = "
-        f"s.name AND b.number > s.counted WHERE b.kept AND s.name = {literal(layout.key)}"
-    ).fetchone()
-    return 0 if row is None else int(row[0])
-
-
-def recent(cursor: Connection, layout: Layout) -> int:
-    """Rows that a reader has to merge: the tail, and what was appended since the last merge."""
-    appended = _rows(cursor, layout.histogram) - progress(cursor, layout).merged
-    return appended + tail(cursor, layout)
 
 
 def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> None:
@@ -126,86 +115,54 @@ def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> None
     before: what was recent before them. It is looked at when it has doubled and is no less than the
     table, so that all merges together cost no more than a few passes over the reports.
     """
-    now = recent(cursor, layout)
-    if now < _SMALL or now.bit_length() == before.bit_length():
-        return
-    state = progress(cursor, layout)
-    if now >= state.merged and _shrinks(cursor, layout, state, now):
+    progress = Progress.of(cursor, layout)
+    now = progress.recent
+    has_doubled = now >= _SMALL and now.bit_length() != before.bit_length()
+    if has_doubled and now >= progress.merged and _shrinks(cursor, layout, progress):
         merge(cursor, layout)
 
 
-def _shrinks(cursor: Connection, layout: Layout, state: Progress, rows: int) -> bool:
+def _shrinks(cursor: Connection, layout: Layout, progress: Progress) -> bool:
     """Whether merging would leave at most half of the recent rows."""
-    if not layout.public_columns and _alphabet(layout) * _WORTHWHILE <= rows:
-        return True
-    source = counts(layout, state.counted)
-    row = cursor.execute(
-        f"SELECT count(*), approx_count_distinct(hash({layout.counted_names})) FROM {source}"
-    ).fetchone()
-    return row is not None and row[1] * _WORTHWHILE <= row[0]
-
-
-def _alphabet(layout: Layout) -> float:
-    """How many different rows a histogram without public columns can have."""
-    if layout.format.unary:
-        return float(sum(layout.format.bits) + layout.format.selectors)
-    return math.exp2(layout.format.bits_per_report)
+    form = layout.format
+    if not layout.public_columns:  # then there is a limit to how many different rows there can be
+        bits = float(sum(form.bits) + form.selectors)
+        most = bits if form.unary else math.exp2(form.bits_per_report)
+        if most * _WORTHWHILE <= progress.recent:
+            return True
+    [(rows, different)] = cursor.execute(
+        f"SELECT count(*), approx_count_distinct(hash({layout.counted_names})) "
+        f"FROM {counts(layout, progress.counted)}"
+    ).fetchall()
+    return bool(different * _WORTHWHILE <= rows)
 
 
 def merge(cursor: Connection, layout: Layout) -> None:
-    """Rewrite the table with one row per report, the tail included."""
-    state = progress(cursor, layout)
-    if not layout.format.unary and _rows(cursor, layout.histogram) == 0:
-        _replace(cursor, layout, _counted_reports(layout, state.counted))
-        return
-    keys = layout.counted_names
-    _replace(
-        cursor,
-        layout,
-        f"SELECT {keys}, sum({COUNT_COLUMN})::BIGINT AS {COUNT_COLUMN} "
-        f"FROM {counts(layout, state.counted)} GROUP BY {keys}",
+    """Rewrite the table with one row per report, the tail included, sorted by report type so that
+    one type is read fast."""
+    keys, key = layout.counted_names, literal(layout.key)
+    source = counts(layout, Progress.of(cursor, layout).counted)
+    cursor.execute(
+        f"CREATE OR REPLACE TABLE {layout.histogram} AS SELECT {keys}, sum({COUNT_COLUMN})::BIGINT "
+        f"AS {COUNT_COLUMN} FROM {source} GROUP BY {keys} ORDER BY {layout.report_type.sql}"
+    )
+    cursor.execute(
+        f"UPDATE surveys SET merged = (SELECT count(*) FROM {layout.histogram}), counted = "
+        f"coalesce((SELECT max(number) FROM batches WHERE survey = {key}), 0) WHERE name = {key}"
     )
 
 
 def refresh(cursor: Connection, layout: Layout) -> None:
     """Count all reports anew; StoreError where some of them were deleted."""
-    row = cursor.execute(
-        f"SELECT count(*) FROM batches WHERE survey = {literal(layout.key)} AND NOT kept"
-    ).fetchone()
-    if row != (0,):
+    key = literal(layout.key)
+    deleted = f"SELECT count(*) FROM batches WHERE survey = {key} AND NOT kept"
+    if cursor.execute(deleted).fetchall() != [(0,)]:
         raise StoreError(
             f"the histogram of {layout.key} cannot be counted anew: reports were deleted once "
             "counted"
         )
+    cursor.execute(layout.ddl()[1])
+    cursor.execute(f"UPDATE surveys SET counted = 0, merged = 0 WHERE name = {key}")
     if layout.format.unary:
-        cursor.execute(layout.ddl()[1])
         append(cursor, layout, f"SELECT * FROM {layout.reports}")
-        merge(cursor, layout)
-        return
-    _replace(cursor, layout, _counted_reports(layout, 0))
-
-
-def _counted_reports(layout: Layout, after: int) -> str:
-    """The histogram of the reports that came after a batch."""
-    keys = layout.counted_names
-    return (
-        f"SELECT {keys}, count(*) AS {COUNT_COLUMN} FROM {layout.reports} "
-        f"WHERE {BATCH_COLUMN} > {after} GROUP BY {keys}"
-    )
-
-
-def _replace(cursor: Connection, layout: Layout, query: str) -> None:
-    """Put the rows of a query in the table's place, sorted so that a selector is found fast."""
-    cursor.execute(
-        f"CREATE OR REPLACE TABLE {layout.histogram} AS {query} ORDER BY {layout.selector.sql}"
-    )
-    cursor.execute(
-        f"UPDATE surveys SET merged = {_rows(cursor, layout.histogram)}, counted = coalesce(("
-        f"SELECT max(number) FROM batches WHERE survey = {literal(layout.key)}), 0) "
-        f"WHERE name = {literal(layout.key)}"
-    )
-
-
-def _rows(cursor: Connection, source: str) -> int:
-    row = cursor.execute(f"SELECT count(*) FROM {source}").fetchone()
-    return 0 if row is None else int(row[0])
+    merge(cursor, layout)

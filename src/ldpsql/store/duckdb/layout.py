@@ -37,9 +37,7 @@ STORE_DDL = (
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
     "reports BIGINT, skipped BIGINT, kept BOOLEAN)",
 )
-
-
-_REPORT_TYPES = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
+_WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ class Layout:
     def report_columns(self) -> tuple[Column, ...]:
         """The report's own columns, the report type first."""
         widths = zip(self.intake.report_columns, self.format.widths, strict=True)
-        return tuple(Column(name, _REPORT_TYPES[width]) for name, width in widths)
+        return tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
 
     @cached_property
     def public_columns(self) -> tuple[Column, ...]:
@@ -109,15 +107,15 @@ class Layout:
         return tuple(Column(c.name, c.kind.duckdb, c.type, c.nulls == "value") for c in self.public)
 
     @property
-    def selector(self) -> Column:
-        """The first report column."""
+    def report_type(self) -> Column:
+        """The first report column, which says what the others mean."""
         return self.report_columns[0]
 
     @cached_property
     def counted_columns(self) -> tuple[Column, ...]:
         """Columns of the histogram that belong to the report: all, or (report type, bit)."""
         if self.format.unary:
-            return (self.selector, Column(RESERVED_PREFIX + BIT, "INTEGER"))
+            return (self.report_type, Column(RESERVED_PREFIX + BIT, "INTEGER"))
         return self.report_columns
 
     @property

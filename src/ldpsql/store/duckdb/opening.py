@@ -16,9 +16,35 @@ from ldpsql_device.errors import StoreError
 
 Connection = duckdb.DuckDBPyConnection
 
-_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _MAGIC, _MAGIC_END = b"DUCK", 12  # after a checksum of eight bytes
+_LOCKED = r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)"
+_NOT_A_DATABASE = "{store} is not a DuckDB database; name another file"
+# What DuckDB says, as a pattern, and what that means; named groups go into the message.
+_EXPLANATIONS = (
+    (
+        _LOCKED,
+        "the store {store} is locked by process {pid} ({program}); wait for it to end, or close "
+        "the store there",
+    ),
+    (
+        "different configuration",
+        "the store {store} is open in this process in another mode (reading or writing); close it "
+        "there first",
+    ),
+    (
+        "WAL",
+        "the log {store}.wal is damaged; restore both files from a copy, or move the log away and "
+        "ingest the last files again (those already stored are recognized)",
+    ),
+    ("not a valid DuckDB", _NOT_A_DATABASE),
+    (
+        "Corrupt|checksum|Could not read",
+        "the store {store} is damaged; restore it from a copy, or ingest the report files into a "
+        "new one",
+    ),
+    (r"\A(?P<line>.+)", "the store {store} cannot be used: {line}"),
+)
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -60,11 +86,7 @@ def _require_database(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(_MAGIC_END)
         if start[-len(_MAGIC) :] != _MAGIC:
-            raise _not_a_database(path)
-
-
-def _not_a_database(path: object) -> StoreError:
-    return StoreError(f"{path} is not a DuckDB database; name another file")
+            raise StoreError(_NOT_A_DATABASE.format(store=path))
 
 
 def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
@@ -74,7 +96,7 @@ def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
             return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
         except duckdb.Error as error:
             rest = deadline - time.monotonic()
-            if not _HOLDER.search(str(error)) or rest <= 0:
+            if not re.search(_LOCKED, str(error)) or rest <= 0:
                 raise explained(error, path) from None
             time.sleep(min(pause, rest))
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -82,15 +104,12 @@ def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
 
 def _recognize(connection: Connection, path: Path | None, *, read_only: bool) -> None:
     """Make the tables of a new store; StoreError for a database that is something else."""
-    found = {
-        row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-    }
-    if MARKER in found:
-        row = connection.execute(f"SELECT format FROM {MARKER}").fetchone()
-        if row != (FORMAT,):
+    tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    if (MARKER,) in tables:
+        if connection.execute(f"SELECT format FROM {MARKER}").fetchall() != [(FORMAT,)]:
             raise StoreError(f"the store {path} was written by another version of ldpsql")
         return
-    if found or read_only:
+    if tables or read_only:
         raise StoreError(f"{path} is a DuckDB database, but not an ldpsql store; name another file")
     with transaction(connection):
         for statement in STORE_DDL:
@@ -136,33 +155,8 @@ def is_ctrl_c(error: Exception) -> bool:
 
 def explained(error: duckdb.Error, path: Path | None) -> StoreError:
     """What happened to the store, and what to do about it, on one line."""
-    store, said = path or "in memory", str(error)
-    holder = _HOLDER.search(said)
-    if holder:
-        return StoreError(
-            f"the store {store} is locked by process {holder['pid']} ({holder['program']}); "
-            "wait for it to end, or close the store there"
-        )
-    if "different configuration" in said:
-        return StoreError(
-            f"the store {store} is open in this process in another mode (reading or writing); "
-            "close it there first"
-        )
-    if "WAL" in said:
-        return StoreError(
-            f"the log {store}.wal is damaged; restore both files from a copy, or move the log "
-            "away and ingest the last files again (those already stored are recognized)"
-        )
-    if "not a valid DuckDB" in said:
-        return _not_a_database(store)
-    if "Corrupt" in said or "checksum" in said or "Could not read" in said:
-        return StoreError(
-            f"the store {store} is damaged; restore it from a copy, or ingest the report files "
-            "into a new one"
-        )
-    return StoreError(f"the store {store} cannot be used: {_first_line(said)}")
-
-
-def _first_line(said: str) -> str:
-    lines = said.splitlines()
-    return lines[0] if lines else "DuckDB gave no reason"
+    for pattern, message in _EXPLANATIONS:
+        match = re.search(pattern, str(error))
+        if match:
+            return StoreError(message.format(store=path or "in memory", **match.groupdict()))
+    return StoreError(f"the store {path or 'in memory'} cannot be used: DuckDB gave no reason")

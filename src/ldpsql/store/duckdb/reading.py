@@ -42,22 +42,21 @@ class Reading:
     @classmethod
     def of(cls, cursor: Connection, layout: Layout, selection: Selection) -> Reading:
         """At the state of the store that the cursor sees."""
-        is_merged = fold.recent(cursor, layout) == 0
-        return cls(layout, selection, fold.progress(cursor, layout).counted, is_merged)
+        progress = fold.Progress.of(cursor, layout)
+        return cls(layout, selection, progress.counted, progress.recent == 0)
 
     def sizes(self, cursor: Connection) -> Integers:
         """Reports of every type, shape (report types,)."""
-        selector = self.layout.selector
-        cursor.execute(self._query([selector.sql], self._once_per_person))
+        owner = self.layout.report_type
+        cursor.execute(self._query([owner.sql], self._once_per_person))
         columns = cursor.fetchnumpy()
         sizes = np.zeros(self.layout.format.selectors, dtype=np.int64)
-        sizes[columns[selector.name].astype(np.int64)] = columns[_PEOPLE]
+        sizes[columns[owner.name].astype(np.int64)] = columns[_PEOPLE]
         return sizes
 
     def histograms(self, cursor: Connection) -> list[tuple[tuple[Any, ...], Histogram]]:
         """One histogram per combination of key values, ascending, NULL last."""
         keys = [self._public(key) for key in self.selection.keys]
-        selector = self.layout.selector.sql
         query = self._query([*(column.sql for column in self.layout.counted_columns), *keys])
         if not keys:
             cursor.execute(query)
@@ -66,9 +65,10 @@ class Reading:
         values = cursor.execute(
             f"SELECT DISTINCT {listed} FROM {self._source} WHERE {self._condition} ORDER BY {order}"
         ).fetchall()
+        numbers = ", ".join(map(quote, self._numbers))
         cursor.execute(
-            f"SELECT dense_rank() OVER (ORDER BY {order}) - 1 AS {_KEY}, "
-            f"{', '.join(map(quote, self._numbers))} FROM ({query}) ORDER BY {_KEY}, {selector}"
+            f"SELECT dense_rank() OVER (ORDER BY {order}) - 1 AS {_KEY}, {numbers} "
+            f"FROM ({query}) ORDER BY {_KEY}"
         )
         columns = cursor.fetchnumpy()
         bounds = np.searchsorted(columns[_KEY], np.arange(len(values) + 1))

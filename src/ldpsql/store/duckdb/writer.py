@@ -13,6 +13,7 @@ from ldpsql.intake import Intake
 from ldpsql.sql import literal
 from ldpsql.store.duckdb import files, fold
 from ldpsql.store.duckdb.checks import Checks
+from ldpsql.store.duckdb.fold import Progress
 from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
 from ldpsql.store.duckdb.opening import Connection, known_surveys, transaction
 from ldpsql.store.rules import Batch, Incoming, KnownSurvey, Policy, Writer, damaged
@@ -71,7 +72,7 @@ class DuckDBWriter(Writer):
     def add_reports(self, intake: Intake, incoming: Incoming, batch_id: str, policy: Policy) -> int:
         layout, cursor = Layout(intake), self.cursor
         checks = Checks.of(cursor, layout, incoming)
-        self._touched.setdefault(layout.key, (layout, fold.recent(cursor, layout)))
+        self._touched.setdefault(layout.key, (layout, Progress.of(cursor, layout).recent))
         last = "SELECT coalesce(max(number), 0) FROM batches WHERE survey = ?"
         number = _number(cursor, last, [layout.key]) + 1
         is_kept = policy.keep == "reports"
@@ -116,7 +117,7 @@ class DuckDBWriter(Writer):
 
     def _discard(self, layout: Layout) -> None:
         """Delete all reports of a survey, once they are counted."""
-        if not layout.format.unary and fold.tail(self.cursor, layout):
+        if Progress.of(self.cursor, layout).tail:
             fold.merge(self.cursor, layout)
         name = literal(layout.key)
         self.cursor.execute(layout.ddl()[0])
