@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
+from ldpsql.estimate import CONFIDENCE
 from ldpsql.simulation import simulate
 
 PEOPLE = 400_000
@@ -70,7 +71,7 @@ class _Line:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the interval holds the truth; where there is none, nothing was claimed."""
+        """Whether the interval holds the truth; a NULL claims nothing."""
         return np.isnan(self.value) or self.low <= self.truth <= self.high
 
     def __str__(self) -> str:
@@ -124,7 +125,8 @@ def run(echo: Echo, *, people: int = PEOPLE, seed: int = SEED) -> int:
             for line in lines:
                 echo(str(line))
     echo("")
-    echo(f"{missed} interval(s) missed the truth; at 95 % about one in twenty does")
+    level, rare = f"{100 * CONFIDENCE:g} %", f"{1 / (1 - CONFIDENCE):.0f}"
+    echo(f"{missed} interval(s) missed the truth; at {level} about one in {rare} does")
     echo(f"promised to each person: {survey.design.guarantee}")
     echo(f"  {survey.design.guarantee.protects}")
     for exception in survey.design.guarantee.not_protected:
@@ -143,14 +145,13 @@ def _compare(connection: Connection, sql: str, truth: Sequence[tuple[object, ...
         key = tuple(row[i] for i in keys)
         for index, bars in result.intervals.items():
             label = " ".join([*map(str, key), result.columns[index].name.lower()])
-            found = exact[key][index]
             lines.append(
                 _Line(
                     label,
                     np.nan if row[index] is None else float(row[index]),
                     float(bars.low[number]),
                     float(bars.high[number]),
-                    float(found),  # type: ignore[arg-type]
+                    float(exact[key][index]),  # type: ignore[arg-type]
                 )
             )
     return lines

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql.dbapi import Connection
+from ldpsql.estimate import CONFIDENCE
 from ldpsql.report import Histogram, Integers, Reports
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, Store, open_store
@@ -57,7 +58,7 @@ def simulate(
     table: pa.Table,
     *,
     seed: int = 0,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     estimator: str | None = None,
     spent: Spent | None = None,
 ) -> Connection:

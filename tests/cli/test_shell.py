@@ -67,6 +67,8 @@ def test_bytes_that_are_no_utf8_are_refused_and_do_not_end_it(database):
 
 
 def test_comments_between_statements_are_no_questions(database):
-    done = shell(database, "-- one;\nSELECT COUNT(*) AS n FROM app;\n/* two; */ ;\n-- three")
+    text = "-- one;\nSELECT COUNT(*) AS n FROM app;\n/* two; */ ;\n-- three\n.tables\n-- four"
+    done = shell(database, text)
     assert done.exit_code == 0
+    assert done.stdout.endswith("\napp\n")
     assert done.stderr == ""

@@ -1,1 +1,4 @@
-"""Mechanisms compared on a table that may be looked at. Sees raw values, for evaluation only."""
+"""Mechanisms compared on a table that may be looked at.
+
+For evaluation only: it sees raw values, reports and estimates.
+"""

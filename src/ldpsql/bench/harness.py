@@ -69,7 +69,7 @@ def compare(
 
 
 def _kept(path: Path) -> Outcome | None:
-    """A finished case; None where there is none, or a file of something else."""
+    """A finished case; None where there is no file, or one of something else."""
     if not path.exists():
         return None
     try:

@@ -98,15 +98,15 @@ def from_texts(texts: Sequence[tuple[int, str]], name: str, draft: Draft) -> tup
 
     Errors name the line in the file.
     """
-    found = []
+    questions = []
     for line, sql in texts:
         try:
-            found.append(question(sql, draft, name))
+            questions.append(question(sql, draft, name))
         except (QueryError, UnsupportedSQL) as error:
             raise _in_file(error, name, line) from None
-    if not found:
+    if not questions:
         raise QueryError(f"{name} holds no SQL")
-    return tuple(found)
+    return tuple(questions)
 
 
 def _in_file(error: Located, name: str, line: int) -> Located:
@@ -140,16 +140,16 @@ class Wanted:
     def questions(self, draft: Draft) -> tuple[Question, ...]:
         """Deterministic for a seed. SurveyError where the survey has nothing to ask so."""
         usable = _usable(draft)
-        found = [
+        questions = [
             question(text, draft, words)
             for kind in self.kinds
             for number in self.predicates
             if number <= len(usable)
             for words, text in self._texts(kind, number, usable, draft)
         ]
-        if not found:
+        if not questions:
             raise SurveyError(next(self.not_asked(draft), "there is nothing to ask"))
-        return tuple(found)
+        return tuple(questions)
 
     def not_asked(self, draft: Draft) -> Iterator[str]:
         """What was wanted and cannot be asked, in words."""

@@ -1,6 +1,6 @@
 """What is compared, run by run, and what comes of a run.
 
-A *case* is one candidate at one epsilon with so many people, once. Its outcome is a table of
+A *case* is one candidate at one epsilon with a number of people, once. Its outcome is a table of
 answers with the truth beside them, and what it cost.
 """
 
@@ -87,7 +87,7 @@ class Comparison:
         )
 
     def truths(self, users: int) -> tuple[tuple[Answers, Array], ...]:
-        """The true answers to every question, and the scales, for a sample of so many."""
+        """The true answers to every question, and the scales, for a sample of this size."""
         table = self.people.sample(users, self.seed).table
         with Truth(self.file.schema, table) as truth:
             return tuple((truth.answer(q), truth.scales(q)) for q in self.questions)

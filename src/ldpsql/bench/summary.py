@@ -48,24 +48,24 @@ def errors(
 ) -> Errors:
     """From arrays of the same shape (answers,). Answers without a true value are left out."""
     asked = np.isfinite(truth)
-    told = asked & np.isfinite(value)
-    error = value[told] - truth[told]
-    relative = np.abs(error[truth[told] != 0.0] / truth[told][truth[told] != 0.0])
+    known = asked & np.isfinite(value)
+    error = value[known] - truth[known]
+    relative = np.abs(error[truth[known] != 0.0] / truth[known][truth[known] != 0.0])
     square = error**2
-    bounded = told & np.isfinite(low) & np.isfinite(high)
+    bounded = known & np.isfinite(low) & np.isfinite(high)
     inside = (low[bounded] <= truth[bounded]) & (truth[bounded] <= high[bounded])
     mse = _mean(square)
     return Errors(
         int(asked.sum()),
-        1.0 - _mean(told[asked].astype(float)),
+        1.0 - _mean(known[asked].astype(float)),
         mse,
         math.sqrt(mse),
         _mean(error),
-        _mean(square / scale[told] ** 2),
+        _mean(square / scale[known] ** 2),
         _mean(relative),
         _mean(inside.astype(float)),
         _mean((high - low)[bounded]),
-        math.sqrt(_mean(stderr[told] ** 2)),
+        math.sqrt(_mean(stderr[known] ** 2)),
     )
 
 
@@ -75,7 +75,7 @@ def _mean(values: Array) -> float:
 
 @dataclass(frozen=True)
 class Line:
-    """One mechanism at one epsilon with so many people, on one workload and aggregate.
+    """One mechanism at one epsilon with a number of people, on one workload and aggregate.
 
     mechanism: as it was asked for.  sound: whether it promises anything.  mse_stderr: standard
     error of `errors.mse` over the repetitions, NaN for a single one.  seconds: means by kind of
@@ -106,23 +106,23 @@ class Line:
 _NESTED = ("errors", "seconds")
 
 
-def lines(found: Sequence[tuple[Case, Outcome]]) -> list[Line]:
+def lines(outcomes: Sequence[tuple[Case, Outcome]]) -> list[Line]:
     """The errors of everything that was not refused, in the order of the cases."""
     groups: dict[tuple[str, str, int], list[Outcome]] = {}
-    for case, outcome in found:
+    for case, outcome in outcomes:
         if outcome.refused is None:
             key = (case.candidate.label, case.epsilon, case.users)
             groups.setdefault(key, []).append(outcome)
     return [line for key, outcomes in groups.items() for line in _of_group(*key, outcomes)]
 
 
-def refusals(found: Iterable[tuple[Case, Outcome]]) -> dict[str, str]:
+def refusals(outcomes: Iterable[tuple[Case, Outcome]]) -> dict[str, str]:
     """Mechanism -> why it was left out; with the setting, where it took part in others."""
-    found = list(found)
-    took_part = {case.candidate.label for case, outcome in found if outcome.refused is None}
+    outcomes = list(outcomes)
+    took_part = {case.candidate.label for case, outcome in outcomes if outcome.refused is None}
     return {
         _setting(case) if case.candidate.label in took_part else case.candidate.label: reason
-        for case, outcome in found
+        for case, outcome in outcomes
         if (reason := outcome.refused) is not None
     }
 
@@ -131,9 +131,9 @@ def _setting(case: Case) -> str:
     return f"{case.candidate.label}, epsilon {case.epsilon}, {case.users:,} people"
 
 
-def table(found: Sequence[Line]) -> pa.Table:
+def table(lines: Sequence[Line]) -> pa.Table:
     """One row per line."""
-    return pa.Table.from_pylist([line.flat() for line in found])
+    return pa.Table.from_pylist([line.flat() for line in lines])
 
 
 def _of_group(label: str, epsilon: str, users: int, outcomes: Sequence[Outcome]) -> Iterable[Line]:

@@ -83,10 +83,10 @@ class People:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the values."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for batch in self.table.combine_chunks().to_batches():
-            found.update(batch.serialize().to_pybytes())
-        return found.hexdigest()
+            digest.update(batch.serialize().to_pybytes())
+        return digest.hexdigest()
 
 
 def _typed(schema: Schema, table: pa.Table) -> pa.Table:
@@ -158,8 +158,10 @@ class Truth:
         where = "" if query.predicate is None else f" WHERE {text.predicate(query.predicate)}"
         grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
         sql = f"SELECT {', '.join([*keys, *values])} FROM {_TABLE}{where}{grouped}"
-        found = self._database.execute(sql).fetchall()
-        rows = {tuple(row[: len(keys)]): _numbers(row[len(keys) :]) for row in found}
+        rows = {
+            tuple(row[: len(keys)]): _numbers(row[len(keys) :])
+            for row in self._database.execute(sql).fetchall()
+        }
         return Answers(rows, self._of_nobody(values) if keys else np.full(len(values), math.nan))
 
     def _of_nobody(self, values: Sequence[str]) -> Array:

@@ -71,7 +71,7 @@ def _text(sql: str | None) -> str:
     if sql is not None and sql != "-":
         return sql
     if sql is None and sys.stdin.isatty():
-        raise click.UsageError('there is no SQL; write ldpsql "SELECT ..."')
+        raise click.UsageError('no SQL was given; write ldpsql "SELECT ..."')
     return options.stdin().read()
 
 

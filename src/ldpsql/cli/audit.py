@@ -286,8 +286,10 @@ def _domain(domain: RecordDomain) -> str:
     sizes = "x".join(map(str, domain.sizes)) or "no dimension"
     measures = len(domain.bounds)
     signs = f" and {measures} measure{'s' if measures > 1 else ''}" if measures else ""
-    held = "x".join(str(len(domain.sensitive_codes(j))) for j in range(len(domain.sizes)))
-    sensitive = "" if domain.is_all_sensitive else f", {held} of them sensitive"
+    sensitive = ""
+    if not domain.is_all_sensitive:
+        codes = (str(len(domain.sensitive_codes(axis))) for axis in range(len(domain.sizes)))
+        sensitive = f", {'x'.join(codes)} of them sensitive"
     return f"{sizes}{' codes' if domain.sizes else ''}{sensitive}{signs}"
 
 

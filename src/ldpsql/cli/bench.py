@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     "--users",
     type=options.Listed(int, 1),
     metavar="N,...",
-    help="Draw so many people from the table, with replacement where it has too few.  "
+    help="Draw this many people from the table, with replacement where it has too few.  "
     "[default: all of them, as they are]",
 )
 @click.option(

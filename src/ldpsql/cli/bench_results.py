@@ -89,9 +89,9 @@ def _error_rows(members: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
         own = by_name[name]
         cells = [_short(error_of(own[e])) if e in own else "-" for e in epsilons]
         every = list(own.values())
-        held = _mean([line.errors.coverage for line in every])
+        covered = _mean([line.errors.coverage for line in every])
         half = own[epsilons[-1]].errors.width / 2 if epsilons[-1] in own else math.nan
-        row = [name, *cells, "-" if math.isnan(held) else f"{100 * held:.1f} %", _short(half)]
+        row = [name, *cells, "-" if math.isnan(covered) else f"{100 * covered:.1f} %", _short(half)]
         if has_null:
             row.append(f"{100 * _mean([line.errors.undetermined for line in every]):.0f} %")
         rows.append(row)

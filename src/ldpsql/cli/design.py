@@ -33,7 +33,7 @@ _MOST_PEOPLE = 10_000_000_000
 @click.option(
     "--users",
     type=click.IntRange(min=1, max=_MOST_PEOPLE),
-    help="Predict the standard errors of the workload for so many people.",
+    help="Predict the standard errors of the workload for this many people.",
 )
 @click.option(
     "--target",

@@ -65,7 +65,7 @@ class Figure:
 
 
 def rounded(value: float, places: int) -> str:
-    """A number with so many decimal places; negative ones round to tens, hundreds, ..."""
+    """A number with this many decimal places; negative ones round to tens, hundreds, ..."""
     text = f"{round(value, places):.{max(places, 0)}f}"
     return text.lstrip("-") if not any(digit in "123456789" for digit in text) else text
 

@@ -44,7 +44,7 @@ class Verbs(click.Group):
         return [verb, *args[:place], *args[place + 1 :]]
 
     def _refuse_misspelt(self, word: str, ctx: click.Context) -> None:
-        """A single plain word is no SQL, so it was meant as a verb."""
+        """Refuse a single plain word, which was meant as a command, for it is not SQL."""
         from difflib import get_close_matches  # noqa: PLC0415
 
         if word.replace("-", "").replace("_", "").isalnum():
@@ -73,7 +73,7 @@ class Verbs(click.Group):
 
 @contextmanager
 def _reader_may_leave(ctx: click.Context) -> Iterator[None]:
-    """A reader of stdout that stops reading, such as `head`, is no error."""
+    """A reader of stdout that stops reading, such as `head`, is not an error."""
     try:
         yield
         sys.stdout.flush()

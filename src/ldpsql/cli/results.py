@@ -64,12 +64,12 @@ def figures(result: Result, index: int) -> list[Figure | None]:
 
 def weak_notes(result: Result) -> list[str]:
     """At most one note: how many numbers are weak, and what would make them strong."""
-    found = [figure for index in result.intervals for figure in figures(result, index) if figure]
-    weak = [figure for figure in found if figure.is_weak]
+    known = [figure for index in result.intervals for figure in figures(result, index) if figure]
+    weak = [figure for figure in known if figure.is_weak]
     if not weak:
         return []
     said = (
-        f"{len(weak)} of {len(found)} numbers weak (~): standard error above a fifth of the value"
+        f"{len(weak)} of {len(known)} numbers weak (~): standard error above a fifth of the value"
     )
     needed = sorted(figure.needed(result.reports) for figure in weak if figure.value)
     if not needed:

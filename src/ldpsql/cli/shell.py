@@ -103,8 +103,9 @@ def _inputs(lines: Iterator[str]) -> Iterator[str]:
 
     buffer = ""
     for line in lines:
-        if not buffer.strip() and line.lstrip().startswith("."):
+        if line.lstrip().startswith(".") and is_blank(buffer):
             yield line.strip()
+            buffer = ""
             continue
         *complete, buffer = split_statements(buffer + line)
         yield from (statement for statement in complete if not is_blank(statement))

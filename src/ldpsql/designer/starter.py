@@ -63,12 +63,12 @@ def column_types(data: Path) -> dict[str, pa.DataType]:
     if suffix not in (".csv", ".parquet", ".pq"):
         raise RecordError(f"{data} is neither .parquet nor .csv")
     try:
-        found = _csv_schema(data) if suffix == ".csv" else _parquet_schema(data)
+        columns = _csv_schema(data) if suffix == ".csv" else _parquet_schema(data)
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise RecordError(f"cannot read {data}: it is damaged or cut short") from None
     if suffix == ".csv":
-        _require_header(data, found)
-    return {field.name: field.type for field in found}
+        _require_header(data, columns)
+    return {field.name: field.type for field in columns}
 
 
 def starter_text(table: str, types: Mapping[str, pa.DataType]) -> str:
@@ -130,9 +130,9 @@ def _csv_schema(data: Path) -> pa.Schema:
         return reader.schema
 
 
-def _require_header(data: Path, found: pa.Schema) -> None:
+def _require_header(data: Path, columns: pa.Schema) -> None:
     """A first row that looks like a record is not written down as column names."""
-    for name in found.names:
+    for name in columns.names:
         if not name.strip() or re.fullmatch(r"[-+.,:/\d\s]+", name):
             raise RecordError(
                 f"{data} seems to have no header: its first row holds what does not look like "

@@ -193,7 +193,7 @@ class _Kinds:
 
 
 def _kinds(panel: Panel, room: float) -> _Kinds:
-    """The names of a panel's kinds for so many inches; none where its axis is one of numbers."""
+    """The names on an axis of kinds, laid out for `room` inches; none on an axis of numbers."""
     if not any(curve.is_categorical for curve in panel.curves):
         return _Kinds()
     names = tuple(map(str, panel.curves[0].x))
