@@ -16,19 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ldpsql_device.arrow import ARROW_TYPES
 from ldpsql_device.errors import RecordError
-from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
-from ldpsql_device.types import TYPES
+from ldpsql_device.schema import Dimension, Measure, PublicColumn
 from ldpsql_device.values import Listed, Ordered
 
 Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
-
-ARROW_TYPES: Mapping[str, pa.DataType] = {
-    name: pa.type_for_alias(kind.arrow) for name, kind in TYPES.items()
-}
-"""The Arrow type of every type of column."""
 
 _MILLISECONDS_A_DAY = 86_400_000
 _ROWS_SHOWN = 5
@@ -69,26 +64,6 @@ class Misfit:
         more = ", ..." if len(numbers) > _ROWS_SHOWN else ""
         rows = "row" if len(numbers) == 1 else "rows"
         return RecordError(f"{self.column} {self.reason} in {rows} {shown}{more}")
-
-
-def arrow_type(dimension: Dimension) -> pa.DataType:
-    """The Arrow type of a dimension's values; a category's depends on what it lists."""
-    domain = dimension.domain
-    if isinstance(domain, Listed) and domain.type == "category":
-        return ARROW_TYPES["text" if isinstance(domain.values[0], str) else "int"]
-    return ARROW_TYPES[domain.type]
-
-
-def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
-    """The declared columns of a data file, in the survey's order, with their Arrow types."""
-    types: dict[str, pa.DataType] = {}
-    for dimension in schema.dimensions:
-        types[dimension.name] = arrow_type(dimension)
-    for measure in schema.measures:
-        types.setdefault(measure.name, pa.float64())
-    for column in schema.public:
-        types[column.name] = ARROW_TYPES[column.type]
-    return types
 
 
 def dimension_codes(dimension: Dimension, column: pa.Array) -> tuple[Integers, list[Misfit]]:

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from ldpsql_device.arrow import arrow_types
 from ldpsql_device.atomic import replace_file
-from ldpsql_device.columns import Misfit, arrow_types, refusing
+from ldpsql_device.columns import Misfit, refusing
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.respond import Consent

@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ldpsql_device.arrow import ARROW_TYPES, FINGERPRINT_KEY, ID_COLUMN, arrow_types
 from ldpsql_device.columns import (
-    ARROW_TYPES,
     Misfit,
-    arrow_types,
     dimension_codes,
     measure_numbers,
     public_column,
@@ -30,9 +29,6 @@ from ldpsql_device.errors import RecordError
 from ldpsql_device.respond import ID_BYTES, Consent
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 from ldpsql_device.survey import Published
-
-FINGERPRINT_KEY = b"ldpsql.fingerprint"
-ID_COLUMN = f"{RESERVED_PREFIX}id"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import pytest
 from support.surveys import Seeded, app, mix, people
 
 from ldpsql_device import files
+from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import RecordError
 from ldpsql_device.files import randomize_file
-from ldpsql_device.table import ID_COLUMN, Tally, randomize_batch
+from ldpsql_device.table import Tally, randomize_batch
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,11 @@ import pytest
 from support.surveys import EVERY_TYPE, MIXED_RECORD, TOML, Seeded, app, mix, people
 
 from ldpsql.designer import design
+from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.columns import dimension_codes, measure_numbers, public_column
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import Dimension, Measure, PublicColumn
-from ldpsql_device.table import ID_COLUMN, Tally, randomize, randomize_batch
+from ldpsql_device.table import Tally, randomize, randomize_batch
 from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range
 
 DAY = Dimension("x", time_range("date", "2026-01-01", "2026-01-31", "day"))

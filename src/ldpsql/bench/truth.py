@@ -38,7 +38,7 @@ from ldpsql.parser.query import (
     Predicate,
 )
 from ldpsql.sql import literal, quote
-from ldpsql_device.columns import arrow_types
+from ldpsql_device.arrow import arrow_types
 from ldpsql_device.errors import InternalError
 from ldpsql_device.files import read_people
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from ldpsql.parser.query import ROW, Query
 from ldpsql.parser.source import Source
-from ldpsql_device.columns import ARROW_TYPES, arrow_type
+from ldpsql_device.arrow import ARROW_TYPES, arrow_type
 from ldpsql_device.errors import QueryError
 from ldpsql_device.schema import Schema
 

@@ -24,11 +24,11 @@ from ldpsql.report import Integers
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.survey import Survey
+from ldpsql_device.arrow import FINGERPRINT_KEY
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX
-from ldpsql_device.table import FINGERPRINT_KEY
 
 ROW_GROUP = 1 << 17
 """Rows in every row group but the last, whatever the files were like."""

@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from ldpsql.intake import Intake
 from ldpsql.shuffle.batch import ShuffledBatch
+from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError
 from ldpsql_device.schema import RESERVED_PREFIX
 from ldpsql_device.survey import LARGEST_TEXT
-from ldpsql_device.table import ID_COLUMN
 
 SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
 """A column of report files that may hold the fingerprint of the survey, row by row."""

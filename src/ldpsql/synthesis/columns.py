@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ldpsql import domains
 from ldpsql.boxes import CodeSet, code_set
 from ldpsql.numerics import Array
-from ldpsql_device.columns import arrow_type
+from ldpsql_device.arrow import arrow_type
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure
 from ldpsql_device.values import Listed, Ordered

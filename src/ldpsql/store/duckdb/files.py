@@ -28,8 +28,8 @@ from ldpsql.store.rules import (
     require_distinct,
     require_suffix,
 )
+from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql_device.errors import ReportError
-from ldpsql_device.table import FINGERPRINT_KEY, ID_COLUMN
 
 _STAGED, _LINES = "ldpsql_incoming", "ldpsql_lines"
 JSON = "JSON"

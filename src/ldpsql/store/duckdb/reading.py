@@ -18,7 +18,7 @@ from ldpsql.store.base import Moment, Selection
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.layout import COUNT_COLUMN, Layout
 from ldpsql.store.duckdb.opening import Connection
-from ldpsql_device.columns import ARROW_TYPES
+from ldpsql_device.arrow import ARROW_TYPES
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
 

@@ -1,0 +1,42 @@
+"""Arrow types of columns, and names in tables of reports; loads none of pyarrow's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Schema
+from ldpsql_device.types import TYPES
+from ldpsql_device.values import Listed
+
+FINGERPRINT_KEY = b"ldpsql.fingerprint"
+"""The metadata of a table of reports under which the survey's fingerprint stands."""
+
+ID_COLUMN = f"{RESERVED_PREFIX}id"
+"""The column of a table of reports that holds the random id of each."""
+
+ARROW_TYPES: Mapping[str, pa.DataType] = {
+    name: pa.type_for_alias(kind.arrow) for name, kind in TYPES.items()
+}
+"""The Arrow type of every type of column."""
+
+
+def arrow_type(dimension: Dimension) -> pa.DataType:
+    """The Arrow type of a dimension's values; a category's depends on what it lists."""
+    domain = dimension.domain
+    if isinstance(domain, Listed) and domain.type == "category":
+        return ARROW_TYPES["text" if isinstance(domain.values[0], str) else "int"]
+    return ARROW_TYPES[domain.type]
+
+
+def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
+    """The declared columns of a data file, in the survey's order, with their Arrow types."""
+    types: dict[str, pa.DataType] = {}
+    for dimension in schema.dimensions:
+        types[dimension.name] = arrow_type(dimension)
+    for measure in schema.measures:
+        types.setdefault(measure.name, pa.float64())
+    for column in schema.public:
+        types[column.name] = ARROW_TYPES[column.type]
+    return types
