@@ -12,7 +12,7 @@ from support.later_rounds import next_survey
 from support.resealing import resealed
 
 from ldpsql.designer import design
-from ldpsql.survey import Survey
+from ldpsql.survey import Survey, read_device_part
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.schema import Schema
@@ -277,3 +277,18 @@ def test_rounds_that_do_not_follow_each_other_are_refused(number, names, message
         replace(survey, **names)
     with pytest.raises(SurveyError, match="does not ask in rounds"):
         replace(design(TOML), first="0" * 64)
+
+
+def test_devices_need_their_part_alone(tmp_path):
+    """Of a design with a plan."""
+    survey = Survey.of("app", design(TOML).schema, "1", "fourier")
+    path = tmp_path / "app.survey.json"
+    beside = survey.write(path)
+    both = tmp_path / "both.json"
+    both.write_text(survey.to_json())
+    beside.unlink()
+    assert read_device_part(path).fingerprint == survey.fingerprint
+    assert read_device_part(both).fingerprint == survey.fingerprint
+    path.write_text(survey.device_text.replace('"epsilon":"1"', '"epsilon":"0.5"'))
+    with pytest.raises(SurveyError, match=r"app\.survey\.json: .*its odds are"):
+        read_device_part(path)

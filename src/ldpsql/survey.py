@@ -29,8 +29,8 @@ from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import SHUFFLE_NOT_PROTECTED, Guarantee, Shuffled
 from ldpsql_device.plan import Plan
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import (
+    Published,
     canonical,
     check_table,
     parse_json,
@@ -41,6 +41,7 @@ from ldpsql_device.survey import (
     sha256,
     write_survey,
 )
+from ldpsql_device.survey import Survey as DeviceSurvey
 
 FORMAT = 1
 AUTO = "auto"
@@ -367,6 +368,20 @@ def check_users(users: Any) -> None:
     """SurveyError for a number of expected people that is none; None stands for no number."""
     if users is not None and (type(users) is not int or users < 1):
         raise SurveyError("[survey]: users must be a whole number of people, at least 1")
+
+
+def read_device_part(path: Path) -> Published:
+    """What devices need of a published survey: a file of that part, or of both."""
+    text = read_text(path)
+    try:
+        data = parse_json(text, floats=True)
+        if isinstance(data, dict) and set(data) == {"collector", "survey"}:
+            data = data["survey"]
+        if not isinstance(data, dict) or data.get("plan", data) is not None:
+            return DeviceSurvey.from_json(canonical(data))
+    except SurveyError as error:
+        raise SurveyError(f"{path}: {error}") from None
+    return Survey.from_json(path)  # a design without a plan draws by itself
 
 
 def collector_path(path: Path) -> Path:

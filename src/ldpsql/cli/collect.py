@@ -53,11 +53,11 @@ def randomize(
     This simulates a fleet of devices. Only declared columns are read. Reports come in the order
     of the people, which a real fleet would not have: do not hand both to the same collector.
     """
-    from ldpsql.survey import Survey  # noqa: PLC0415
+    from ldpsql.survey import read_device_part  # noqa: PLC0415
     from ldpsql_device.files import randomize_file  # noqa: PLC0415
 
     options.keep_inputs(target, survey)
-    published = Survey.from_json(survey)
+    published = read_device_part(survey)
     with Progress("randomizing", sys.stderr) as progress:
         tally = randomize_file(
             published,
