@@ -28,6 +28,7 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import SHUFFLE_NOT_PROTECTED, Guarantee, Shuffled
 from ldpsql_device.plan import Plan
+from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import (
     Published,
@@ -39,7 +40,6 @@ from ldpsql_device.survey import (
     require_hashes,
     require_keys,
     sha256,
-    write_survey,
 )
 from ldpsql_device.survey import Survey as DeviceSurvey
 

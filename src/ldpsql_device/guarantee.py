@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -180,13 +179,6 @@ class Shuffled:
             "users": self.users,
             "honest": str(self.honest),
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Shuffled:
-        """What `to_json` wrote; SurveyError, LookupError or TypeError for anything else."""
-        if data["model"] != "shuffle":
-            raise SurveyError("not a survey: unknown trust")
-        return cls.parse(data["epsilon"], data["delta"], data["users"], data["honest"])
 
 
 def _decimal(key: str, given: Any) -> Decimal:

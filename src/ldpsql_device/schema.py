@@ -271,19 +271,6 @@ class RecordDomain:
             **({"sensitive": list(map(list, self.sensitive))} if self.sensitive else {}),
         }
 
-    @classmethod
-    def from_json(cls, data: Keys) -> RecordDomain:
-        """The inverse of `to_json`."""
-        return cls(
-            tuple(data["names"]),
-            tuple(data["sizes"]),
-            tuple(data["measure_names"]),
-            tuple((float(low), float(high)) for low, high in data["bounds"]),
-            tuple(data["measured"]),
-            tuple(data.get("unordered", ())),
-            tuple(map(tuple, data.get("sensitive", ()))),
-        )
-
 
 @dataclass(frozen=True)
 class Schema:
@@ -385,25 +372,12 @@ class Schema:
             tuple(_read("public", data, _public)),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The columns as a published survey has them: arrays in order, and no floating point.
-
-        Numbers of float dimensions and bounds of measures are decimal strings, as are whole numbers
-        above 2^53.
-        """
-        keys = self.to_keys()
-        for table in (*keys["dimension"].values(), *keys["measure"].values()):
-            is_real = table.get("type", "float") == "float"
-            for key in ("domain", "edges", "bounds", "sensitive"):
-                if key in table:
-                    table[key] = [_write_number(number, is_real) for number in table[key]]
-        return {
-            role: [{"name": name, **table} for name, table in keys[role].items()] for role in ROLES
-        }
-
     @classmethod
     def from_json(cls, data: Any) -> Schema:
-        """The inverse of `to_json`; SurveyError names what is wrong."""
+        """Read the columns of a published survey: arrays in order; SurveyError names what is wrong.
+
+        Numbers of float dimensions and bounds of measures are decimal strings there.
+        """
         if not isinstance(data, Mapping) or set(data) != set(ROLES):
             raise SurveyError(f"schema must have the keys {', '.join(ROLES)}, and no others")
         keys: dict[str, dict[str, Any]] = {}
@@ -431,17 +405,8 @@ class Schema:
         return cls.from_keys(keys)
 
 
-def _write_number(number: Any, is_real: bool) -> Any:
-    """A number of a schema as JSON without floating point holds it."""
-    if isinstance(number, float) and number.is_integer() and abs(number) <= LARGEST_WHOLE:
-        number = int(number)
-    if isinstance(number, bool | str):
-        return number
-    return number if not is_real and abs(number) <= LARGEST_WHOLE else repr(number)
-
-
 def _read_number(written: Any, is_real: bool) -> int | float:
-    """The inverse: a decimal string stands for the IEEE double nearest to it."""
+    """A number of a schema; a decimal string stands for the IEEE double nearest to it."""
     if type(written) is int and not is_real:
         return written
     if isinstance(written, str) and len(written) <= 40 and _DECIMAL.fullmatch(written):

@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +29,7 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import KINDS, Guarantee, Shuffled, guarantee_of
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan
-from ldpsql_device.plan_json import plan_from_json, plan_to_json
+from ldpsql_device.plan_json import plan_from_json
 from ldpsql_device.schema import LARGEST_WHOLE, Schema
 
 VERSION = 1
@@ -42,7 +41,6 @@ _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector")
 _OPTIONAL = ("previous", "first")
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
-_UPWARD = Context(prec=20, rounding=ROUND_CEILING)
 
 
 class Published(Protocol):
@@ -202,31 +200,6 @@ class Survey:
         )
 
 
-def write_survey(
-    table: str,
-    schema: Schema,
-    guarantee: Guarantee,
-    plan: Plan | None,
-    collector: str,
-    *,
-    previous: str | None = None,
-    first: str | None = None,
-    shuffled: Shuffled | None = None,
-) -> str:
-    """The canonical JSON of a survey with these parts; see `Survey`."""
-    rounds = {"previous": previous, "first": first}
-    data = {
-        "ldpsql_survey": VERSION,
-        "table": table,
-        "schema": schema.to_json(),
-        "promise": _write_promise(guarantee, shuffled),
-        "plan": None if plan is None else plan_to_json(plan),
-        "collector": collector,
-        **{key: value for key, value in rounds.items() if value is not None},
-    }
-    return canonical(data)
-
-
 def check_table(table: Any) -> None:
     """SurveyError unless the name can be that of a survey."""
     if not isinstance(table, str) or not table.isidentifier() or len(table) > 100:
@@ -249,19 +222,6 @@ def check_promise(plan: Plan, schema: Schema, guarantee: Guarantee) -> None:
             f"the plan does not keep its promise of {guarantee}: its odds are {shown}, and at most "
             f"{float(allowed):.6g} are allowed"
         )
-
-
-def _write_promise(guarantee: Guarantee, shuffled: Shuffled | None) -> dict[str, Any]:
-    data: dict[str, Any] = {"kind": guarantee.kind}
-    if guarantee.epsilon is not None:
-        data["epsilon"] = str(guarantee.epsilon)
-    if guarantee.delta:
-        # A promise may be rounded to the side that promises less.
-        delta = _UPWARD.divide(Decimal(guarantee.delta.numerator), guarantee.delta.denominator)
-        data["delta"] = f"{delta:f}"
-    if shuffled is not None:
-        data["shuffle"] = {k: v for k, v in shuffled.to_json().items() if k != "model"}
-    return data
 
 
 def read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ldpsql_device.errors import RecordError, SurveyError
-from ldpsql_device.schema import Dimension, Measure, PublicColumn, RecordDomain, Schema
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, int_domain
 
 AGE = {"type": "int", "domain": [18, 90]}
@@ -57,11 +57,6 @@ def test_names_ignore_case():
     assert (read.dimension("AGE"), read.measure("HOURS"), read.dimension("spent")) == (0, 0, None)
     assert read.public_column("Version") == PublicColumn("version", "text")
     assert read.public_column("age") is None
-
-
-def test_the_record_domain_survives_json():
-    domain = schema().record_domain
-    assert RecordDomain.from_json(domain.to_json()) == domain
 
 
 def dimension(**keys):
@@ -223,7 +218,6 @@ def test_sensitive_values_are_codes_and_come_back_as_they_were(keys: str, codes:
     assert domain.is_all_sensitive == (not codes)
     assert domain.sensitive_codes(0) == (codes or tuple(range(domain.sizes[0])))
     assert Schema.from_keys(json.loads(json.dumps(schema.to_keys()))) == schema
-    assert RecordDomain.from_json(json.loads(json.dumps(domain.to_json()))) == domain
 
 
 def test_whole_numbers_and_truth_values_can_be_sensitive() -> None:

@@ -15,9 +15,10 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Shuffled, guarantee_of, local_guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
+from ldpsql_device.publish import schema_to_json, write_survey
 from ldpsql_device.respond import respond
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Survey, canonical, parse_json, write_survey
+from ldpsql_device.survey import Survey, canonical, parse_json
 
 SCHEMA = Schema.from_keys(
     {
@@ -112,7 +113,7 @@ def test_a_device_answers_from_the_survey_file_alone():
 
 def schema_with(**changes: object) -> dict[str, object]:
     """The schema with the first dimension changed."""
-    data = SCHEMA.to_json()
+    data = schema_to_json(SCHEMA)
     return {**data, "dimension": [{**data["dimension"][0], **changes}, *data["dimension"][1:]]}
 
 

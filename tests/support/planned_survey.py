@@ -11,8 +11,9 @@ from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Shuffled, local_guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
+from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Survey, canonical, sha256, write_survey
+from ldpsql_device.survey import Survey, canonical, sha256
 from ldpsql_device.table import randomize_batch
 
 ONE = Epsilon.parse("1")

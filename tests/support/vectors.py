@@ -21,6 +21,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import Error
+from ldpsql_device.publish import schema_to_json
 from ldpsql_device.respond import Report
 from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.survey import Survey as DeviceSurvey
@@ -224,12 +225,12 @@ def encoding_vectors() -> dict[str, Any]:
         schema = Schema.from_keys({"dimension": {"x": keys}})
         [dimension] = schema.dimensions
         cases = [{"value": v, "code": code_of(dimension, v)} for v in values]
-        dimensions.append({"dimension": schema.to_json()["dimension"][0], "cases": cases})
+        dimensions.append({"dimension": schema_to_json(schema)["dimension"][0], "cases": cases})
     for (low, high), values in MEASURES:
         schema = Schema.from_keys({"measure": {"x": {"bounds": [low, high]}}})
         [measure] = schema.measures
         cases = [{"value": v, "threshold": threshold_of(measure, v)} for v in values]
-        measures.append({"measure": schema.to_json()["measure"][0], "cases": cases})
+        measures.append({"measure": schema_to_json(schema)["measure"][0], "cases": cases})
     return {"dimensions": dimensions, "measures": measures}
 
 

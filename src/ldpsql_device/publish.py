@@ -1,0 +1,79 @@
+"""Writing the survey file that devices fetch: the inverse of `ldpsql_device.survey`.
+
+Whoever designs a survey runs this; a device does not load it.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any
+
+from ldpsql_device.guarantee import Guarantee, Shuffled
+from ldpsql_device.plan import Plan
+from ldpsql_device.plan_json import plan_to_json
+from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Schema
+from ldpsql_device.survey import VERSION, canonical
+
+_UPWARD = Context(prec=20, rounding=ROUND_CEILING)
+
+
+def write_survey(
+    table: str,
+    schema: Schema,
+    guarantee: Guarantee,
+    plan: Plan | None,
+    collector: str,
+    *,
+    previous: str | None = None,
+    first: str | None = None,
+    shuffled: Shuffled | None = None,
+) -> str:
+    """The canonical JSON of a survey with these parts; see `Survey`."""
+    rounds = {"previous": previous, "first": first}
+    data = {
+        "ldpsql_survey": VERSION,
+        "table": table,
+        "schema": schema_to_json(schema),
+        "promise": _write_promise(guarantee, shuffled),
+        "plan": None if plan is None else plan_to_json(plan),
+        "collector": collector,
+        **{key: value for key, value in rounds.items() if value is not None},
+    }
+    return canonical(data)
+
+
+def _write_promise(guarantee: Guarantee, shuffled: Shuffled | None) -> dict[str, Any]:
+    data: dict[str, Any] = {"kind": guarantee.kind}
+    if guarantee.epsilon is not None:
+        data["epsilon"] = str(guarantee.epsilon)
+    if guarantee.delta:
+        # A promise may be rounded to the side that promises less.
+        delta = _UPWARD.divide(Decimal(guarantee.delta.numerator), guarantee.delta.denominator)
+        data["delta"] = f"{delta:f}"
+    if shuffled is not None:
+        data["shuffle"] = {k: v for k, v in shuffled.to_json().items() if k != "model"}
+    return data
+
+
+def schema_to_json(schema: Schema) -> dict[str, Any]:
+    """The columns as a published survey has them: arrays in order, and no floating point.
+
+    Numbers of float dimensions and bounds of measures are decimal strings, as are whole numbers
+    above 2^53.
+    """
+    keys = schema.to_keys()
+    for table in (*keys["dimension"].values(), *keys["measure"].values()):
+        is_real = table.get("type", "float") == "float"
+        for key in ("domain", "edges", "bounds", "sensitive"):
+            if key in table:
+                table[key] = [_write_number(number, is_real) for number in table[key]]
+    return {role: [{"name": name, **table} for name, table in keys[role].items()] for role in ROLES}
+
+
+def _write_number(number: Any, is_real: bool) -> Any:
+    """A number of a schema as JSON without floating point holds it."""
+    if isinstance(number, float) and number.is_integer() and abs(number) <= LARGEST_WHOLE:
+        number = int(number)
+    if isinstance(number, bool | str):
+        return number
+    return number if not is_real and abs(number) <= LARGEST_WHOLE else repr(number)
