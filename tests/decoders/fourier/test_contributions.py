@@ -82,7 +82,7 @@ def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
     counts = np.ones(len(outputs(design)), dtype=int)
     reported = Reported(histogram(design, outputs(design), counts))
     sampled = Sampled(design.collected, reported)
-    sampled.__dict__["sample"] = everybody(reported.sizes)
+    sampled.__dict__["sample"] = everybody(reported.histogram.sizes)
     source = Contributions(sampled, planned, np.zeros(len(planned)))
     found = np.concatenate(
         [source.cells(batch).reshape(len(planned), -1) for _, batch in sampled.batches], axis=1

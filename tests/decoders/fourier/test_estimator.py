@@ -149,12 +149,12 @@ def test_a_decode_by_a_wrong_information_is_biased(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: 1 / lambda a thousandth too large."""
-    right, answers = Collected.divided, alone(name)
+    right, answers = Collected.divide, alone(name)
 
     def wrong(self: Collected, faces: dict) -> dict:
         return {face: array * 1.001 for face, array in right(self, faces).items()}
 
-    monkeypatch.setattr(Collected, "divided", wrong)
+    monkeypatch.setattr(Collected, "divide", wrong)
     biased = means(DESIGNS[name], decoded(DESIGNS[name]))
     assert np.abs(biased - means(DESIGNS[name], answers)).max() > 1e-4
 
@@ -281,7 +281,7 @@ def test_a_single_report_has_an_error(epsilon: str, monkeypatch: pytest.MonkeyPa
     """Its contribution alone has no spread: the negative control is without the people added."""
     design = made(epsilon)
     assert coverage(design, 1) > 0.95
-    monkeypatch.setattr(estimator_module, "PEOPLE", 0.0)
+    monkeypatch.setattr(estimator_module, "PSEUDO_PEOPLE", 0.0)
     assert coverage(design, 1) < 0.5
 
 
@@ -289,7 +289,7 @@ def test_two_reports_have_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for two, which may well say the same thing."""
     design = made("3")
     assert coverage(design, 2) > 0.95
-    monkeypatch.setattr(estimator_module, "PEOPLE", 0.0)
+    monkeypatch.setattr(estimator_module, "PSEUDO_PEOPLE", 0.0)
     assert coverage(design, 2) < 0.6
 
 

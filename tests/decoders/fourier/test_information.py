@@ -86,7 +86,7 @@ def test_division_and_moments_leave_out_what_is_not_known() -> None:
         face: random.random(values.shape) + 1j * random.random(values.shape)
         for face, values in collected.information.items()
     }
-    divided = collected.divided({**faces, (1, 2): np.ones((1, 1), dtype=complex)})
+    divided = collected.divide({**faces, (1, 2): np.ones((1, 1), dtype=complex)})
     assert set(divided) == set(faces)
     for face, values in faces.items():
         np.testing.assert_allclose(divided[face] * collected.information[face], values)

@@ -15,7 +15,7 @@ from support.fourier_designs import (
 )
 
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.transforms import Batch, arc_transform, batches, mirrored
+from ldpsql.decoders.fourier.transforms import Batch, arc_transform, batches, mirror
 
 DESIGNS = by_hand()
 NAMES = list(DESIGNS)
@@ -75,7 +75,7 @@ def test_scattered_phases_are_the_transform_of_what_they_stand_for(name: str) ->
     for cluster in design.table.clusters:
         batch = Batch(cluster, np.array([len(cluster) - 1]), design.odds)
         counts = random.random((1, cluster.phases))
-        found = batch.scattered(batch.transformed(counts))
+        found = batch.scatter(batch.transform_counts(counts))
         shape = group.shape(cluster.axes)
         pulled = np.zeros(shape)
         for place in np.ndindex(shape):
@@ -100,7 +100,7 @@ def test_arcs_have_a_closed_transform(order: int) -> None:
 
 def test_the_mirror_leaves_zero_in_place() -> None:
     dense = np.arange(12).reshape(3, 4)
-    found = mirrored(dense)
+    found = mirror(dense)
     for i in range(3):
         for j in range(4):
             assert found[i, j] == dense[-i % 3, -j % 4]

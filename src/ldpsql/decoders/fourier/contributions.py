@@ -27,7 +27,7 @@ from ldpsql.decoders.fourier.group import Axes, Integers, parts_of, spread_faces
 from ldpsql.decoders.fourier.information import Collected
 from ldpsql.decoders.fourier.queries import BoxQuery, Spectrum, box_transform
 from ldpsql.decoders.fourier.reports import Reported
-from ldpsql.decoders.fourier.transforms import Batch, Complexes, Reals, batches, contributed
+from ldpsql.decoders.fourier.transforms import Batch, Complexes, Reals, batches, correlate
 from ldpsql.estimate import Array
 from ldpsql.report import Pair
 
@@ -88,14 +88,14 @@ class Sampled:
     @cached_property
     def sample(self) -> Sample:
         """Which families: all of them where single reports weigh too much for a sample."""
-        sizes = self.reported.sizes
+        sizes = self.reported.histogram.sizes
         return Sample.of(sizes) if self.collected.odds <= MOST_ODDS else Sample.everything(sizes)
 
     @property
     def is_few(self) -> bool:
         """Whether the sums are taken as they are: a mean over all families says little of those
         that a handful of reports drew."""
-        return self.reported.people <= ENOUGH_FAMILIES
+        return self.reported.histogram.people <= ENOUGH_FAMILIES
 
     @cached_property
     def batches(self) -> list[tuple[int, Batch]]:
@@ -112,7 +112,9 @@ class Sampled:
             start, batch = self.batches[number]
             counts = self.reported.counts(start, batch, pair)
             place = np.searchsorted(self.sample.families, start + batch.numbers)
-            scale = self.sample.stands_for[place] / self.reported.sizes[start + batch.numbers]
+            scale = (
+                self.sample.stands_for[place] / self.reported.histogram.sizes[start + batch.numbers]
+            )
             mean = 0.0 if self.is_few else counts.mean(axis=1, keepdims=True)
             self._excess[key] = (counts - mean) * scale[:, None]
         return self._excess[key]
@@ -136,18 +138,20 @@ class Contributions:
         What the sample misses of the sums of c themselves, which are known, is taken off at the
         mean contribution: as if (c_a - mean)(c_b - mean) had been sampled.
         """
-        found = [self._evenly(group) for group in groups]
+        moments = [self._evenly(group) for group in groups]
         for kinds, members in self._alike(groups).items():
             rows = np.array([groups[member] for member in members], dtype=np.int64)
             rows = rows.reshape(len(members), len(kinds))
             first, second = self._excess(rows, kinds)
-            means = self.estimated[rows] / self.sampled.reported.people
+            # sum c_a c_b is estimated by the sample plus what is known to be missing of the sums of
+            # c_a and c_b, each at the other's mean: sum (c_a - m_a)(c_b - m_b) is what is sampled.
+            means = self.estimated[rows] / self.sampled.reported.histogram.people
             missed = self._even_sums(rows) + first - self.estimated[rows]
             off = means[:, :, None] * missed[:, None, :]
             second -= off + off.swapaxes(1, 2)
             for member, own in zip(members, second, strict=True):
-                found[member] += own
-        return found
+                moments[member] += own
+        return moments
 
     def _even_sums(self, rows: Integers) -> Array:
         """Sums of c if records were spread evenly, shaped as rows."""
@@ -155,7 +159,7 @@ class Contributions:
         if self.sampled.is_few:
             return np.zeros(rows.shape)
         sums = [
-            reported.moment((query.weight, None)) * whole
+            reported.histogram.moment(query.weight, None) * whole
             for query, whole in zip(self.queries, self._wholes, strict=True)
         ]
         return np.array(sums)[rows]
@@ -170,19 +174,19 @@ class Contributions:
 
     def _evenly(self, group: Sequence[int]) -> Array:
         """The moments if records were spread evenly, by the weights of the pairs of queries."""
-        found = np.zeros((len(group), len(group)))
+        moments = np.zeros((len(group), len(group)))
         if self.sampled.is_few:
-            return found
+            return moments
         for i, a in enumerate(group):
             for j, b in enumerate(group[: i + 1]):
                 left, right = self.queries[a], self.queries[b]
-                total = self.sampled.reported.moment((left.weight, right.weight))
+                total = self.sampled.reported.histogram.moment(left.weight, right.weight)
                 whole = self._wholes[a] * self._wholes[b]
                 moment = self._collected.moment(
                     self._spectra[a].faces, self._spectra[b].faces, whole
                 )
-                found[i, j] = found[j, i] = total * moment
-        return found
+                moments[i, j] = moments[j, i] = total * moment
+        return moments
 
     @property
     def _collected(self) -> Collected:
@@ -198,7 +202,7 @@ class Contributions:
 
     @cached_property
     def _divided(self) -> list[dict[Axes, Complexes]]:
-        return [self._collected.divided(asked.faces) for asked in self._spectra]
+        return [self._collected.divide(asked.faces) for asked in self._spectra]
 
     def _excess(self, rows: Integers, kinds: tuple[Weight | None, ...]) -> tuple[Array, Array]:
         """What the sampled families, standing for all, add to the even sums of c and of products,
@@ -209,15 +213,15 @@ class Contributions:
         In double precision where weights meet or a measure is far from 0: the ratio of two sums
         then has a variance that is a tiny part of theirs, and is what is left when they cancel.
         """
-        first, found = np.zeros(rows.shape), np.zeros((*rows.shape, len(kinds)))
+        first, second = np.zeros(rows.shape), np.zeros((*rows.shape, len(kinds)))
         members = _places(kinds).items()
         exact = np.float64 if len(members) > 1 or self._is_far else np.float32
 
-        def told(number: int, pair: Pair, part: slice) -> Floats:
+        def excess(number: int, pair: Pair, part: slice) -> Floats:
             return np.asarray(self.sampled.excess(number, pair).ravel()[part], dtype=exact)
 
         for number, (_, batch) in enumerate(self.sampled.batches):
-            if not self._tells(batch):
+            if not self._informs(batch):
                 continue
             cells = self.cells(batch).reshape(len(self.queries), -1)
             for start in range(0, cells.shape[1], _AT_ONCE):
@@ -227,13 +231,13 @@ class Contributions:
                     for kind, place in members
                 }
                 for left, place in members:
-                    first[:, place] += own[left] @ told(number, (left, None), part)
+                    first[:, place] += own[left] @ excess(number, (left, None), part)
                     for right, other in members:
-                        weighted = own[left] * told(number, (left, right), part)
-                        found[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
-        return first, (found + found.swapaxes(1, 2)) / 2  # symmetric, but for rounding
+                        weighted = own[left] * excess(number, (left, right), part)
+                        second[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
+        return first, (second + second.swapaxes(1, 2)) / 2  # symmetric, but for rounding
 
-    def _tells(self, batch: Batch) -> bool:
+    def _informs(self, batch: Batch) -> bool:
         """Whether some query is not constant on a batch; what is constant has no excess."""
         if self.sampled.is_few:
             return True
@@ -248,8 +252,8 @@ class Contributions:
     def cells(self, batch: Batch) -> Floats:
         """c of every query, shape (k, f, |H|)."""
         conjugate = batch.transform.conj() if self._is_far else batch.conjugate
-        found = contributed(batch, self._dense(batch.cluster.axes), conjugate)
-        return np.asarray(found.reshape(len(self.queries), len(batch.numbers), -1))
+        cells = correlate(batch, self._dense(batch.cluster.axes), conjugate)
+        return np.asarray(cells.reshape(len(self.queries), len(batch.numbers), -1))
 
     def _dense(self, axes: Axes) -> NDArray[np.complexfloating]:
         """q^ / (N lambda) of every query, dense over some axes and flat, shape (k, cells)."""
@@ -284,7 +288,7 @@ class Evenly:
         asked = np.array([bool(query.terms) for query in self.queries])
         even = [self.collected.moment(own.faces, own.faces, own.whole**2) for own in spectra]
         moments = np.array(even) + self._excess(
-            [(self.collected.divided(own.faces), own.whole) for own in spectra]
+            [(self.collected.divide(own.faces), own.whole) for own in spectra]
         )
         return np.where(asked, moments - means**2, 0.0)
 
@@ -311,14 +315,15 @@ class Evenly:
         dense = np.array(
             [spread_faces(own, axes, group.shape(axes), zero) for own, zero in divided]
         )
-        found = contributed(batch, dense.reshape(len(divided), -1), np.conj(batch.transform))
-        return np.asarray(found.reshape(len(divided), len(batch.numbers), -1))
+        cells = correlate(batch, dense.reshape(len(divided), -1), np.conj(batch.transform))
+        return np.asarray(cells.reshape(len(divided), len(batch.numbers), -1))
 
     def _uneven(self, batch: Batch) -> Reals:
         """Probability of every phase less its mean, given the family, shape (f, |H|)."""
         axes, group = batch.cluster.axes, self.collected.group
         everything = [((0, group.sizes[a]),) if a < group.dimensions else None for a in axes]
         real = box_transform(everything, axes, group).ravel()
-        found = contributed(batch, real[None] / real[0], np.conj(batch.transform))
-        law = found.reshape(len(batch.numbers), -1) / batch.cluster.phases
+        # The share of real cells at every phase, correlated with x / s, is the phase's probability.
+        shares = correlate(batch, real[None] / real[0], np.conj(batch.transform))
+        law = shares.reshape(len(batch.numbers), -1) / batch.cluster.phases
         return np.asarray(law - 1.0 / batch.cluster.phases)

@@ -25,8 +25,8 @@ from ldpsql.decoders.fourier.information import Collected
 from ldpsql.decoders.fourier.queries import BoxQuery, Term
 from ldpsql.decoders.fourier.reports import DirectSums, Reported, SharedContributions
 from ldpsql.decoders.fourier.transforms import Complexes, Reals, batches
+from ldpsql.decoders.linear import PSEUDO_PEOPLE
 from ldpsql.estimate import Array, Estimates
-from ldpsql.mechanisms.doubt import PEOPLE
 
 Key = tuple[Axes, int | None, Weight | None]
 
@@ -44,15 +44,20 @@ class FourierEstimator:
     _sums: dict[Key, Reals] = field(default_factory=dict)
     _tables: dict[Weight | None, Reals] = field(default_factory=dict)
 
+    @property
+    def people(self) -> int:
+        """Number of reports."""
+        return self.reported.histogram.people
+
     def answer(self, queries: Sequence[BoxQuery]) -> Estimates:
         """Values (k,) and covariance (k, k); NaN and inf where nobody reported."""
         return self.answer_rows([queries])[0]
 
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """One joint answer per row of queries, with no covariance between rows."""
-        if not self.reported.people:
+        if not self.people:
             return [self._of_nobody(row) for row in rows]
-        found: list[Estimates] = []
+        estimates: list[Estimates] = []
         cells = max(map(self.collected.group.cells, self.collected.group.blocks))
         at_once = min(_AT_ONCE, max(1, _CELLS_AT_ONCE // cells))
         step = max(1, at_once // max(1, *map(len, rows), 1))
@@ -63,12 +68,12 @@ class FourierEstimator:
             flat = [query for row in chunk for query in row]
             estimated, moments = self._direct(flat, groups) or self._decoded(flat, groups)
             for row, group, moment in zip(chunk, groups, moments, strict=True):
-                found.append(self._centred(row, estimated[group.start : group.stop], moment))
-        return found
+                estimates.append(self._centre(row, estimated[group.start : group.stop], moment))
+        return estimates
 
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone, from the tables: their covariance takes most of the time."""
-        if not self.reported.people:
+        if not self.people:
             return self._of_nobody(queries).values
         return np.array([self._known(query) + self._estimated(query) for query in queries])
 
@@ -86,7 +91,7 @@ class FourierEstimator:
         contributions = self.shared.of(queries, self.reported.histogram.siblings)
         if contributions is None:
             return None
-        sums = DirectSums(self.reported, queries, contributions, self.shared.starts)
+        sums = DirectSums(self.reported.rows, queries, contributions, self.shared.starts)
         estimated = np.array(
             [sums.value(n) if query.terms else 0.0 for n, query in enumerate(queries)]
         )
@@ -96,20 +101,21 @@ class FourierEstimator:
     def _sampled(self) -> Sampled:
         return Sampled(self.collected, self.reported)
 
-    def _centred(self, row: Sequence[BoxQuery], estimated: Array, moments: Array) -> Estimates:
+    def _centre(self, row: Sequence[BoxQuery], estimated: Array, moments: Array) -> Estimates:
         """Moments about the mean, people being a sample; what is known has none."""
         known = np.array([self._known(query) for query in row])
         asked = np.array([bool(query.terms) for query in row])
-        centred = moments - np.outer(estimated, estimated) / self.reported.people
-        centred += PEOPLE * self._expected(row)
+        # Cov(T_a, T_b) = sum of C c_a c_b - T_a T_b / n; then pseudo-people from an even spread.
+        centred = moments - np.outer(estimated, estimated) / self.people
+        centred += PSEUDO_PEOPLE * self._expected(row)
         return Estimates(known + estimated, np.where(np.outer(asked, asked), centred, 0.0))
 
     def _expected(self, row: Sequence[BoxQuery]) -> Array:
         """Covariance of what one person contributes if records are spread evenly, in the mean
         weights of those who reported."""
         pairs = [[(left.weight, right.weight) for right in row] for left in row]
-        weights = [[self.reported.moment(pair) for pair in own] for own in pairs]
-        return np.asarray(self.shared.expected(row) * np.array(weights) / self.reported.people)
+        weights = [[self.reported.histogram.moment(*pair) for pair in own] for own in pairs]
+        return np.asarray(self.shared.expected(row) * np.array(weights) / self.people)
 
     def _of_nobody(self, row: Sequence[BoxQuery]) -> Estimates:
         """NaN and inf for what would have to be estimated."""
@@ -118,7 +124,7 @@ class FourierEstimator:
         return Estimates(np.array(known), np.diag(np.array(variances)))
 
     def _known(self, query: BoxQuery) -> float:
-        return query.known * self.reported.total(query.weight) if query.known else 0.0
+        return query.known * self.reported.histogram.total(query.weight) if query.known else 0.0
 
     def _estimated(self, query: BoxQuery) -> float:
         """The part of an answer that is not known."""
@@ -134,13 +140,15 @@ class FourierEstimator:
 
     def _box(self, term: Term, measure: int | None, weight: Weight | None) -> float:
         """Sum over a box of the table of counts, or of upper minus lower signs."""
-        found = self._running(term.axes, measure, weight)
+        # A box of a table is a signed sum of corners of its running sums, axis by axis; a side of
+        # several intervals has more of them, and a share of a bin a share of a corner.
+        corner = self._running(term.axes, measure, weight)
         for side, axis in zip(term.sides, term.axes, strict=True):
             shares = self.collected.group.bin_weights(side, axis)
-            corners = np.diff(shares, prepend=0.0, append=0.0)
-            places = np.flatnonzero(corners)
-            found = np.tensordot(-corners[places], found[places], axes=(0, 0))
-        return term.coefficient * float(found)
+            signs = -np.diff(shares, prepend=0.0, append=0.0)
+            places = np.flatnonzero(signs)
+            corner = np.tensordot(signs[places], corner[places], axes=(0, 0))
+        return term.coefficient * float(corner)
 
     def _running(self, axes: Axes, measure: int | None, weight: Weight | None) -> Reals:
         """Running sums of a table, with a leading zero on every axis."""
@@ -179,7 +187,7 @@ class FourierEstimator:
             collected, real = self.collected, self.collected.real
             shape = collected.group.shape(real.axes)
             decoded = spread_faces(self.spectrum(weight), real.axes, shape, 0.0) * collected.dense
-            total = self.reported.total(weight)
+            total = self.reported.histogram.total(weight)
             self._tables[weight] = real.table(decoded, total, collected.dual)
         return self._tables[weight]
 
@@ -187,7 +195,9 @@ class FourierEstimator:
         """On the whole group."""
         spectrum, group = self.spectrum(weight), self.collected.group
         if measure is None:
-            dense = spread_faces(spectrum, axes, group.shape(axes), self.reported.total(weight))
+            dense = spread_faces(
+                spectrum, axes, group.shape(axes), self.reported.histogram.total(weight)
+            )
         else:
             sign = group.dimensions + measure
             signed = spread_faces(spectrum, (*axes, sign), (*group.shape(axes), 2), 0.0)
@@ -201,7 +211,8 @@ class FourierEstimator:
             collected = self.collected
             for start, batch in batches(collected.table, collected.odds, self.reported.families):
                 counts = self.reported.counts(start, batch, (weight, None))
-                found = batch.transformed(counts) * batch.transform
-                add(dense, batch.cluster.axes, batch.scattered(found))
-            self._spectra[weight] = self.collected.divided(gather_faces(dense))
+                # B(f) += C^_j(h) X_j(h) / s_j at f = h k_j
+                informed = batch.transform_counts(counts) * batch.transform
+                add(dense, batch.cluster.axes, batch.scatter(informed))
+            self._spectra[weight] = self.collected.divide(gather_faces(dense))
         return self._spectra[weight]

@@ -50,8 +50,8 @@ class Collected:
     def information(self) -> dict[Axes, Reals]:
         """lambda_f by face, derived from the weights as they are drawn; 0 where it is only what
         rounding left of a transform."""
-        found = information(self.table, self.odds)
-        return {face: np.where(own > BLIND, own, 0.0) for face, own in found.items()}
+        by_face = information(self.table, self.odds).items()
+        return {face: np.where(own > BLIND, own, 0.0) for face, own in by_face}
 
     @cached_property
     def _inverse(self) -> dict[Axes, Reals]:
@@ -82,10 +82,10 @@ class Collected:
         the design is restricted, else 0 there."""
         if not self.restricted or not query.terms:
             return query.spectrum(self.group)
-        dense, whole = self.real.continued(query, self.dual, self.dense)
+        dense, whole = self.real.continue_query(query, self.dual, self.dense)
         return Spectrum(gather_faces({self.real.axes: dense}), whole)
 
-    def divided(self, faces: Mapping[Axes, Complexes]) -> dict[Axes, Complexes]:
+    def divide(self, faces: Mapping[Axes, Complexes]) -> dict[Axes, Complexes]:
         """Arrays over lambda_f; 0 where nothing is known. Faces without families are left out."""
         return {
             face: np.asarray(array * self._inverse[face])
@@ -166,6 +166,9 @@ class RealCells:
         """
         if (information <= 0.0).any():
             raise SurveyError("the families of the design do not tell all cells apart")
+        # X = F^-1 diag(lambda) F is circulant: X_uu' depends on u - u' only, and its first column
+        # is the inverse transform of lambda. X_rr is positive definite, for lambda > 0; bordered
+        # by the constraint it is symmetric and regular, though indefinite.
         column = np.fft.ifftn(information).real.ravel()
         bordered = np.ones((self.count + 1, self.count + 1))
         bordered[:-1, :-1] = column[self._lags]
@@ -178,6 +181,9 @@ class RealCells:
 
         grams: mean of q q' over the real cells.
         """
+        # The continued query is q^ = lambda F(a), a = D q on the real cells (see the module), D the
+        # upper left of the dual. The mean of |F(a)|^2 at f is the transform of the sums of D G D
+        # along its lags u - u'.
         dual = self.dual(information)[:-1, :-1]
         products = dual @ grams @ dual
         lags = np.bincount(self._lags.ravel(), products.ravel(), information.size)
@@ -189,7 +195,7 @@ class RealCells:
         power[(0,) * power.ndim] = 0.0
         return np.asarray(power)
 
-    def continued(
+    def continue_query(
         self, query: BoxQuery, dual: Reals, information: Reals
     ) -> tuple[Complexes, float]:
         """(q^(f) / N of the continued query, dense over the block and 0 at the zero; mu)."""

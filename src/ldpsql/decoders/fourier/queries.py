@@ -173,22 +173,22 @@ class BoxQuery(PlannedQuery):
 
     def faces(self, group: Group) -> dict[Axes, Complexes]:
         """q^(f) / N of every face that the query touches, the zero frequency apart."""
-        found: dict[Axes, Complexes] = {}
+        faces: dict[Axes, Complexes] = {}
         for term in self.terms:
             dense = term.coefficient * box_transform(term.sides, term.axes, group)
             for part in parts_of((term.axes,)):
                 piece = dense[face_slices(part, term.axes)]
                 if self.level:
-                    add(found, part, self.level * piece)
+                    add(faces, part, self.level * piece)
                 if self.measure is not None:
                     # The character of a sign axis is -1 at the upper bound.
                     signed = (*part, group.dimensions + self.measure)
-                    add(found, signed, -self.contrast * piece[..., None])
+                    add(faces, signed, -self.contrast * piece[..., None])
             if self.measure is not None:
                 alone = (group.dimensions + self.measure,)
                 corner = dense[(0,) * dense.ndim]
-                add(found, alone, np.array([-self.contrast * corner]))
-        return found
+                add(faces, alone, np.array([-self.contrast * corner]))
+        return faces
 
 
 def unsupported(dimensions: Sequence[str], measure: str | None) -> UnsupportedSQL:

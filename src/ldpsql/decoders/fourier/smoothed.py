@@ -40,7 +40,7 @@ class SmoothEstimator:
 
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone: the unbiased covariance takes longer than smoothing."""
-        if not self.unbiased.reported.people:
+        if not self.unbiased.people:
             return self.unbiased.values(queries)
         return np.array([self._value(query) for query in queries])
 
@@ -49,16 +49,15 @@ class SmoothEstimator:
         return float(self.unbiased.values([query])[0] if is_public else self._sum(query)[0])
 
     def _smoothed(self, row: Sequence[BoxQuery], plain: Estimates) -> Estimates:
-        if not self.unbiased.reported.people:
+        if not self.unbiased.people:
             return plain
         values, drawn = plain.values.copy(), []
         for number, query in enumerate(row):
             if query.weight is not None:
                 drawn.append(values[number] + plain.stderr[number] * self._sides)
             else:
-                found = self._sum(query)
-                values[number] = found[0]
-                drawn.append(found[1:])
+                values[number], *replicates = self._sum(query)
+                drawn.append(np.array(replicates))
         return Estimates(values, plain.covariance, np.stack(drawn, axis=1) if drawn else None)
 
     @cached_property
@@ -68,7 +67,7 @@ class SmoothEstimator:
 
     def _sum(self, query: BoxQuery) -> Array:
         """The query on the summary and on every replicate, shape (1 + r,)."""
-        total = np.full(1 + len(self._sides), query.known * float(self.unbiased.reported.people))
+        total = np.full(1 + len(self._sides), query.known * float(self.unbiased.people))
         for term in query.terms:
             total += term.coefficient * self._term(term, query)
         return total
@@ -103,12 +102,12 @@ class SmoothEstimator:
 
     @cached_property
     def _summary(self) -> Smoothed:
-        return smooth(self._blocks(), self.unbiased.reported.people)
+        return smooth(self._blocks(), self.unbiased.people)
 
     def _blocks(self) -> list[Block]:
         """Every block of the group; a frequency that several share is weighted in the first."""
         collected = self.unbiased.collected
-        group, people = collected.group, self.unbiased.reported.people
+        group, people = collected.group, self.unbiased.people
         spectrum = self.unbiased.spectrum(None)
         weights = demand(self.workload, group)
         seen: set[Axes] = set()

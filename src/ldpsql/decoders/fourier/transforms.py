@@ -55,6 +55,7 @@ class Batch:
         else:
             masks = np.array([self.cluster.mask(int(number)) for number in self.numbers])
             inside = np.fft.rfftn(masks.reshape(self.shape), axes=self._factor_axes)
+        # X = DFT of 1 + (E - 1) 1_B: the ones add |H| at h = 0 and nothing elsewhere.
         inside *= self.odds - 1.0
         inside.reshape(len(inside), -1)[:, 0] += self.cluster.phases
         inside /= self.sums
@@ -85,7 +86,7 @@ class Batch:
         """Where f = h k lies in the dense array over the cluster's axes; as `transform`."""
         cluster, group = self.cluster, self.cluster.group
         strides = _strides(group.shape(cluster.axes))
-        found = np.zeros((len(self.numbers),), dtype=np.int64)
+        places = np.zeros((len(self.numbers),), dtype=np.int64)
         last = len(cluster.orders) - 1
         for place, (factor, order) in enumerate(zip(cluster.factors, cluster.orders, strict=True)):
             harmonics = np.arange(order // 2 + 1 if place == last else order)
@@ -94,8 +95,8 @@ class Batch:
                 character = cluster.characters[self.numbers, cluster.columns[axis]]
                 coordinates = np.outer(character, harmonics) % group.orders[axis]
                 side += coordinates * strides[cluster.axes.index(axis)]
-            found = found[..., None] + side.reshape((len(side),) + (1,) * place + (-1,))
-        return found
+            places = places[..., None] + side.reshape((len(side),) + (1,) * place + (-1,))
+        return places
 
     @cached_property
     def halves(self) -> Reals:
@@ -107,7 +108,7 @@ class Batch:
             halves[-1] = 0.5
         return halves
 
-    def scattered(self, values: Numbers) -> Numbers:
+    def scatter(self, values: Numbers) -> Numbers:
         """Sum of half-spectrum values at their frequencies: a dense array over the axes."""
         shape = self.cluster.group.shape(self.cluster.axes)
         cells = self.cluster.group.cells(self.cluster.axes)
@@ -117,34 +118,38 @@ class Batch:
         if np.iscomplexobj(flat):
             dense = dense + 1j * np.bincount(index, flat.imag, cells)
         dense = dense.reshape(shape)
-        whole: Numbers = dense + np.conj(mirrored(dense))
+        whole: Numbers = dense + np.conj(mirror(dense))
         return whole
 
-    def transformed(self, counts: Reals) -> Complexes:
+    def transform_counts(self, counts: Reals) -> Complexes:
         """Half spectrum of real arrays over H, shape (f, |H|) or `shape`."""
         return np.fft.rfftn(counts.reshape(self.shape), axes=self._factor_axes)
 
-    def restored(self, spectrum: NDArray[np.complexfloating]) -> NDArray[np.floating]:
+    def restore(self, spectrum: NDArray[np.complexfloating]) -> NDArray[np.floating]:
         """Real arrays over H from half spectra, shape (..., r_1, ..., r_P)."""
         axes = tuple(range(-len(self.cluster.orders), 0))
-        found: NDArray[np.floating] = np.fft.irfftn(spectrum, s=self.cluster.orders, axes=axes)
-        return found
+        real: NDArray[np.floating] = np.fft.irfftn(spectrum, s=self.cluster.orders, axes=axes)
+        return real
 
 
-def contributed(batch: Batch, spectra: Numbers, conjugate: Numbers) -> NDArray[np.floating]:
+def correlate(batch: Batch, spectra: Numbers, conjugate: Numbers) -> NDArray[np.floating]:
     """c of every phase: the correlation of X / s with spectra, shape (..., r_1, ..., r_P).
 
     spectra: q^ / (N lambda) over the cluster's axes, flat, shape (..., cells).  conjugate: that of
     the batch's transform, in the precision wanted.
     """
+    # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H the
+    # product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is taken back.
     spectrum = spectra[..., batch.frequencies] * conjugate
     scale = spectra.real.dtype.type(batch.cluster.phases)
-    found: NDArray[np.floating] = batch.restored(spectrum) * scale
-    return found
+    contributions: NDArray[np.floating] = batch.restore(spectrum) * scale
+    return contributions
 
 
 def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:
     """sum over o < L of exp(-2 pi i h o / r), shape (lengths, harmonics)."""
+    # The geometric sum e^(-i (L-1) a) sin(L a) / sin(a) with a = pi h / r. Its zeros are set, for
+    # sin of a multiple of pi is only nearly 0, and what is never informed must be recognised.
     angles = np.pi * harmonics / order
     zero = harmonics % order == 0
     below = np.where(zero, 1.0, np.sin(angles))
@@ -153,7 +158,7 @@ def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complex
     return np.asarray(size * np.exp(-1j * np.outer(lengths - 1, angles)))
 
 
-def mirrored(dense: Numbers) -> Numbers:
+def mirror(dense: Numbers) -> Numbers:
     """The array at -f: every axis reversed, its zero left in place."""
     axes = tuple(range(dense.ndim))
     return np.roll(np.flip(dense, axes), 1, axes)
@@ -182,7 +187,7 @@ def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
     for start, batch in batches(table, odds):
         shares = table.shares[start + batch.numbers].reshape((-1,) + (1,) * len(batch.shape[1:]))
         power = shares * np.abs(batch.transform) ** 2
-        add(dense, batch.cluster.axes, batch.scattered(power).real)
+        add(dense, batch.cluster.axes, batch.scatter(power).real)
     return {face: np.asarray(array) for face, array in gather_faces(dense).items()}
 
 
