@@ -1,4 +1,4 @@
-"""What is needed of a survey to take its reports.
+"""What is needed of a survey to take its reports, and the files that hold them.
 
 A store and a shuffler need neither the design of a survey nor its decoder: the part that devices
 fetch says which rows are reports.
@@ -6,6 +6,8 @@ fetch says which rows are reports.
 
 from __future__ import annotations
 
+import glob
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -17,7 +19,7 @@ from ldpsql.report import ReportFormat
 from ldpsql.shuffle import clones, epsilon_of_batch
 from ldpsql.survey import Survey, collector_path
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import FingerprintError, InternalError, SurveyError
+from ldpsql_device.errors import FingerprintError, InternalError, ReportError, SurveyError
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 from ldpsql_device.survey import Survey as DeviceSurvey
@@ -121,6 +123,18 @@ class Intake:
             return self.epsilon.value
         return epsilon_of_batch(blankets, people, trust.central.delta, self.epsilon)
 
+    def refuse(self, name: str | Path, claim: str) -> FingerprintError:
+        """The error for a file that says it holds reports of another survey.
+
+        claim: what it says. Anything but a fingerprint may be a raw value, so it is not repeated.
+        """
+        is_fingerprint = len(claim) == 64 and not claim.strip("0123456789abcdef")
+        return FingerprintError(
+            f"{name} holds reports of another survey (fingerprint "
+            f"{claim[:12] if is_fingerprint else 'none'}, not {self.fingerprint[:12]} of "
+            f"{self.table}); give the survey they were made for"
+        )
+
     @property
     def is_complete(self) -> bool:
         """Whether the text has the collector's part, which answers need."""
@@ -145,3 +159,37 @@ class Intake:
 def has_both_parts(text: str) -> bool:
     """Whether the text of an `Intake` holds the collector's part besides the one for devices."""
     return text.startswith('{"collector":{')
+
+
+# -- files of reports ---------------------------------------------------------------------------
+
+
+def expand(paths: Sequence[str | Path], suffixes: Sequence[str]) -> list[Path]:
+    """Files behind files, directories and globs, in order; directories are searched in depth.
+
+    suffixes: how names of report files in directories end, in lower case. Raises ReportError for a
+    name behind which there is no report file.
+    """
+    return [path for given in paths for path in _expand(given, suffixes)]
+
+
+def _expand(given: str | Path, suffixes: Sequence[str]) -> list[Path]:
+    path = Path(given)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
+        if not inside:
+            raise ReportError(f"there is no report file in {path} ({', '.join(suffixes)})")
+        return inside
+    if not glob.has_magic(str(given)):
+        raise ReportError(f"there is no file {path}")
+    matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207
+    if not matches:
+        raise ReportError(f"no file matches {given}")
+    return [path for match in matches for path in _expand(match, suffixes)]
+
+
+def damaged(name: str | Path) -> ReportError:
+    """What to say of a file that cannot be read to its end."""
+    return ReportError(f"{name} cannot be read: it is damaged or cut short; copy it again")

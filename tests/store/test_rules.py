@@ -11,12 +11,12 @@ from support.fake_survey import fake_survey, reports_of, write_jsonl
 from support.planned_survey import both_texts, device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
-from ldpsql.intake import Intake
+from ldpsql.intake import Intake, expand
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
-from ldpsql.store.rules import expand
+from ldpsql.store.rules import SUFFIXES
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, QueryError, ReportError, SurveyError
 from ldpsql_device.survey import sha256
@@ -125,9 +125,9 @@ def test_files_directories_and_globs_are_expanded_in_order(tmp_path):
     for name in ("b.parquet", "a.csv", "sub/c.ndjson", "sub/notes.txt"):
         (tmp_path / name).touch()
     found = [tmp_path / "a.csv", tmp_path / "b.parquet", tmp_path / "sub/c.ndjson"]
-    assert expand([tmp_path]) == found
-    assert expand([str(tmp_path / "*.csv"), tmp_path / "b.parquet"]) == found[:2]
-    assert expand([str(tmp_path / "**/*.ndjson")]) == found[2:]
+    assert expand([tmp_path], SUFFIXES) == found
+    assert expand([str(tmp_path / "*.csv"), tmp_path / "b.parquet"], SUFFIXES) == found[:2]
+    assert expand([str(tmp_path / "**/*.ndjson")], SUFFIXES) == found[2:]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_files_directories_and_globs_are_expanded_in_order(tmp_path):
 )
 def test_names_without_files_are_refused(tmp_path, given, reason):
     with pytest.raises(ReportError, match=reason):
-        expand([str(tmp_path / given)])
+        expand([str(tmp_path / given)], SUFFIXES)
 
 
 def test_reports_of_another_survey_are_refused(store, tmp_path):

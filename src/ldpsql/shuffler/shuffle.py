@@ -9,7 +9,6 @@ report came from nor when, nor how many files there were.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.intake import Intake
+from ldpsql.intake import Intake, damaged, expand
 from ldpsql.report import Integers
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
@@ -55,7 +54,7 @@ def shuffle_reports(
     *,
     progress: Progress | None = None,
 ) -> int:
-    """Write the reports of Parquet files, and of directories of them, to `target` as one batch.
+    """Write the reports of Parquet files, directories of them and globs to `target` as one batch.
 
     Returns how many reports there are. The target appears whole or not at all. progress: called
     with the number of reports read and their total. Memory holds a bucket of about
@@ -120,19 +119,19 @@ def _require_batch_size(intake: Intake, total: int) -> None:
 
 
 def _open_spools(intake: Intake, sources: Sequence[str | Path]) -> list[Spool]:
-    """The files behind names of files and directories, each checked to be of this survey.
+    """The files behind names of files, directories and globs, each checked to be of this survey.
 
-    Directories are searched in depth. ReportError for a name without a report file, for a file
+    ReportError for a name without a report file, for a file
     given twice, under whatever names, and for one that was shuffled before; FingerprintError for
     another survey's.
     """
-    paths = [path for source in sources for path in _expand(Path(source))]
+    paths = expand(sources, SUFFIXES)
     seen: set[tuple[int, int]] = set()
     for path in paths:
         try:
             place = path.stat()
         except OSError:
-            raise _damaged(path) from None
+            raise damaged(path) from None
         if (place.st_dev, place.st_ino) in seen:
             raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
         seen.add((place.st_dev, place.st_ino))
@@ -142,21 +141,10 @@ def _open_spools(intake: Intake, sources: Sequence[str | Path]) -> list[Spool]:
             with pq.ParquetFile(path) as file:
                 rows, schema = file.metadata.num_rows, file.schema_arrow
         except (pa.ArrowException, OSError):
-            raise _damaged(path) from None
+            raise damaged(path) from None
         _require_reports(intake, path, schema)
         spools.append(Spool(path, rows))
     return spools
-
-
-def _expand(source: Path) -> list[Path]:
-    if source.is_file():
-        return [source]
-    if not source.is_dir():
-        raise ReportError(f"there is no file {source}")
-    inside = sorted(p for p in source.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
-    if not inside:
-        raise ReportError(f"there is no report file in {source} ({', '.join(SUFFIXES)})")
-    return inside
 
 
 def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> None:
@@ -172,15 +160,7 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
     if named is None:
         raise FingerprintError(f"{path} does not say to which survey its reports belong")
     if named != intake.fingerprint.encode():
-        raise FingerprintError(
-            f"{path} holds reports of another survey (fingerprint {_shown(named)}, not "
-            f"{intake.fingerprint[:12]} of {intake.table})"
-        )
-
-
-def _shown(named: bytes) -> str:
-    """The start of a fingerprint; anything else is not repeated."""
-    return named[:12].decode() if re.fullmatch(rb"[0-9a-f]{64}", named) else "none"
+        raise intake.refuse(path, named.decode(errors="replace"))
 
 
 def _read_all(
@@ -229,9 +209,9 @@ def _read(intake: Intake, spool: Spool) -> Iterator[Table]:
                 yield _check(intake, spool.path, batch, first)
                 first += batch.num_rows
     except (pa.ArrowException, OSError):
-        raise _damaged(spool.path) from None
+        raise damaged(spool.path) from None
     if first - 1 != spool.rows:
-        raise _damaged(spool.path)
+        raise damaged(spool.path)
 
 
 def _check(intake: Intake, path: Path | str, batch: pa.RecordBatch, first: int) -> Table:
@@ -262,10 +242,6 @@ def _misfit(path: Path | str, rows: Integers) -> ReportError:
         f"{path}: {len(rows)} row(s) are not reports of the survey, the first at {shown}; nothing "
         "was shuffled"
     )
-
-
-def _damaged(path: Path) -> ReportError:
-    return ReportError(f"{path} cannot be read: it is damaged or cut short; copy it again")
 
 
 # -- the batch ---------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from typing import Any, Self
 import pyarrow as pa
 
 from ldpsql.boxes import Weight
-from ldpsql.intake import Intake, has_both_parts
+from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.report import Histogram, Integers
-from ldpsql.store.rules import Batch, KnownSurvey, Policy, Writer, digest, expand
+from ldpsql.store.rules import SUFFIXES, Batch, KnownSurvey, Policy, Writer, digest
 from ldpsql.survey import Survey
 from ldpsql_device.errors import QueryError
 
@@ -137,7 +137,7 @@ class Store(ABC):
         FingerprintError or StoreError.
         """
         policy = Policy(skip_invalid, keep, accept_smaller_batch)
-        files, batches = expand(paths), list[Batch]()
+        files, batches = expand(paths, SUFFIXES), list[Batch]()
         given = None if survey is None else Intake.of(survey)
         with self._writer() as writer:
             for path in files:

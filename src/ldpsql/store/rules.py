@@ -6,7 +6,6 @@ keeps reports (`Writer`).
 
 from __future__ import annotations
 
-import glob
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -201,31 +200,6 @@ class Writer(ABC):
 # -- files ------------------------------------------------------------------------------------
 
 
-def expand(paths: Sequence[str | Path]) -> list[Path]:
-    """Files behind files, directories and globs, in order; directories are searched in depth.
-
-    Raises ReportError for a name behind which there is no report file.
-    """
-    return [path for given in paths for path in _expand(given)]
-
-
-def _expand(given: str | Path) -> list[Path]:
-    path = Path(given)
-    if path.is_file():
-        return [path]
-    if path.is_dir():
-        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
-        if not inside:
-            raise ReportError(f"there is no report file in {path} ({', '.join(SUFFIXES)})")
-        return inside
-    if not glob.has_magic(str(given)):
-        raise ReportError(f"there is no file {path}")
-    matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207
-    if not matches:
-        raise ReportError(f"no file matches {given}")
-    return [path for match in matches for path in _expand(match)]
-
-
 def digest(path: Path) -> str:
     """SHA-256 of a file's content, in hexadecimal; ReportError if it cannot be read."""
     try:
@@ -243,11 +217,6 @@ def require_suffix(path: Path) -> str:
             f"{path} is not a report file: its name must end in {', '.join(SUFFIXES)}"
         )
     return suffix
-
-
-def damaged(name: str) -> ReportError:
-    """What to say of a file that cannot be read to its end."""
-    return ReportError(f"{name} cannot be read: it is damaged or cut short; copy it again")
 
 
 # -- columns and rows --------------------------------------------------------------------------
@@ -324,10 +293,7 @@ def choose_survey(
         chosen = _find_beside(Path(incoming.name), incoming.claims)
     chosen = chosen or read_intake(_named_or_only(incoming, known).text)
     if claims and chosen.fingerprint not in claims:
-        raise FingerprintError(
-            f"{incoming.name} holds reports of another survey (fingerprint {_shown(min(claims))}, "
-            f"not {chosen.fingerprint[:12]} of {chosen.table}); give the survey they were made for"
-        )
+        raise chosen.refuse(incoming.name, min(claims))
     return chosen
 
 
@@ -363,12 +329,6 @@ def _named_or_only(incoming: Incoming, known: Sequence[KnownSurvey]) -> KnownSur
             f"{name} holds reports of a survey this store does not know; give the survey"
         )
     return named[0]
-
-
-def _shown(claim: str) -> str:
-    """The start of a fingerprint; anything else may be a raw value, so it is not repeated."""
-    is_fingerprint = len(claim) == 64 and not claim.strip("0123456789abcdef")
-    return claim[:12] if is_fingerprint else "none"
 
 
 # -- shuffled batches --------------------------------------------------------------------------

@@ -17,14 +17,13 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ldpsql.intake import Intake
+from ldpsql.intake import Intake, damaged
 from ldpsql.shuffle.batch import BATCH_KEY
 from ldpsql.sql import literal, quote
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.rules import (
     SURVEY_COLUMN,
     Incoming,
-    damaged,
     require_distinct,
     require_suffix,
 )

@@ -1,4 +1,4 @@
-"""Runs at the collector. Sees estimates. Evaluates outer SQL over relations of estimates."""
+"""Evaluates outer SQL over relations of estimates, with no access to anything else."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ldpsql.intake import Intake
+from ldpsql.intake import Intake, damaged
 from ldpsql.sql import literal
 from ldpsql.store.duckdb import files, fold
 from ldpsql.store.duckdb.checks import Checks
 from ldpsql.store.duckdb.fold import Progress
 from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
 from ldpsql.store.duckdb.opening import Connection, known_surveys, transaction
-from ldpsql.store.rules import Batch, Incoming, KnownSurvey, Policy, Writer, damaged
+from ldpsql.store.rules import Batch, Incoming, KnownSurvey, Policy, Writer
 
 
 class DuckDBWriter(Writer):
