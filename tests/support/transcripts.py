@@ -39,6 +39,7 @@ _RANDOM = re.compile(
     rf"|(?<=epsilon >= ){_NUMBER}|{_NUMBER} of {_NUMBER}(?= reports of| pairs of)"
     r"|\((?:[\w ]+=\d+(?:, )?)+\)"  # the records that told most
     rf"|(?<=against ){_NUMBER}(?= of)|(?<=are equal, ){_NUMBER}"
+    rf"|(?<=have probability ){_NUMBER}"
     r"|\b[0-9a-f]{12}\b"  # the fingerprint of a survey, in which every rounding shows
     r"|-{2,}"  # a rule is as wide as the numbers under it
 )

@@ -69,7 +69,6 @@ _LONG = 20_000
     "form",
     type=click.Choice([known.name for known in FORMATS if known.takes == "all"]),
     default="table",
-    show_default=True,
     help="Output format.",
 )
 @click.pass_context

@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     "--predicates",
     type=options.Listed(int, 1),
     default="1,2",
-    show_default=True,
     metavar="D,...",
     help="How many dimensions a question is about.",
 )
@@ -77,7 +76,6 @@ if TYPE_CHECKING:
     "--volume",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.15,
-    show_default=True,
     help="The share of a dimension's codes that a range holds.",
 )
 @click.option(
@@ -85,14 +83,12 @@ if TYPE_CHECKING:
     "count",
     type=click.IntRange(min=1),
     default=50,
-    show_default=True,
     help="Questions of each kind and number of predicates.",
 )
 @click.option(
     "--aggregates",
     type=options.Listed(str),
     default="count,sum,avg",
-    show_default=True,
     metavar="A,...",
     help="What is asked of the people in question.",
 )
@@ -100,13 +96,10 @@ if TYPE_CHECKING:
     "--repetitions",
     type=click.IntRange(min=1),
     default=5,
-    show_default=True,
     help="How often everybody answers, each time anew.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, help="Worker processes.")
 @options.confidence
 @click.option("--skip-invalid", is_flag=True, help="Leave out people whose record does not fit.")
 @click.option(

@@ -112,7 +112,6 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     "--keep",
     type=click.Choice(["reports", "counts"]),
     default="reports",
-    show_default=True,
     help="counts deletes the reports once they are counted.",
 )
 @click.option(

@@ -102,7 +102,11 @@ def _first_argument(args: list[str]) -> int | None:
 @click.group(
     cls=Verbs,
     invoke_without_command=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
     epilog="Exit codes: 0 fine, 1 query, data or promise at fault, 2 usage, 3 store unreachable.",
 )
 @click.version_option(package_name="ldpsql", message="%(prog)s %(version)s")

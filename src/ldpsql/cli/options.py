@@ -23,7 +23,6 @@ database = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="LDPSQL_DB",
     default="ldpsql.duckdb",
-    show_default=True,
     show_envvar=True,
     help="The DuckDB file that holds the reports.",
 )
@@ -32,7 +31,6 @@ confidence = click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=CONFIDENCE,
-    show_default=True,
     help="Level of the intervals and of the +/-.",
 )
 
