@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.sensitive_domains import made, names_strangers, spared
+from support.sensitive_domains import made, names_strangers, sensitive_domain
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import (
@@ -71,7 +71,7 @@ def test_a_little_less_epsilon_is_too_little(name):
 
 def test_the_definition_of_two_attributes_condition_by_condition():
     """Two values each, the first sensitive; the report names a cell, row by row."""
-    domain = spared((2, 2), (1, 1))
+    domain = sensitive_domain((2, 2), (1, 1))
     cells = ((0, 0), (0, 1), (1, 0), (1, 1))
     design = made("jurr", (2, 2), (1, 1), "1")
     law = design.law()
@@ -194,7 +194,7 @@ def test_a_large_table_is_audited_by_its_integers():
 
 def test_who_is_protected_against_whom():
     """The table of section 1.2, and what CPRR protects besides."""
-    law, domain = made("jurr", (3, 4), (2, 2), "2").law(), spared((3, 4), (2, 2))
+    law, domain = made("jurr", (3, 4), (2, 2), "2").law(), sensitive_domain((3, 4), (2, 2))
     rows = {(row.owner, row.differs): row for row in find_exposures(law, domain)}
     half = "x sensitive, y not"
     assert rows["x sensitive, y sensitive", "x and y"].epsilon == pytest.approx(2.0)
@@ -208,7 +208,7 @@ def test_who_is_protected_against_whom():
     kept = {(row.owner, row.differs) for row in other if row.epsilon is not None}
     assert (half, "y") in kept
     assert all(row.epsilon <= 2.0 + 1e-9 for row in other if "ULDP" in row.promised)
-    assert list(find_exposures(law, spared((3, 4), (3, 4)))) == []
+    assert list(find_exposures(law, sensitive_domain((3, 4), (3, 4)))) == []
 
 
 def test_a_word_space_is_never_exceeded():

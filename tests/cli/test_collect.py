@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.command_line import refusal, run
-from support.surveys import RECORD, TOML, integer, people, spared, survey_toml, unsound
+from support.surveys import RECORD, TOML, integer, partly_sensitive, people, survey_toml, unsound
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
@@ -134,7 +134,7 @@ def test_a_survey_without_a_guarantee_needs_its_flag(home):
 
 
 def test_a_survey_that_gives_values_away_must_be_accepted_on_the_device_too(home):
-    (home / "small.json").write_text(spared("jurr").to_json())
+    (home / "small.json").write_text(partly_sensitive("jurr").to_json())
     asked = ("randomize", "people.parquet", "--survey", "small.json", "-o", "r.parquet")
     refused = refusal(run(*asked), 1)
     assert "does not protect all values of age, state" in refused

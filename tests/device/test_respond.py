@@ -15,10 +15,10 @@ from support.surveys import (
     RECORD,
     Seeded,
     app,
-    clear,
     mix,
+    mostly_in_clear,
+    partly_sensitive,
     people,
-    spared,
     unsound,
 )
 
@@ -144,10 +144,19 @@ def test_a_survey_without_a_guarantee_is_refused_unless_accepted(name, tmp_path)
 @pytest.mark.parametrize(
     ("survey", "said"),
     [
-        (lambda: spared("cprr"), r"does not protect all values of age, state: a report may give"),
-        (lambda: spared("jurr"), r"does not protect all values of age, state: a report may give"),
-        (lambda: spared("jurr", states=3), r"does not protect all values of age: a report may"),
-        (clear, r"survey small sends state in clear with probability 0.9;"),
+        (
+            lambda: partly_sensitive("cprr"),
+            r"does not protect all values of age, state: a report may give",
+        ),
+        (
+            lambda: partly_sensitive("jurr"),
+            r"does not protect all values of age, state: a report may give",
+        ),
+        (
+            lambda: partly_sensitive("jurr", states=3),
+            r"does not protect all values of age: a report may",
+        ),
+        (mostly_in_clear, r"survey small sends state in clear with probability 0.9;"),
     ],
     ids=["uldp", "uldp-joint", "one attribute", "delta"],
 )
@@ -162,5 +171,5 @@ def test_a_survey_that_gives_values_away_is_refused_unless_accepted(name, survey
 
 def test_sensitive_values_need_no_consent_where_all_are_protected():
     """Of a mechanism that ignores what is declared, and of one that finds nothing to spare."""
-    assert respond(spared("grr"), RECORD)
-    assert respond(spared("cprr", states=3), RECORD)
+    assert respond(partly_sensitive("grr"), RECORD)
+    assert respond(partly_sensitive("cprr", states=3), RECORD)

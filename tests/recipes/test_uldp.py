@@ -192,9 +192,9 @@ def test_the_estimators_of_the_paper_are_the_inverse():
     seen = counts.reshape(4, 5)
 
     def estimated(factor):
-        spared, sensitive = seen[2:, 3:].sum(axis=0), seen[:2, 3:].sum(axis=0)
-        shared = sensitive - (q / t) * 2 * spared
-        return (seen[:2, 3:] - (q / t) * spared - factor * shared) / (p - q)
+        others, sensitive = seen[2:, 3:].sum(axis=0), seen[:2, 3:].sum(axis=0)
+        shared = sensitive - (q / t) * 2 * others
+        return (seen[:2, 3:] - (q / t) * others - factor * shared) / (p - q)
 
     assert estimated(q / (p + q)) == pytest.approx(inverse[:2, 3:])
     assert estimated(q / (p - q)) != pytest.approx(inverse[:2, 3:])

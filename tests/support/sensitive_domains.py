@@ -10,19 +10,20 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
 
-def spared(sizes, held):
-    """A domain whose first codes are sensitive, as many as `held` says."""
-    sensitive = tuple(
+def sensitive_domain(sizes, sensitive):
+    """A domain whose first codes are sensitive, as many as `sensitive` says."""
+    codes = tuple(
         () if count == size else tuple(range(count))
-        for count, size in zip(held, sizes, strict=True)
+        for count, size in zip(sensitive, sizes, strict=True)
     )
     names = tuple("xyzuv"[: len(sizes)])
-    return RecordDomain(names, tuple(sizes), (), (), (), (), sensitive if any(sensitive) else ())
+    return RecordDomain(names, tuple(sizes), (), (), (), (), codes if any(codes) else ())
 
 
-def made(name, sizes, held, epsilon, **options):
+def made(name, sizes, sensitive, epsilon, **options):
     """A design over such a domain."""
-    return mechanism(name).design(spared(sizes, held), Epsilon.parse(epsilon), options)
+    domain = sensitive_domain(sizes, sensitive)
+    return mechanism(name).design(domain, Epsilon.parse(epsilon), options)
 
 
 def matrix(design):

@@ -145,7 +145,7 @@ def unsound() -> Survey:
     return design(SMALL, mechanism="lgrr-fd", accept_no_guarantee=True)
 
 
-def spared(mechanism: str, states: int = 2) -> Survey:
+def partly_sensitive(mechanism: str, states: int = 2) -> Survey:
     """A survey that fits the records and declares an age and so many states sensitive."""
     state = category(
         "state", "CA", "NY", "WA", nulls="value", sensitive=["CA", "NY", "WA"][:states]
@@ -154,7 +154,7 @@ def spared(mechanism: str, states: int = 2) -> Survey:
     return design(survey_toml(age, state, table="small", epsilon="2"), mechanism=mechanism)
 
 
-def clear() -> Survey:
+def mostly_in_clear() -> Survey:
     """A survey most of whose reports are the record itself."""
     return design(survey_toml(STATE, table="small", mechanism="truthful", options={"delta": 0.9}))
 
