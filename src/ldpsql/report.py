@@ -1,4 +1,4 @@
-"""Public. Sees parameters. The report table: its columns, its limits, and the histogram of it.
+"""The report table: its columns, its limits, and the histogram of it.
 
 A report is one row of a few small integers. Its first column, the *selector*, says which part
 of the design it belongs to (a group of a hierarchy, a family of a Fourier design); the limits
@@ -151,12 +151,12 @@ class Rows:
         if left is None:
             left, right = right, None
         assert left is not None
-        found = self.moments.get((left, right))
-        if found is None and right is not None:
-            found = self.moments.get((right, left))
-        if found is None:
+        moment = self.moments.get((left, right))
+        if moment is None and right is not None:
+            moment = self.moments.get((right, left))
+        if moment is None:
             raise KeyError(f"the histogram does not hold the moment ({left}, {right})")
-        return found
+        return moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,5 +249,5 @@ class Histogram:
         """Sum of left * right over all people; None stands for 1."""
         if left is None or right is None:
             return self.total(right if left is None else left)
-        found = self.totals.get((left, right))
-        return self.totals[(right, left)] if found is None else found
+        moment = self.totals.get((left, right))
+        return self.totals[(right, left)] if moment is None else moment

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Epsilon as an exact decimal, and composition.
+"""Epsilon as an exact decimal, and composition.
 
 Privacy arithmetic is exact or rounded to the safe side. The only transcendental number
 a mechanism needs is e^epsilon; `Epsilon.odds` is a rational number just below it, and every

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Every error this library raises, in one tree.
+"""Every error this library raises, in one tree.
 
 The names and the shape are those of PEP 249, so that code written for any
 database driver catches what it expects; the leaves say what went wrong here.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import reference_client
 from support.vectors import FOLDER, answer, code_of, read_record, threshold_of
 
 from ldpsql.mechanisms.registry import MECHANISMS
@@ -46,6 +47,29 @@ def test_records_and_words_give_the_reports(path):
             assert json.loads(line)["public"] == case["public"]
             numbers = Report.from_json(line, survey).numbers(survey)
             assert len(numbers) == len(survey.report_columns)
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_client_written_from_the_format_gives_the_same_reports(path):
+    for vector in load(path)["surveys"]:
+        for case in vector["cases"]:
+            words = list(map(int, case["words"]))
+            report = reference_client.answer(vector["survey"], case["record"], words)
+            assert report == case["report"]
+
+
+def test_a_client_written_from_the_format_encodes_alike():
+    vectors = load(FOLDER / "encoding.json")
+    for vector in vectors["dimensions"]:
+        for case in vector["cases"]:
+            if case["code"] is not None:
+                code = reference_client.code_of(vector["dimension"], case["value"])
+                assert code == case["code"], (vector, case)
+    for vector in vectors["measures"]:
+        for case in vector["cases"]:
+            if case["threshold"] is not None:
+                threshold = reference_client.threshold_of(vector["measure"], case["value"])
+                assert str(threshold) == case["threshold"], (vector, case)
 
 
 @pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["dimensions"])

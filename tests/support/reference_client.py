@@ -1,0 +1,411 @@
+"""A second implementation of docs/format.md, for one record, with the standard library alone.
+
+It was written from that page and shares nothing with `ldpsql_device`: where the two differ, one of
+them or the page is wrong. It checks nothing; what must be refused is not its business.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+ALL = 1 << 64
+Json = Any
+
+
+# -- columns --------------------------------------------------------------------------------------
+
+
+def code_of(dimension: Json, value: Any) -> int:
+    """The code of a value."""
+    kind, edges = dimension["type"], edges_of(dimension)
+    if value is None:
+        return size_of(dimension) - 1
+    if kind == "bool":
+        return int(value)
+    if kind == "category":
+        return int(dimension["values"].index(value))
+    if kind == "float":
+        value = Fraction(float(value))
+        last = len(edges) - 2
+        return last if value == edges[-1] else sum(edge <= value for edge in edges) - 1
+    if kind in ("date", "timestamp"):
+        value = moment_of(value)
+    return sum(edge <= value for edge in edges) - 1
+
+
+def size_of(dimension: Json) -> int:
+    """How many codes there are, that of null included."""
+    sizes = {"bool": 2, "category": len(dimension.get("values", ()))}
+    size = sizes.get(dimension["type"], len(edges_of(dimension)) - 1)
+    return size + (dimension.get("nulls") == "value")
+
+
+def edges_of(dimension: Json) -> list[Any]:
+    """The edges of an ordered dimension; nothing for others."""
+    kind = dimension["type"]
+    if kind == "int" and "edges" in dimension:
+        return [int(edge) for edge in dimension["edges"]]
+    if kind == "int":
+        low, high = map(int, dimension["domain"])
+        return [*range(low, high + 1, dimension.get("bin_width", 1)), high + 1]
+    if kind == "float" and "edges" in dimension:
+        return [Fraction(float(edge)) for edge in dimension["edges"]]
+    if kind == "float":
+        low, high = map(float, dimension["domain"])
+        count = dimension["bins"]
+        inner = [Fraction(low + (high - low) * i / count) for i in range(count)]
+        return [*inner, Fraction(high)]
+    if kind in ("date", "timestamp"):
+        first, last = dimension["range"]
+        end = moment_of(last)
+        if len(last) == 10:
+            end += timedelta(days=1) - timedelta(microseconds=1)
+        return list(units(moment_of(first), end, dimension["unit"]))
+    return []
+
+
+def moment_of(text: Any) -> datetime:
+    """A moment; a date is its start."""
+    if isinstance(text, date) and not isinstance(text, datetime):
+        text = text.isoformat()
+    return text if isinstance(text, datetime) else datetime.fromisoformat(text)
+
+
+def units(first: datetime, last: datetime, unit: str) -> Iterator[datetime]:
+    """The starts of all units from that of `first`, and the first one behind `last`."""
+    start = first.replace(minute=0, second=0, microsecond=0)
+    if unit != "hour":
+        start = start.replace(hour=0)
+    if unit == "week":
+        start -= timedelta(days=start.weekday())
+    if unit == "month":
+        start = start.replace(day=1)
+    steps = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}
+    yield start
+    while start <= last:
+        if unit == "month":
+            start = start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
+        else:
+            start += steps[unit]
+        yield start
+
+
+def threshold_of(measure: Json, value: Any) -> int:
+    """floor((value - low) / (high - low) 2^64) of a clamped value."""
+    low, high = (Fraction(float(bound)) for bound in measure["bounds"])
+    number = min(max(Fraction(value), low), high)
+    return math.floor((Fraction(float(number)) - low) / (high - low) * ALL)
+
+
+# -- the plan -------------------------------------------------------------------------------------
+
+
+def answer(survey: Json, record: Json, words: Sequence[int]) -> str:
+    """The hexadecimal digits of the report that a record and words give."""
+    schema, plan = survey["schema"], survey["plan"]
+    measures = schema["measure"]
+    codes = [code_of(d, record[d["name"]]) for d in schema["dimension"]]
+    for measure, word in zip(measures, words, strict=False):
+        codes.append(int(word < threshold_of(measure, record[measure["name"]])))
+    numbers = draw(plan, codes, words[len(measures) :])
+    return "".join(
+        f"{number:0{width // 4}x}" for number, width in zip(numbers, widths_of(plan), strict=True)
+    )
+
+
+def whole(integer: Json, choices: Sequence[int]) -> int:
+    """An integer for what was drawn."""
+    return (
+        integer["values"][choices[integer["step"]]] if isinstance(integer, dict) else int(integer)
+    )
+
+
+def choose(weights: Sequence[int], half: int) -> int:
+    """The alternative that a half of a word means."""
+    total, start, chosen = sum(weights), 0, 0
+    for number, weight in enumerate(weights):
+        if (start << 32) // total <= half:
+            chosen = number
+        start += weight
+    return chosen
+
+
+def weights_of(step: Json) -> list[int]:
+    """The weight of every choice."""
+    mantissas = [int(mantissa) for mantissa in step["mantissas"]]
+    return [
+        m << e for m, e in zip(mantissas, step.get("exponents", [0] * len(mantissas)), strict=True)
+    ]
+
+
+def draw(plan: Json, codes: Sequence[int], words: Sequence[int]) -> list[int]:
+    """The numbers of a report."""
+    faces = plan["faces"]
+    halves = [half for word in words for half in (word >> 32, word & 0xFFFFFFFF)]
+    number = choose([int(face["weight"]) for face in faces], halves[0])
+    face = faces[number]
+    steps = face.get("steps", [])
+    choices = [choose(weights_of(step), halves[1 + s]) for s, step in enumerate(steps)]
+    place = max(len(f.get("steps", [])) for f in faces) // 2 + 1
+    ranges = [whole(coin, choices) for coin in face.get("coins", [])]
+    coins = [words[place + c] * limit >> 64 for c, limit in enumerate(ranges)]
+    most_coins = max(len(f.get("coins", [])) for f in faces)
+    place += most_coins
+    question = 0
+    for step, choice in zip(steps, choices, strict=True):
+        if not step.get("secret"):
+            question = question * len(step["mantissas"]) + choice
+    question += sum(map(questions_of, faces[:number]))
+    answers: list[int] = []
+    for part in face["parts"]:
+        given, used = respond(plan, part, codes, choices, coins, words[place:])
+        answers, place = answers + given, place + used
+    columns = max(sum(columns_of(part) for part in f["parts"]) for f in faces)
+    blank = [0] * (columns - len(answers))
+    return [question, *coins, *[0] * (most_coins - len(coins)), *answers, *blank]
+
+
+def questions_of(face: Json) -> int:
+    """How many questions a face has."""
+    return math.prod(len(s["mantissas"]) for s in face.get("steps", []) if not s.get("secret"))
+
+
+def symbol_of(
+    plan: Json, part: Json, codes: Sequence[int], choices: Sequence[int], coins: Sequence[int]
+) -> list[int]:
+    """The digits that are answered."""
+    tables, digits = plan.get("tables", []), []
+    for digit in part["digits"]:
+        total = whole(digit.get("plus", 0), choices)
+        for term in digit["terms"]:
+            code = codes[term["attribute"]]
+            look = code // whole(term.get("divide", 1), choices)
+            if "table" in term:
+                look = tables[term["table"]][code]
+            if "cuts" in term:
+                look = sum(cut <= code for cut in tables[term["cuts"]])
+            total += whole(term.get("coefficient", 1), choices) * look
+        if "table" in digit:
+            total = tables[digit["table"]][total]
+        digits.append(total % whole(digit["radix"], choices) if digit.get("modulus") else total)
+    then = part.get("then")
+    if then is None:
+        return digits
+    flat = flatten(digits, [whole(digit["radix"], choices) for digit in part["digits"]])
+    if then["kind"] == "parity":
+        row = whole(then.get("times", 1), choices) * coins[then["coin"]]
+        return [(row + whole(then.get("plus", 0), choices) & flat).bit_count() & 1]
+    prime = whole(then["prime"], choices)
+    inverse = pow(flat, prime - 2, prime) if flat else 0
+    mixed = ((coins[then["slope"]] + 1) * inverse + coins[then["shift"]]) % prime
+    return [mixed % whole(then["values"], choices)]
+
+
+def radices_of(part: Json, choices: Sequence[int]) -> list[int]:
+    """Values of every digit that is answered."""
+    then = part.get("then")
+    if then is None:
+        return [whole(digit["radix"], choices) for digit in part["digits"]]
+    return [2 if then["kind"] == "parity" else whole(then["values"], choices)]
+
+
+def flatten(digits: Sequence[int], radices: Sequence[int]) -> int:
+    """Mixed radix, last digit fastest."""
+    flat = 0
+    for digit, radix in zip(digits, radices, strict=True):
+        flat = flat * radix + digit
+    return flat
+
+
+def largest_radices(part: Json) -> list[int]:
+    """The largest values of the radices over all choices."""
+    then = part.get("then")
+    radices = [digit["radix"] for digit in part["digits"]]
+    if then is not None:
+        radices = [2 if then["kind"] == "parity" else then["values"]]
+    return [max(r["values"]) if isinstance(r, dict) else int(r) for r in radices]
+
+
+def columns_of(part: Json) -> int:
+    """Answer columns of a part."""
+    if part["response"]["kind"] == "bits":
+        return -(-math.prod(largest_radices(part)) // 32)
+    return 1 + int(part.get("fakes", 0))
+
+
+def respond(
+    plan: Json,
+    part: Json,
+    codes: Sequence[int],
+    choices: Sequence[int],
+    coins: Sequence[int],
+    words: Sequence[int],
+) -> tuple[list[int], int]:
+    """The answer columns of a part, and how many words it took."""
+    response, fakes = part["response"], int(part.get("fakes", 0))
+    symbol = symbol_of(plan, part, codes, choices, coins)
+    radices = radices_of(part, choices)
+    flat, size, kind = flatten(symbol, radices), math.prod(radices), response["kind"]
+    if kind == "keep":
+        return sorted([flat, *(word * size >> 64 for word in words[:fakes])]), fakes
+    if kind == "bits":
+        own, other = ([int(t) for t in response[key]] for key in ("own", "other"))
+        count = math.prod(largest_radices(part))
+        columns = [0] * -(-count // 32)
+        for bit in range(size):
+            limits = own if bit == flat else other
+            if words[bit] < limits[bit % len(limits)]:
+                columns[bit // 32] |= 1 << bit % 32
+        return columns, count
+    word = words[0]
+    if kind in ("rows", "staircase"):
+        row = staircase_row(response, flat) if kind == "staircase" else response["rows"][flat]
+        answer, end = 0, int(row[0])
+        while word >= end:
+            answer += 1
+            end += int(row[answer])
+        return [answer], 1
+    if kind == "ladder":
+        return [flatten(climb(response, symbol, word), radices)], 1
+    offset = subset_offset(response, int(plan["odds"][response["odds"]]), radices, choices, word)
+    turned = [(d - o) % r for d, o, r in zip(symbol, offset, radices, strict=True)]
+    return [flatten(turned, radices)], 1
+
+
+def staircase_row(response: Json, symbol: int) -> list[int]:
+    """The row of words of a symbol."""
+    weights = [int(weight) for weight in response["weights"]]
+    favoured = [weight * int(response["favour"]) >> 64 for weight in weights]
+    is_favoured = [bits[symbol // 32] >> symbol % 32 & 1 for bits in response["favoured"]]
+    row = [f if yes else w for f, yes, w in zip(favoured, is_favoured, weights, strict=True)]
+    left = ALL - sum(row)
+    for place, yes in enumerate(is_favoured):
+        if not yes:
+            more = max(min(left, favoured[place] - row[place]), 0)
+            row[place], left = row[place] + more, left - more
+    return row
+
+
+def climb(response: Json, symbol: Sequence[int], word: int) -> list[int]:
+    """The digits after one word of a ladder."""
+    held = response["held"]
+    kind = sum(1 << j for j, (d, h) in enumerate(zip(symbol, held, strict=True)) if d < h)
+    ladder, start = response["rungs"][kind], 0
+    for number, rung in enumerate(ladder):
+        width, drawn = int(rung["width"]), rung.get("drawn", [])
+        points = math.prod(held[j] for j in drawn) if width else 0
+        if number == len(ladder) - 1 or word < start + width * points:
+            index = min((word - start) // max(width, 1), max(points, 1) - 1)
+            digits = list(symbol)
+            for j in sorted(drawn, reverse=True) if points else ():
+                digits[j], index = index % held[j], index // held[j]
+            return digits
+        start += width * points
+    raise AssertionError("a ladder without rungs")
+
+
+def subset_offset(
+    response: Json, odds: int, radices: Sequence[int], choices: Sequence[int], word: int
+) -> list[int]:
+    """The offsets that a word means."""
+    inside_points, outside_points = subset_points(response, radices, choices)
+    base, size = len(inside_points), math.prod(radices)
+    if base == size:
+        return inside_points[min(word // (ALL // base), base - 1)]
+    first = ALL * ALL // (base * odds + (size - base) * ALL)
+    inside = first * odds // ALL
+    outside = (ALL - base * inside) // (size - base)
+    if word < base * inside:
+        return inside_points[word // inside]
+    return outside_points[min((word - base * inside) // outside, size - base - 1)]
+
+
+def subset_points(
+    response: Json, radices: Sequence[int], choices: Sequence[int]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """All offsets inside the base set, and all outside, in their order."""
+    everything = [list(point) for point in product(*map(range, radices))]
+    if response["kind"] == "arcs":
+        counts = [whole(count, choices) for count in response["counts"]]
+
+        def piece(point: list[int]) -> int:
+            outside = [u >= count for u, count in zip(point, counts, strict=True)]
+            return outside.index(True) if True in outside else -1
+
+        inside = [point for point in everything if piece(point) < 0]
+        outside = [point for point in everything if piece(point) >= 0]
+        return inside, sorted(outside, key=lambda point: (piece(point), point))
+    if response["kind"] == "comb":
+        tooth, window, width = (whole(response[k], choices) for k in ("tooth", "window", "width"))
+        (m,) = radices
+        shared = math.gcd(tooth, m)
+
+        def holds(point: list[int]) -> bool:
+            place = tooth * (point[0] - window // 2) % m // shared
+            return point[0] < window and (place + width // 2) % (m // shared) < width
+    else:
+        length, seed, flips = (whole(response[k], choices) for k in ("length", "seed", "flips"))
+        *shape, circle = radices
+        ranks = scrambled_ranks(shape, seed, flips)
+
+        def holds(point: list[int]) -> bool:
+            rank = ranks[tuple(point[:-1])]
+            if circle == 1:
+                return rank < length
+            return (point[-1] + rank * circle // len(ranks)) % circle < length
+
+    return [p for p in everything if holds(p)], [p for p in everything if not holds(p)]
+
+
+def scrambled_ranks(shape: Sequence[int], seed: int, flips: int) -> dict[tuple[int, ...], int]:
+    """The rank of every element."""
+    elements = list(product(*map(range, shape)))
+
+    def random(i: int) -> bytes:
+        text = b"ldpsql scrambled" + seed.to_bytes(8, "big") + (i // 4).to_bytes(8, "big")
+        return hashlib.sha256(text).digest()[8 * (i % 4) : 8 * (i % 4) + 8]
+
+    order = sorted(range(len(elements)), key=lambda i: (random(i), i))
+    ranks = {elements[i]: rank for rank, i in enumerate(order)}
+
+    def reflected(element: tuple[int, ...]) -> tuple[int, ...]:
+        places = enumerate(zip(element, shape, strict=True))
+        return tuple(-c % r if flips >> j & 1 else c for j, (c, r) in places)
+
+    return {element: ranks[reflected(element)] for element in elements}
+
+
+def widths_of(plan: Json) -> list[int]:
+    """Bits of every number of a report."""
+    faces = plan["faces"]
+    most_coins = max(len(face.get("coins", [])) for face in faces)
+    columns = max(sum(columns_of(part) for part in face["parts"]) for face in faces)
+    largest = [sum(map(questions_of, faces)), *[1] * (most_coins + columns)]
+    for face in faces:
+        for c, coin in enumerate(face.get("coins", [])):
+            limit = max(coin["values"]) if isinstance(coin, dict) else int(coin)
+            largest[1 + c] = max(largest[1 + c], limit)
+        place = 1 + most_coins
+        for part in face["parts"]:
+            for number in range(columns_of(part)):
+                limit = most_values(face, part)
+                if part["response"]["kind"] == "bits":
+                    limit = 1 << min(limit - 32 * number, 32)
+                elif part["response"]["kind"] in ("rows", "staircase"):
+                    response = part["response"]
+                    limit = len(response.get("weights") or response["rows"][0])
+                largest[place] = max(largest[place], limit)
+                place += 1
+    return [next(width for width in (8, 16, 32, 64) if limit <= 1 << width) for limit in largest]
+
+
+def most_values(face: Json, part: Json) -> int:
+    """The most values of a symbol over all choices."""
+    steps = [range(len(step["mantissas"])) for step in face.get("steps", [])]
+    return max(math.prod(radices_of(part, choices)) for choices in product(*steps))
