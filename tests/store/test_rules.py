@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +12,7 @@ from support.fake_survey import fake_survey, reports_of, write_jsonl
 from support.planned_survey import both_texts, device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
+from ldpsql.engine.session import Session
 from ldpsql.intake import Intake, expand
 from ldpsql.mechanisms.promise import achieved
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
@@ -18,8 +20,12 @@ from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.store.rules import SUFFIXES
 from ldpsql.survey import Survey
+from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, QueryError, ReportError, SurveyError
+from ldpsql_device.schema import Schema
+from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import sha256
+from ldpsql_device.table import randomize_batch
 
 
 @pytest.fixture(scope="module")
@@ -231,3 +237,18 @@ def test_a_hostile_survey_beside_a_file_is_refused(tmp_path):
         pytest.raises(SurveyError, match="does not keep its promise"),
     ):
         store.ingest([tmp_path])
+
+
+def test_the_collector_s_part_may_come_after_the_reports():
+    schema = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 9]}}})
+    survey = Survey.of("people", schema, "2", "fourier")
+    table = pa.table({"age": [i % 10 for i in range(200)]})
+    reports, _ = randomize_batch(DeviceSurvey.from_json(survey.device_text), table, OsEntropy())
+    with open_store(None, read_only=False) as store:
+        store.register(Intake.read(survey.device_text))
+        assert store.ingest_table(reports).reports == 200
+        with pytest.raises(QueryError, match="not the collector's part"):
+            Session(store).execute("SELECT COUNT(*) FROM people")
+        store.register(survey)
+        assert Session(store).execute("SELECT COUNT(*) AS n FROM people").reports == 200
+        assert store.surveys() == [survey]
