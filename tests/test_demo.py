@@ -22,7 +22,7 @@ def test_it_says_what_each_person_sends_and_is_promised(session: tuple[int, list
     """Number of shoppers, mechanism, epsilon, size of a report; guarantee and its limits."""
     text = "\n".join(session[1])
     assert "20,000 shoppers; mechanism ehio, epsilon 2" in text
-    assert re.search(r"one report of \d+\.\d bits: group, ", text)
+    assert re.search(r"one report of \d+\.\d bits: question, ", text)
     assert "promised to each person: 2-LDP" in text
     assert text.count("\n  not covered: ") >= 1
 

@@ -182,7 +182,7 @@ def test_a_changed_collectors_part_is_refused():
         (republished(schema={}), "schema must have the keys"),
         (republished(schema={"dimension": [], "measure": [], "public": []}), "at least one"),
         (republished(table="other table"), "table must be a plain name"),
-        (republished(promise={"kind": "local", "epsilon": "0.6"}), "not what this version"),
+        (republished(promise={"kind": "local", "epsilon": "0.6"}), "does not keep its promise"),
     ],
 )
 def test_what_is_not_a_survey_is_refused(text, message):

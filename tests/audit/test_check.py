@@ -8,19 +8,25 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from support.broken_promises import LINE, Bare, TrueAncestor
+from support.broken_promises import (
+    LINE,
+    Bare,
+    TrueAncestor,
+    telling_group,
+    with_odds,
+    with_response,
+)
 from support.later_rounds import at_round
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import enumerate_channel, made_up
-from ldpsql.mechanisms import oue
 from ldpsql.mechanisms.base import StatesOdds
 from ldpsql.mechanisms.draws import SPACE
 from ldpsql.mechanisms.grr import Grr
-from ldpsql.mechanisms.olh import Olh
-from ldpsql.mechanisms.oue import Oue
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql_device import odds as plan_odds
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.plan import WORDS
 
 ONE = Epsilon.parse("1")
 PRIVATE = [
@@ -177,57 +183,44 @@ def test_the_result_is_plain_data():
     assert sound["epsilon"] == "1.000000000000"
 
 
-def rounded_up(cls, attribute, by=1):
-    """A property one (or `by`) above what it was."""
-    right = cls.__dict__[attribute].func
-    if attribute == "thresholds":
-        return property(lambda self: tuple(t + by for t in right(self)))
-    return property(lambda self: right(self) + by)
-
-
-@pytest.mark.parametrize(
-    ("name", "cls", "attribute", "by"),
-    [("hgrr", Grr, "thresholds", 1), ("hio", Olh, "threshold", 1), ("oue", Oue, "threshold", -1)],
-)
+@pytest.mark.parametrize("name", ["hgrr", "hio"])
 @pytest.mark.parametrize("domain", ["4", "30x30"])
-def test_a_threshold_rounded_the_wrong_way_is_caught(name, cls, attribute, by, domain, monkeypatch):
-    """By one part of 2^64."""
-    monkeypatch.setattr(cls, attribute, rounded_up(cls, attribute, by))
-    found = audit_design(made(name, domain))
+def test_odds_rounded_the_wrong_way_are_caught(name, domain):
+    """By one part of 2^54."""
+    found = audit_design(with_odds(made(name, domain), 1 + Fraction(1, 1 << 54)))
     assert ABOVE in found.problems
     assert found.epsilon > 1
 
 
 @pytest.mark.parametrize("domain", ["4", "30x30"])
-def test_a_probability_five_percent_off_is_caught(domain, monkeypatch):
-    right = Grr.__dict__["thresholds"].func
-    monkeypatch.setattr(
-        Grr, "thresholds", property(lambda self: tuple(t * 21 // 20 for t in right(self)))
+def test_a_bit_rounded_the_wrong_way_is_caught(domain):
+    """By one part of 2^64."""
+    wrong = with_response(
+        made("oue", domain), lambda bits: replace(bits, other=(bits.other[0] - 1,))
     )
-    assert ABOVE in audit_design(made("hgrr", domain)).problems
+    found = audit_design(wrong)
+    assert ABOVE in found.problems
+    assert found.epsilon > 1
 
 
 @pytest.mark.parametrize("domain", ["4", "30x30"])
-def test_a_kept_bit_that_is_never_cleared_is_caught(domain, monkeypatch):
-    monkeypatch.setattr(oue, "_HALF", SPACE - 1)
-    assert ABOVE in audit_design(made("oue", domain)).problems
+def test_odds_five_percent_off_are_caught(domain):
+    assert ABOVE in audit_design(with_odds(made("hgrr", domain), Fraction(21, 20))).problems
 
 
 @pytest.mark.parametrize("domain", ["4", "30x30"])
-def test_a_coarsest_combination_that_is_counted_exactly_is_caught(domain, monkeypatch):
+def test_a_kept_bit_that_is_never_cleared_is_caught(domain):
+    wrong = with_response(made("oue", domain), lambda bits: replace(bits, own=(WORDS - 1,)))
+    assert ABOVE in audit_design(wrong).problems
+
+
+@pytest.mark.parametrize("domain", ["4", "30x30"])
+def test_a_coarsest_combination_that_is_counted_exactly_is_caught(domain):
     """The combination of roots, with the sign of a measure, must be randomized like any other."""
-    right = Grr.__dict__["thresholds"].func
-    monkeypatch.setattr(
-        Grr,
-        "thresholds",
-        property(
-            lambda self: tuple(
-                SPACE - 1 if size == min(self.sizes) else threshold
-                for size, threshold in zip(self.sizes, right(self), strict=True)
-            )
-        ),
-    )
-    assert ABOVE in audit_design(made("hgrr", domain, 1)).problems
+    design = made("hgrr", domain, 1)
+    coarsest = design.table.sizes.index(min(design.table.sizes))
+    assert audit_design(design).holds
+    assert ABOVE in audit_design(telling_group(design, coarsest)).problems
 
 
 def test_a_combination_of_roots_without_a_sign_tells_nothing():
@@ -237,7 +230,7 @@ def test_a_combination_of_roots_without_a_sign_tells_nothing():
 
 
 def test_a_design_that_understates_its_odds_is_caught(monkeypatch):
-    monkeypatch.setattr(Grr, "odds", lambda self, slot: ONE.odds / 2)
+    monkeypatch.setattr(plan_odds, "odds", lambda plan, definition: ONE.odds / 2)
     for domain in ("4", "30x30"):
         assert "the odds from the design's integers are below those of its enumerated channel" in (
             audit_design(made("hgrr", domain)).problems

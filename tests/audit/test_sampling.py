@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from support.broken_promises import SameWords, SeedReused, TrueAncestor
+from support.broken_promises import (
+    SameWords,
+    SeedReused,
+    TrueAncestor,
+    obey_another_plan,
+    telling_group,
+    with_odds,
+    with_response,
+)
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import made_up
 from ldpsql.audit.sampling import ALPHA, corners, random_records
-from ldpsql.mechanisms.grr import Grr
-from ldpsql.mechanisms.oue import Oue
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.plan import WORDS, subset_words
 
 ONE = Epsilon.parse("1")
 AGAIN = (
@@ -70,6 +80,14 @@ def test_a_leak_shows_far_above_epsilon():
     assert any("device code does not keep epsilon" in problem for problem in found.problems)
 
 
+def telling_truth(design, part):
+    """GRR with a probability of the truth that is higher or lower by a factor."""
+    (size,) = design.table.sizes
+    truth = Fraction(subset_words(1, size, design.plan.odds[0])[0], WORDS)
+    odds = part * truth * (size - 1) / (1 - part * truth)
+    return with_odds(design, odds / Fraction(design.plan.odds[0], WORDS))
+
+
 def caught(design, reports=200_000):
     found = tried(design, reports)
     assert found.epsilon == 1
@@ -80,11 +98,7 @@ def caught(design, reports=200_000):
 def test_a_device_that_lies_five_percent_too_little_is_caught(domain, monkeypatch):
     """The law is right; only what the device compares with is not."""
     assert not caught(made("grr", domain), 400_000)
-    monkeypatch.setattr(
-        Grr,
-        "_thresholds_array",
-        property(lambda self: np.array([t * 21 // 20 for t in self.thresholds], dtype=np.uint64)),
-    )
+    obey_another_plan(monkeypatch, lambda design: telling_truth(design, Fraction(21, 20)))
     assert caught(made("grr", "4"), 400_000)
 
 
@@ -93,46 +107,25 @@ def test_a_device_that_is_two_percent_off_does_not_follow_the_law(domain, monkey
     """Lying too often breaks no promise, and too seldom by so little shows in no bound."""
     assert tried(made("grr", domain)).empirical.follows_law
     for percent in (98, 102):
-        monkeypatch.setattr(
-            Grr,
-            "_thresholds_array",
-            property(
-                lambda self, p=percent: np.array(
-                    [t * p // 100 for t in self.thresholds], dtype=np.uint64
-                )
-            ),
-        )
-        found = tried(made("grr", domain))
+        part = Fraction(percent, 100)
+        with monkeypatch.context() as patch:
+            obey_another_plan(patch, lambda design, part=part: telling_truth(design, part))
+            found = tried(made("grr", domain), 300_000)
         assert "reports of the device code do not come as often as the law says" in found.problems
 
 
 def test_a_device_that_never_clears_the_kept_bit_is_caught(monkeypatch):
-    right = Oue.respond
+    def kept(design):
+        return with_response(design, lambda bits: replace(bits, own=(WORDS - 1,)))
 
-    def kept(self, slots, nodes, entropy):
-        words = right(self, slots, nodes, entropy)
-        return [
-            word | np.where(nodes // 32 == place, 1 << (nodes % 32), 0)
-            for place, word in enumerate(words)
-        ]
-
-    monkeypatch.setattr(Oue, "respond", kept)
+    obey_another_plan(monkeypatch, kept)
     assert caught(made("oue"), 20_000)
 
 
 def test_a_device_that_tells_the_coarsest_combination_as_it_is_is_caught(monkeypatch):
-    monkeypatch.setattr(
-        Grr,
-        "_thresholds_array",
-        property(
-            lambda self: np.array(
-                [
-                    2**64 - 1 if size == min(self.sizes) else threshold
-                    for size, threshold in zip(self.sizes, self.thresholds, strict=True)
-                ],
-                dtype=np.uint64,
-            )
-        ),
+    obey_another_plan(
+        monkeypatch,
+        lambda design: telling_group(design, design.table.sizes.index(min(design.table.sizes))),
     )
     assert caught(made("hgrr", "4", 1), 20_000)
 
@@ -153,9 +146,9 @@ class OneWordForTwo:
 
 
 def test_one_word_for_two_draws_is_caught():
-    """Whether to lie and what to say must not come from the same word: some lies are never told."""
+    """Two people who draw the same words send the same reports."""
     found = tried(made("grr"), 20_000, OneWordForTwo())
-    assert found.empirical.epsilon > 3
+    assert found.empirical.dependent
     assert not found.holds
 
 

@@ -13,12 +13,13 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.surveys import TOML
 
 from ldpsql.designer import design
-from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
+from ldpsql_device import odds as plan_odds
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Shuffled
 
 MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
@@ -154,8 +155,8 @@ def test_a_delta_is_established_over_sets_of_reports():
 
 
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
-    right = Grr.__dict__["thresholds"].func
-    monkeypatch.setattr(Grr, "thresholds", property(lambda self: tuple(t + 1 for t in right(self))))
+    right = Epsilon.parse("2").odds
+    monkeypatch.setattr(plan_odds, "odds", lambda plan, definition: right * 2)
     shown = run("audit", published)
     assert shown.exit_code == 1
     assert "problem      the odds of some report are above e^2" in shown.stdout
@@ -183,7 +184,7 @@ def test_a_survey_and_a_mechanism_together_are_refused(published):
 
 
 def test_a_changed_survey_is_refused(published):
-    published.write_text(published.read_text().replace('"epsilon":"2"', '"epsilon":"1"'))
+    published.write_text(published.read_text().replace('"epsilon":"2"', '"epsilon":"3"'))
     assert "not the one that the survey names" in refusal(run("audit", published), 1)
 
 

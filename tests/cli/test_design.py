@@ -37,7 +37,7 @@ def test_with_a_file_the_explanation_goes_to_stdout(source, tmp_path):
         "guarantee    2-LDP",
         survey.fingerprint[:12],
         f"{different} different reports, {survey.design.report_format.bits_per_report:.1f} bits",
-        "group (",
+        "question (",
     ):
         assert words in shown.stdout
     names = ["app.collector.json", "app.survey.json", "app.toml"]

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from mechanisms.test_acceptance import X1, X2
 from support.command_line import run
+from support.node_sources import X1, X2
 from support.significance import ALPHA, chi_square_bound, coverage_fits, variance_fits
 from support.surveys import Seeded
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from support.partial_designs import PartialRecipe
 
 from ldpsql.audit.central import enumerated_blankets
-from ldpsql.mechanisms.flat import Flat
+from ldpsql.recipes.hierarchical import GRR
 from ldpsql.shuffle import Blanket, largest_local
 from ldpsql_device.epsilon import Epsilon
 
@@ -34,7 +34,7 @@ class StatingGrr(PartialRecipe):
     name = "grr"
 
     def design(self, domain, epsilon, options, workload=None):
-        design = Flat("grr").design(domain, epsilon, options, workload)
+        design = GRR.design(domain, epsilon, options, workload)
         return StatingDesign(design, enumerated_blankets(design.law()))
 
 
@@ -43,7 +43,7 @@ class LyingGrr(StatingGrr):
 
     def design(self, domain, epsilon, options, workload=None):
         one = Fraction(1)
-        made = Flat("grr").design(domain, epsilon, options, workload)
+        made = GRR.design(domain, epsilon, options, workload)
         return StatingDesign(made, (Blanket(((one, one, one),)),))
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from support.partial_designs import PartialDesign
 
+from ldpsql.decoders.base import PlannedDesign
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Words
 from ldpsql.mechanisms.draws import SPACE, below
+from ldpsql.recipes.oracles import ask
 from ldpsql.report import ReportFormat, Reports
+from ldpsql_device.draw import draw
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.plan import WORDS, Face
 from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
@@ -60,6 +65,44 @@ class TrueAncestor(PartialDesign):
             for code in range(4)
         )
         return Law(tuple((code,) for code in range(4)), rows, chances)
+
+
+def with_odds(design: Any, factor: Fraction) -> Any:
+    """The same design, but devices answer by odds that are higher or lower by a factor."""
+    odds = tuple(int(number * factor) for number in design.plan.odds)
+    return replace(design, plan=replace(design.plan, odds=odds))
+
+
+def with_response(design: Any, change: Callable[[Any], Any]) -> Any:
+    """The same design with another response in every part of its plan."""
+    faces = tuple(
+        replace(
+            face,
+            parts=tuple(replace(part, response=change(part.response)) for part in face.parts),
+        )
+        for face in design.plan.faces
+    )
+    return replace(design, plan=replace(design.plan, faces=faces))
+
+
+def telling_group(design: Any, group: int) -> Any:
+    """The same design by GRR, but one group tells its node as it is, nearly always."""
+    table, faces = design.table, []
+    for number, size in enumerate(table.sizes):
+        odds = int(number == group)
+        asked = ask("grr", table.digit([number]), [size], design.epsilon, odds=odds, first=0)
+        faces.append(Face(table.groups[number].weight, (asked.part,)))
+    odds = (*design.plan.odds, WORDS << 30)
+    return replace(design, plan=replace(design.plan, odds=odds, faces=tuple(faces)))
+
+
+def obey_another_plan(monkeypatch: Any, change: Callable[[Any], Any]) -> None:
+    """Devices draw by the plan of a changed design; laws and odds stay those of the right one."""
+
+    def randomize(self: Any, codes: Codes, entropy: Entropy) -> Reports:
+        return Reports.pack(self.report_format, draw(change(self).plan, codes, entropy))
+
+    monkeypatch.setattr(PlannedDesign, "randomize", randomize)
 
 
 class SameWords:

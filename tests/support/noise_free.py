@@ -3,7 +3,7 @@
 A report is the number of a person, and the estimator looks that person's codes up, so an answer
 is exact if, and only if, parsing, rewriting, covering, counting and arithmetic are right. Two
 doubles serve the two kinds of mechanism: `ExactNodes` answers from tree nodes through the real
-`LevelDesign` plans, `ExactBoxes` from boxes.
+`NodeDesign` plans, `ExactBoxes` from boxes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.decoders.linear import CellQuery, LinearEstimator, Moments, Source
+from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Estimates, rows_of
-from ldpsql.mechanisms.cell_query import CellQuery
-from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Histogram, ReportFormat, Reports, Rows
 from ldpsql.survey import Survey
@@ -96,7 +95,7 @@ class ExactNodes(ExactDesign):
     """Answers cell queries of the AHIO design, exactly."""
 
     @cached_property
-    def _inner(self) -> LevelDesign:
+    def _inner(self) -> NodeDesign:
         return mechanism("ahio").design(self.domain, self.epsilon, {"fanout": 3})  # type: ignore[return-value]
 
     def prepare(self, query: LinearQuery) -> CellQuery:
@@ -105,14 +104,14 @@ class ExactNodes(ExactDesign):
     def estimator(self, histogram: Histogram) -> Noiseless:
         inner = self._inner
         frequencies = ExactFrequencies(inner, self.people, histogram)
-        return Noiseless(LevelEstimator(inner.oracles, frequencies), histogram.people)
+        return Noiseless(LinearEstimator(frequencies), histogram.people)
 
 
 @dataclass(frozen=True)
 class Noiseless:
     """An estimator's values without its covariance; without people every sum is 0."""
 
-    inner: LevelEstimator
+    inner: LinearEstimator
     people: int
 
     def answer(self, queries: Sequence[CellQuery]) -> Estimates:
@@ -128,10 +127,10 @@ class Noiseless:
 
 
 @dataclass(frozen=True)
-class ExactFrequencies:
+class ExactFrequencies(Source):
     """True node frequencies of the people whose reports a histogram holds."""
 
-    design: LevelDesign
+    design: NodeDesign
     raw: People
     histogram: Histogram
     _counted: dict[tuple[int, Any], np.ndarray] = field(default_factory=dict)
@@ -146,8 +145,8 @@ class ExactFrequencies:
     def size(self, group: int) -> float:
         return self.people
 
-    def doubt(self, group: int, pair: Any) -> float:
-        return 0.0
+    def moments(self, group: int) -> Moments:
+        return self.design.answers[group].oracle.moments
 
     def mean(self, group: int, pair: Any) -> float:
         return float(self._rows.moment(*pair).sum()) / max(self.people, 1.0)
@@ -172,7 +171,7 @@ class ExactFrequencies:
         for bit in (0, 1) if sign is not None else (0,):
             signs = np.full_like(self.raw.fractions[persons], bit, dtype=np.int64)
             codes = np.hstack([self.raw.codes[persons], signs]).astype(np.int64)
-            node = self.design.table.node(np.full(len(persons), group), codes)
+            node = self.design.table.node(group, codes)
             share = np.ones(len(persons))
             if sign is not None:
                 fraction = self.raw.fractions[persons, sign]

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import PlannedQuery
-from ldpsql.estimate import Estimates, rows_of
+from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array, weigh_by_precision
 from ldpsql.report import Histogram, Pair, Rows
 
@@ -260,22 +260,27 @@ class ReportedSource(Source):
         return estimates
 
 
-_WHOLE = 4096
+_WHOLE, _CHUNK = 4096, 256
 
 
 @dataclass(frozen=True)
 class EvenSource(Source):
     """Everybody spread evenly over all records, public weights 1: what a prediction assumes.
 
-    sizes: expected people per group, shape (groups,).
+    count: number of people.  sizes: expected people per group, shape (groups,).
     """
 
-    people: float
+    count: float
     sizes: Array
+
+    @property
+    def people(self) -> float:
+        """Number of people."""
+        return self.count
 
     def total(self, weight: Weight | None) -> float:
         """The number of people."""
-        return self.people
+        return self.count
 
     def size(self, group: int) -> float:
         """Expected people in the group."""
@@ -298,12 +303,25 @@ class LinearEstimator:
 
     source: Source
 
-    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
-        """One joint answer per row."""
-        return rows_of(self.answer, rows)
-
     def answer(self, queries: Sequence[CellQuery]) -> Estimates:
         """Values (k,) and covariance (k, k); NaN and inf where a needed group has no reports."""
+        return self.answer_rows([queries])[0]
+
+    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
+        """One joint answer per row; rows are worked out many at a time."""
+        answers: list[Estimates] = []
+        step = max(1, _CHUNK // max(1, *map(len, rows), 1))
+        for first in range(0, len(rows), step):
+            chunk = rows[first : first + step]
+            owners = np.repeat(np.arange(len(chunk)), [len(row) for row in chunk])
+            joint = self._answer([query for row in chunk for query in row], owners)
+            for number in range(len(chunk)):
+                own = np.flatnonzero(owners == number)
+                answers.append(Estimates(joint.values[own], joint.covariance[np.ix_(own, own)]))
+        return answers
+
+    def _answer(self, queries: Sequence[CellQuery], owners: Codes) -> Estimates:
+        """A joint answer. owners: the row of each query; only within a row covariances matter."""
         source, k = self.source, len(queries)
         values = np.array([q.known * source.total(q.weight) for q in queries], dtype=float)
         covariance = np.zeros((k, k))
@@ -313,7 +331,7 @@ class LinearEstimator:
             asked = np.unique([number for number, _, _ in entries])
             nodes, weights = merge_entries(entries, asked)
             kinds = [queries[number].weight for number in asked]
-            means, spread = self._group(group, nodes, weights, kinds)
+            means, spread = self._group(group, nodes, weights, kinds, owners[asked])
             values[asked] += source.people * means
             covariance[np.ix_(asked, asked)] += source.people**2 / source.size(group) * spread
         return Estimates(values, covariance)
@@ -339,11 +357,16 @@ class LinearEstimator:
         return pieces, unanswerable
 
     def _group(
-        self, group: int, nodes: Codes, weights: Array, kinds: Sequence[Weight | None]
+        self,
+        group: int,
+        nodes: Codes,
+        weights: Array,
+        kinds: Sequence[Weight | None],
+        owners: Codes,
     ) -> tuple[Array, Array]:
         """Means (k,) and covariance (k, k) of Y for a report of one group.
 
-        weights: shape (k, c).  kinds: the public weight of each query.
+        weights: shape (k, c).  kinds, owners: the public weight and the row of each query.
         """
         k = len(kinds)
         members: dict[Weight | None, list[int]] = {}
@@ -388,8 +411,13 @@ class LinearEstimator:
                         np.outer(first[0], sums[1]) + np.outer(sums[0], first[1])
                     )
                 covariance[place] = block
-        if k > 1 and not moments.own and not moments.cross:
-            likely = limit_jointly(likely, own_nodes * covariance / moments.same)
+        if not moments.own and not moments.cross:
+            # Noise alone, as by Hadamard entries: E[Y Y'] does not depend on the frequencies.
+            for owner in np.unique(owners):
+                own = np.flatnonzero(owners == owner)
+                if len(own) > 1:
+                    second = own_nodes / moments.same * covariance[np.ix_(own, own)]
+                    likely[own] = limit_jointly(likely[own], second)
         return means, covariance - np.outer(likely, likely)
 
     def _scatter(self, group: int, pair: Pair) -> float:

@@ -1,23 +1,24 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2755.24 +/- 904.3 | 123439 +/- 7.391e+04 | 44.8013 +/- 21.35
+281.174 +/- 896.9 | 16663 +/- 7.276e+04 | None +/- nan
+note: 1 value(s) are NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-38 | 953.156 +/- 421.3
-20 | 953.156 +/- 421.3
+54 | 979.199 +/- 422
+50 | 901.071 +/- 419.9
+38 | 822.942 +/- 417.7
 52 | 822.942 +/- 417.7
-22 | 692.728 +/- 414.1
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 1677.69 +/- 519.3
-2026-03-02 | 754.111 +/- 528.9
-2026-03-03 | 323.443 +/- 517.3
+2026-03-01 | 141.161 +/- 512.2
+2026-03-02 | -495.944 +/- 524.9
+2026-03-03 | 635.957 +/- 518.9
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
-3890.64 +/- 841.5
+3395.83 +/- 844.6
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
@@ -27,11 +28,11 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 902.1
-    standard error of these reports: 904.3
+    standard error of these reports: 896.9
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 16..47, 96..127
   SUM(pay)
     predicted standard error: 7.366e+04
-    standard error of these reports: 7.391e+04
+    standard error of these reports: 7.276e+04
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 16..47, 96..127
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -43,5 +44,5 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NULL}
   COUNT(*)
     predicted standard error: 843.9
-    standard error of these reports: 841.5
+    standard error of these reports: 844.6
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 0..15, 19, 23, 27, 31, 35, 39, 43, 47..95, 99, 103, 107, ... (5 more runs)

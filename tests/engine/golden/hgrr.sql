@@ -1,6 +1,6 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38
 ----------------------------------------
-2840.79 +/- 367.4 | 92305.8 +/- 4.175e+04 | 32.493 +/- 15.29
+3443.06 +/- 395.1 | 187729 +/- 4.799e+04 | 54.5238 +/- 15.28
 
 EXPLAIN SELECT AVG(pay) FROM app WHERE state = 'NY' GROUP BY age
 ----------------------------------------
@@ -12,9 +12,9 @@ reports: all reports (5000)
   group: 18
   SUM(pay)
     predicted standard error: 4.813e+04
-    standard error of these reports: 4.582e+04
+    standard error of these reports: 6.498e+04
     group 10 (age level 2, state level 1, sign of pay; 160 nodes, grr): nodes 1, 81
   COUNT(*)
     predicted standard error: 352.3
-    standard error of these reports: 351.4
+    standard error of these reports: 357.4
     group 9 (age level 2, state level 1; 80 nodes, grr): nodes 1

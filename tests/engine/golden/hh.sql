@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
-2415.91 +/- 104.4 | 118228 +/- 6107 | 48.9373 +/- 1.319
+2673.26 +/- 105.6 | 135735 +/- 6232 | 50.7752 +/- 1.204
 
 SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY n DESC LIMIT 4
 ----------------------------------------
-CA | 1935.38 +/- 82.13
-NY | 1473.19 +/- 78.34
-WA | 942.721 +/- 73.02
-None | 606.584 +/- 69.02
+CA | 1914.37 +/- 81.98
+NY | 1567.73 +/- 79.17
+WA | 1105.54 +/- 74.77
+None | 564.567 +/- 68.48
 
 SELECT day, COUNT(*) FROM app WHERE state <> 'CA' GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 834.137 +/- 60.03
-2026-03-02 | 858.451 +/- 61.45
-2026-03-03 | 723.32 +/- 59.42
+2026-03-01 | 1010.08 +/- 61.29
+2026-03-02 | 895.216 +/- 61.74
+2026-03-03 | 767.964 +/- 59.83
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
@@ -23,9 +23,9 @@ reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
     predicted standard error: 104.8
-    standard error of these reports: 104.4
+    standard error of these reports: 105.6
     group 0 (state level 1; 4 nodes, oue): nodes 1..2
   SUM(pay), public
     predicted standard error: 104.8 per unit of the public column
-    standard error of these reports: 6107
+    standard error of these reports: 6232
     group 0 (state level 1; 4 nodes, oue): nodes 1..2

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mechanisms.test_consistent import GivenFrequencies
 from support.histograms import histogram_of
+from support.node_sources import GivenNodes, moments_of
 from support.significance import variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.mechanisms.forest import EvenForest
-from ldpsql.mechanisms.groups import Group
-from ldpsql.mechanisms.levels_estimator import LevelEstimator
+from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.decoders.groups import Group
+from ldpsql.decoders.linear import LinearEstimator
+from ldpsql.decoders.paths import EvenForest
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
@@ -34,7 +34,7 @@ class Dense:
     """Least squares over all padded cells (codes, then a sign where there is a measure)."""
 
     design: ConsistentDesign
-    given: GivenFrequencies
+    given: GivenNodes
 
     @cached_property
     def cells(self) -> np.ndarray:
@@ -64,7 +64,7 @@ class Dense:
         rows, told, precision = [], [], []
         for number, group in enumerate(self.design.table.groups):
             size = self.design.table.sizes[number]
-            variance = self.design.oracles.support(number).contrast_variance(size)
+            variance = self.given.moments(number).contrast_variance(size)
             padded, own = self._place(group)
             for node in np.unique(padded):
                 inside = padded == node
@@ -118,9 +118,10 @@ def test_equal_to_dense_least_squares(
     design = mechanism(name).design(domain, Epsilon.parse("1"), options)
     assert isinstance(design, ConsistentDesign)
     random = np.random.default_rng(4)
-    given = GivenFrequencies(
+    given = GivenNodes(
         [float(size) for size in random.integers(50, 200, len(design.table.groups))],
         [random.random(size) for size in design.table.sizes],
+        moments_of(design),
     )
     dense = Dense(design, given)
     sides = [
@@ -130,7 +131,7 @@ def test_equal_to_dense_least_squares(
     boxes = [Box(chosen).normal(sizes) for chosen in product(*sides)]
     asked = [(LinearQuery.count(box), box) for box in boxes[::4] if not box.is_whole]
     asked += [(LinearQuery.sum(0, box), box) for box in boxes[::4] if measured]
-    direct = LevelEstimator(design.oracles, given)
+    direct = LinearEstimator(given)
     found = ConsistentEstimator(design.table, direct).answer([design.prepare(q) for q, _ in asked])
     expected = [dense.answer(box, total=query.measure is not None) for query, box in asked]
     assert found.values == pytest.approx(expected, abs=1e-8)
@@ -142,9 +143,10 @@ def test_padding_that_counts_for_nothing_is_caught() -> None:
     options = {"fanout": 4, "tree": "padded", "oracle": "grr", "inference": "consistent"}
     design = mechanism("hio").design(domain, Epsilon.parse("1"), options)
     assert isinstance(design, ConsistentDesign)
-    given = GivenFrequencies([80.0, 150.0], [np.array([0.8, 0.3]), np.arange(5.0) / 8])
+    values = [np.array([0.8, 0.3]), np.arange(5.0) / 8]
+    given = GivenNodes([80.0, 150.0], values, moments_of(design))
     dense, box = Dense(design, given), Box((((1, 3),),))
-    direct = LevelEstimator(design.oracles, given)
+    direct = LinearEstimator(given)
     estimator = ConsistentEstimator(design.table, direct)
     (found,) = estimator.answer([design.prepare(LinearQuery.count(box))]).values
     assert found == pytest.approx(dense.answer(box, total=False), abs=1e-9)
@@ -164,11 +166,13 @@ def test_predictions_spread_people_over_records(name: str, tree: str) -> None:
     records = np.array(list(product(range(5), range(3), range(2))))
     expected = []
     for group, size in enumerate(table.sizes):
-        node = table.node(np.full(len(records), group), records)
+        node = table.node(group, records)
         expected.append(np.bincount(node, minlength=size) / len(records))
-        assert table.even(group, np.arange(size)) == pytest.approx(expected[-1])
+        assert table.spread_evenly(group, np.arange(size)) == pytest.approx(expected[-1])
     if name == "lgrr-fd":
-        found = EvenForest(table, design.forests, 1.0).all(0, (None, None))
+        every = np.arange(design.forests[0].nodes)
+        evenly = EvenForest(1.0, np.ones(1), design.forests, table)
+        found = evenly.at(0, every, (None, None))
         assert found == pytest.approx(np.concatenate(expected))
 
 

@@ -8,25 +8,32 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mechanisms.test_acceptance import BOX, MEASURED, WINDOW, X1, X2, N, TrueFrequencies, amounts
-from mechanisms.test_acceptance import count as counted
-from mechanisms.test_acceptance import total as summed
-from mechanisms.test_consistent import GivenFrequencies, IdealOracles, UnitOracles
-from mechanisms.test_lgrr import smallest_delta
+from decoders.test_nodes import BOX, MEASURED, WINDOW, amounts
+from decoders.test_nodes import count as counted
+from decoders.test_nodes import total as summed
+from recipes.test_lgrr import smallest_delta
+from support.node_sources import (
+    UNIT,
+    X1,
+    X2,
+    GivenNodes,
+    N,
+    PlainSource,
+    TrueNodes,
+    counted_by_node,
+    ideal_moments,
+)
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.mechanisms import allocation
-from ldpsql.mechanisms.allocation import Allocation
-from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.mechanisms.energies import Energies
-from ldpsql.mechanisms.groups import GroupTable, all_levels, evenly
-from ldpsql.mechanisms.information import InformationTable
-from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.levels_estimator import LevelEstimator, UniformFrequencies
-from ldpsql.mechanisms.olh import LARGEST_SLOT, Olh
-from ldpsql.mechanisms.oracle import Support
-from ldpsql.mechanisms.paths import LgrrDesign
+from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator, InformationTable
+from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
+from ldpsql.decoders.linear import LinearEstimator, Moments
+from ldpsql.decoders.nodes import EvenNodes, NodeDesign
+from ldpsql.decoders.paths import LgrrDesign
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes import allocation
+from ldpsql.recipes.allocation import ConsistentAllocation, Energies
+from ldpsql.recipes.oracles import LARGEST, oracle_for
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree
@@ -44,7 +51,7 @@ def test_levels_of_a_doubled_tree() -> None:
     """Section 1.2: 125 codes with their sign have 1, 2, 10, 50 and 250 nodes."""
     domain = RecordDomain(("x",), (125,), ("x",), ((0.0, 124.0),), (0,))
     design = mechanism("ehio").design(domain, ONE, {"root": True})
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     assert sorted(design.table.sizes) == [1, 2, 10, 50, 250]
 
 
@@ -56,7 +63,7 @@ def test_how_many_groups_a_measure_has(name: str, root: bool, groups: int) -> No
     """Section 5: two attributes of 125 codes, one of them the measure."""
     domain = RecordDomain(("x", "y"), (125, 125), ("y",), ((0.0, 124.0),), (1,))
     design = mechanism(name).design(domain, ONE, {"root": root})
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     assert len(design.table.groups) == groups
 
 
@@ -84,13 +91,13 @@ def test_most_nodes_of_ranges_and_prefixes(fanout: int, height: int) -> None:
 )
 def test_variances_of_hashing(epsilon: str, variance: float) -> None:
     """Section 13: V0 of OLH, the limit of many nodes."""
-    found = Olh(Epsilon.parse(epsilon), (LARGEST_SLOT,)).support(0)
-    assert found.node_variance == pytest.approx(variance, rel=2e-4)
+    found = oracle_for("olh", LARGEST["olh"], Epsilon.parse(epsilon))
+    assert found.moments.node_variance == pytest.approx(variance, rel=2e-4)
 
 
 def test_an_estimate_by_hashing() -> None:
     """Section 13: 430 of 1,000 reports support a node at epsilon 1."""
-    found = Olh(ONE, (LARGEST_SLOT,)).support(0)
+    found = oracle_for("olh", LARGEST["olh"], ONE)
     assert (0.43 - found.q) / (found.p - found.q) == pytest.approx(0.798697639, abs=2e-6)
 
 
@@ -100,16 +107,12 @@ def test_variance_of_one_node(oracle: str, variance: float) -> None:
     people, whereas ours count as a sample."""
     share = 0.3
     design = mechanism("hio").design(LINE, ONE, {"fanout": 25, "oracle": oracle})
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     assert design.table.sizes == (25,)
-    design.__dict__["oracles"] = IdealOracles(oracle, ONE, design.table.sizes)
-
-    class Everybody(GivenFrequencies):
-        people = 20_000.0
-
-    given = Everybody([1000.0], [np.array([share, *[0.7 / 24] * 24])])
+    ideal = ideal_moments(oracle, ONE, design.table.sizes)
+    given = GivenNodes([1000.0], [np.array([share, *[0.7 / 24] * 24])], ideal, 20_000.0)
     planned = design.prepare(LinearQuery.count(Box((((0, 1),),))))
-    answer = LevelEstimator(design.oracles, given).answer([planned])
+    answer = LinearEstimator(given).answer([planned])
     found = float(answer.covariance[0, 0]) - 20_000 * share * (1 - share)
     # The specification has n f (1 - f) (n / n_v - 1) n / (n - 1) for the choice of who is asked.
     found += 20_000 * share * (1 - share) * 19 / 19_999
@@ -123,32 +126,36 @@ def test_leading_deviation_of_hio(epsilon: str, deviation: float) -> None:
     """Section 13: eight nodes, four groups of equal size."""
     domain = RecordDomain(("x",), (125,), (), (), ())
     design = mechanism("hio").design(domain, Epsilon.parse(epsilon), {"root": True})
-    assert isinstance(design, LevelDesign)
-    oracles = IdealOracles("olh", design.epsilon, design.table.sizes)
+    assert isinstance(design, NodeDesign)
+    ideal = ideal_moments("olh", design.epsilon, design.table.sizes)
+
+    class Ideal(EvenNodes):
+        def moments(self, group: int) -> Moments:
+            return ideal[group]
+
     planned = design.prepare(LinearQuery.count(Box((WINDOW,))))
-    evenly_spread = UniformFrequencies(N, design.shares * N, design.table)
-    estimator = LevelEstimator(oracles, evenly_spread)
-    leading = sum(estimator._leading(cells) for cells in planned.alternatives[0])
+    source = Ideal(N, design.table.shares * N, design.table, design.answers)
+    leading = sum(source.spread(cells) for cells in planned.alternatives[0])
     assert N * math.sqrt(leading) == pytest.approx(deviation, abs=0.01)
 
 
 @dataclass(frozen=True)
-class Payers:
+class Payers(PlainSource):
     """Every fifth person of the data, with a public amount."""
 
-    design: LevelDesign
+    design: NodeDesign
     codes: np.ndarray = field(default_factory=lambda: X1[::5])
     pay: np.ndarray = field(default_factory=lambda: X2[::5] + 1.0)
-    people: float = N / 5
+    count: float = N / 5
 
     def total(self, weight: Any) -> float:
         return float(self.pay.sum())
 
     def size(self, group: int) -> float:
-        return float(self.people * self.design.shares[group])
+        return float(self.people * self.design.table.shares[group])
 
-    def doubt(self, group: int, pair: Any) -> float:
-        return 0.0
+    def moments(self, group: int) -> Moments:
+        return ideal_moments("olh", ONE, self.design.table.sizes)[group]
 
     def _amounts(self, pair: Any) -> np.ndarray:
         return self.pay ** sum(weight is not None for weight in pair)
@@ -157,7 +164,7 @@ class Payers:
         return float(self._amounts(pair).mean())
 
     def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
-        node = self.design.table.node(np.full(len(self.codes), group), self.codes[:, None])
+        node = self.design.table.node(group, self.codes[:, None])
         size = self.design.table.sizes[group]
         return np.bincount(node, self._amounts(pair), minlength=size)[nodes] / self.people
 
@@ -166,11 +173,11 @@ def test_the_sum_of_a_public_column() -> None:
     """Section 13: HIO with its root group, every fifth row, SUM over [12, 56) at epsilon 1."""
     domain = RecordDomain(("x1",), (125,), (), (), ())
     design = mechanism("hio").design(domain, ONE, {"root": True})
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     source = Payers(design)
     amount = source.pay * ((source.codes >= 12) & (source.codes < 56))
     assert amount.sum() == 835_061
-    estimator = LevelEstimator(IdealOracles("olh", ONE, design.table.sizes), source)
+    estimator = LinearEstimator(source)
     query = LinearQuery(((1.0, Box((WINDOW,))),), weight=Weight("pay"))
     answer = estimator.answer([design.prepare(query)])
     assert answer.values[0] == pytest.approx(835_061)
@@ -228,37 +235,24 @@ def test_where_the_repair_beats_hashing(
         (0,) * signed,
     )
     design = mechanism("lgrr-repaired").design(domain, ONE, {})
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     assert math.log((np.mean(design.table.sizes) - 1) / 3) == pytest.approx(epsilon, abs=6e-3)
 
 
 # -- least squares ---------------------------------------------------------------------------------
 
 
-class NodeVariance(IdealOracles):
-    """A contrast counts as much as a node that nobody is at."""
-
-    def support(self, group: int) -> Any:
-        @dataclass(frozen=True)
-        class Counted(Support):
-            def contrast_variance(self, nodes: int) -> float:
-                return self.node_variance
-
-        found = super().support(group)
-        return Counted(found.p, found.q, found.joint_own, found.joint_other)
-
-
 @pytest.mark.parametrize(
-    ("oracles", "cells", "information", "variances"),
+    ("is_by_node", "cells", "information", "variances"),
     [
         (
-            NodeVariance,
+            True,
             (0.48409091, 0.18409091, 0.16590909, 0.16590909),
             (297.969369832, 135.440622651),
             (7.383309235e-3, 4.530667031e-3),
         ),
         (
-            IdealOracles,
+            False,
             (0.48638366, 0.18638366, 0.16361634, 0.16361634),
             (242.724496489, 117.749410618),
             (8.492611511e-3, 5.276280083e-3),
@@ -266,7 +260,7 @@ class NodeVariance(IdealOracles):
     ],
 )
 def test_two_levels_of_two(
-    oracles: type[IdealOracles],
+    is_by_node: bool,
     cells: tuple[float, ...],
     information: tuple[float, ...],
     variances: tuple[float, ...],
@@ -276,10 +270,12 @@ def test_two_levels_of_two(
     options = {"fanout": 2, "inference": "consistent"}
     design = mechanism("hio").design(domain, ONE, options)
     assert isinstance(design, ConsistentDesign)
-    ideal = oracles("olh", ONE, design.table.sizes)
-    given = GivenFrequencies([300, 500], [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])])
+    ideal = ideal_moments("olh", ONE, design.table.sizes)
+    ideal = counted_by_node(ideal) if is_by_node else ideal
+    values = [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])]
+    given = GivenNodes([300, 500], values, ideal)
     planned = [design.prepare(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
-    answer = ConsistentEstimator(design.table, LevelEstimator(ideal, given)).answer(planned)
+    answer = ConsistentEstimator(design.table, LinearEstimator(given)).answer(planned)
     assert answer.values == pytest.approx(cells, abs=1e-8)
     told = InformationTable(design.table, ideal).total(np.array([300.0, 500.0]), range(2))
     assert told[1:] == pytest.approx(information, rel=1e-9)
@@ -315,12 +311,12 @@ def test_a_binary_tree_of_128_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert energies == pytest.approx(
         [21.835938, 5.459969, 6.702883, 4.351502, 2.439438, 1.312984, 0.734496, 0.496124], abs=1e-6
     )
-    table = GroupTable((tree,), evenly(((j,), None, 0) for j in range(1, 8)))
-    found = Allocation(table, UnitOracles("grr", ONE, table.sizes), Energies(energies, ()))
+    table = GroupTable((tree,), weigh_evenly(((j,), None, 0) for j in range(1, 8)))
+    found = ConsistentAllocation(table, [UNIT] * 7, Energies(energies, ()))
     shares = [0, 0.09151, 0.12819, 0.13881, 0.14099, 0.13259, 0.36792]
     assert found.optimal() == pytest.approx(shares, abs=2e-3)
-    assert found.objective(found.optimal()) == pytest.approx(7.330204, rel=1e-5)
-    assert found.objective(np.full(7, 1 / 7)) == pytest.approx(9.666387, rel=1e-6)
+    assert found.gains(found.optimal())[1] == pytest.approx(7.330204, rel=1e-5)
+    assert found.gains(np.full(7, 1 / 7))[1] == pytest.approx(9.666387, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -347,27 +343,21 @@ def test_windows_over_two_trees(
     """Section 10.4, V4: the best shares, and direct HIO with its root group by OLH."""
     monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
     tree = Tree(math.prod(fanouts), fanouts)
-    table = GroupTable((tree, tree), evenly((v, None, 0) for v in all_levels((tree, tree))[1:]))
-    oracles = IdealOracles("auto", Epsilon.parse(epsilon), table.sizes)
+    table = GroupTable(
+        (tree, tree), weigh_evenly((v, None, 0) for v in all_levels((tree, tree))[1:])
+    )
+    moments = ideal_moments("auto", Epsilon.parse(epsilon), table.sizes)
     sides = [((start, start + width),) for start in range(tree.size - width + 1)]
     window = np.mean([AxisDetails.of(tree, side).energies for side in sides], axis=0)
     free = np.eye(len(fanouts) + 1)[0] * tree.size
     energies = product_energies([window, window if predicates == 2 else free])
-    best = Allocation(table, oracles, Energies(energies, ())).optimal()
+    best = ConsistentAllocation(table, moments, Energies(energies, ())).optimal()
     for levels, share in shares.items():
         assert best[table.index[levels, None, 0]] == pytest.approx(share, abs=1e-3)
-    hashing = IdealOracles("olh", Epsilon.parse(epsilon), (tree.size,)).support(0).node_variance
+    hashing = ideal_moments("olh", Epsilon.parse(epsilon), (tree.size,))[0].node_variance
     nodes = np.mean([sum(map(len, tree.cover(side).values())) for side in sides])
     found = (len(fanouts) + 1) ** 2 * nodes**predicates * hashing
     assert found == pytest.approx(greedy, rel=1e-4)
-
-
-@dataclass(frozen=True)
-class HalfOfThem(TrueFrequencies):
-    """The people who drew the second of two measures."""
-
-    def size(self, group: int) -> float:
-        return super().size(group) / 2
 
 
 @pytest.mark.parametrize(
@@ -385,8 +375,8 @@ def test_least_squares_in_a_signed_frame(query: LinearQuery, epsilon: str, ideal
     design = mechanism("ehio").design(domain, Epsilon.parse(epsilon), options)
     assert isinstance(design, ConsistentDesign)
     asked = replace(query, measure=None if query.measure is None else 0)
-    source = HalfOfThem(design)
-    estimator = ConsistentEstimator(design.table, LevelEstimator(design.oracles, source))
+    source = TrueNodes(design, part=0.5)
+    estimator = ConsistentEstimator(design.table, LinearEstimator(source))
     variance = float(estimator.answer([design.prepare(asked)]).covariance[0, 0])
     found = math.sqrt(variance - N * amounts(query).var())
     assert 0.98 * ideal < found <= 1.002 * ideal

@@ -2,61 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from support.histograms import histogram_of
+from support.node_sources import N, true_nodes
 from support.significance import is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.forest import Forest, ForestEstimator, as_named, as_published
-from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.paths import LgrrDesign
+from ldpsql.decoders.linear import CellQuery, GroupCells, LinearEstimator
+from ldpsql.decoders.nodes import NodeDesign
+from ldpsql.decoders.paths import EvenForest, Forest, LgrrDesign, PublishedEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain
 
-N = 100_000
-INDEX = np.arange(N)
-X1 = np.minimum(INDEX % 125, (INDEX // 125) % 125)
-X2 = np.maximum(3 * INDEX % 125, (INDEX // 125) % 125)
 MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x2",), ((1.0, 125.0),), (1,))
 LINE = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
 
 
-@dataclass(frozen=True)
-class TrueForest:
+class TrueForest(EvenForest):
     """Node frequencies of the specification's data, signs by their expectation."""
 
-    design: LgrrDesign
-    people: float = float(N)
-
-    def total(self, weight: Any) -> float:
-        return self.people
-
-    def size(self, frame: int) -> float:
-        return self.people / len(self.design.forests)
-
-    def mean(self, frame: int, pair: Any) -> float:
-        return 1.0
-
-    def doubt(self, frame: int, pair: Any) -> float:
-        return 0.0
-
-    def all(self, frame: int, pair: Any) -> np.ndarray:
-        forest = self.design.forests[frame]
-        counted = np.zeros(forest.nodes)
-        for bit, share in ((0, 1 - X2 / 124), (1, X2 / 124)):
-            private = np.stack([X1, X2, np.full(N, bit)], axis=1)
-            for group, start in zip(forest.groups, forest.starts, strict=True):
-                node = self.design.table.node(np.full(N, group), private)
-                counted += np.bincount(start + node, share, minlength=forest.nodes)
-        return counted / N
+    def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
+        parts = [true_nodes(self.table, number, (1,)) for number in self.forests[group].groups]
+        return np.concatenate(parts)[nodes]
 
 
 @pytest.mark.parametrize(
@@ -76,18 +50,28 @@ def test_expectations_of_the_specification(
     assert isinstance(design, LgrrDesign)
     assert design.forests[0].length == (12 if name == "lgrr" else 20)
     planned = design.prepare(LinearQuery.count(Box((((12, 56),), None))))
-    for reading, expected in ((as_published, published), (as_named, unbiased_count)):
-        estimator = ForestEstimator(design.table, design.forests, TrueForest(design), reading)
+    source = TrueForest(float(N), np.full(1, float(N)), design.forests, design.table)
+    for estimator, expected in (
+        (PublishedEstimator(source, design.forests), published),
+        (LinearEstimator(source), unbiased_count),
+    ):
         assert estimator.answer([planned]).values[0] == pytest.approx(expected, rel=2e-4)
 
 
 def test_estimates_of_one_node() -> None:
     """Section 9: 40 of 1,000 reports name a node of ten, path of 12, epsilon 2."""
     forest = Forest(tuple(range(12)), (10,) * 12, 0, float(np.exp(2)))
-    frequency = 12 * 40 / 1000
+
+    class Named(EvenForest):
+        def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
+            return np.full(len(nodes), 12 * 40 / 1000)
+
+    source = Named(1000.0, np.full(1, 1000.0), [forest], None)  # type: ignore[arg-type]
+    node = GroupCells(0, np.zeros(1, dtype=np.int64), np.ones(1))
+    query = CellQuery(0.0, True, ((node,),), None)
     found = [
-        1000 * (frequency - read.baseline[0]) / read.scale
-        for read in (as_named(forest), as_published(forest))
+        estimator.answer([query]).values[0]
+        for estimator in (LinearEstimator(source), PublishedEstimator(source, [forest]))
     ]
     assert found == pytest.approx([480, 1193.72], abs=5e-3)
 
@@ -136,9 +120,9 @@ def test_the_repair_draws_views_in_proportion() -> None:
     """Section 9b: the signed plane of 4 x 4 codes, Z = 125.619382 at epsilon 1."""
     domain = RecordDomain(("x", "y"), (4, 4), ("y",), ((0.0, 3.0),), (1,))
     design = mechanism("lgrr-repaired").design(domain, Epsilon.parse("1"), {"fanout": 2})
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     assert (len(design.table.groups), sum(design.table.sizes)) == (12, 105)
-    index, shares = design.table.index, design.shares
+    index, shares = design.table.index, design.table.shares
     wanted = {
         ((0, 0), None): 0.0216390320,
         ((0, 2), 0): 0.0773629171,

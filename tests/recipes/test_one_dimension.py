@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from mechanisms.test_acceptance import WINDOW, X1, N, TrueFrequencies
 from support.histograms import histogram_of
+from support.node_sources import X1, N, TrueNodes
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.decoders.haar import HaarDesign
+from ldpsql.decoders.linear import LinearEstimator
+from ldpsql.decoders.nodes import NodeDesign
+from ldpsql.decoders.oracles import Hrr, hadamard
+from ldpsql.decoders.split import SplitEstimator
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.mechanisms.haar import HaarDesign
-from ldpsql.mechanisms.hi import HiDesign
-from ldpsql.mechanisms.hrr import Hrr, hadamard
-from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.mechanisms.split_estimator import SplitEstimator
-from ldpsql.report import Rows
+from ldpsql.recipes.oracles import odds_words
 from ldpsql.simulation import SeededEntropy
+from ldpsql_device.draw import symbols
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import Keep
 from ldpsql_device.schema import RecordDomain
 
+WINDOW = ((12, 56),)
 LINE = RecordDomain(("x1",), (125,), (), (), ())
 PADDED = RecordDomain(("x1",), (128,), (), (), ())
 COUNT = LinearQuery.count(Box((WINDOW,)))
@@ -40,12 +43,10 @@ USERS = N * ((X1 >= 12) & (X1 < 56)).var()
 
 def test_frequencies_of_hadamard_reports() -> None:
     """Section 13: three nodes, five reports."""
-    oracle = Hrr(ONE, (3,))
-    columns = (np.array([0, 1, 2, 3, 1]), np.array([0, 1, 0, 0, 0]))
-    rows = Rows(columns, np.ones(5, dtype=np.int64))
-    support = oracle.support(0)
-    agree = oracle.supporters(0, rows, np.arange(3), [np.ones(5)])[0]
-    frequencies = (agree / 5 - support.q) / (support.p - support.q)
+    oracle = Hrr.of(3, odds_words(ONE))
+    rows, bits = np.array([0, 1, 2, 3, 1]), np.array([0, 1, 0, 0, 0])
+    agree = oracle.supporters([rows], bits, np.ones(5), np.arange(3))
+    frequencies = (agree / 5 - oracle.q) / (oracle.p - oracle.q)
     assert frequencies == pytest.approx([1.298372048, 0.432790683, -0.432790683], abs=1e-9)
 
 
@@ -61,18 +62,18 @@ def test_haar_coefficients_of_the_specification() -> None:
     design = mechanism("haarhrr").design(RecordDomain(("x",), (8,), (), (), ()), ONE, {})
     assert isinstance(design, HaarDesign)
     planned = design.prepare(LinearQuery.count(Box((((2, 7),),))))
-    assert planned.mean == 5 / 8
-    scaled = [(2**i * part).tolist() for i, part in enumerate(planned.coefficients, start=1)]
-    assert scaled == [[0, 0, 0, 1], [-2, 1], [-1]]
+    assert planned.known == 5 / 8
+    (levels,) = planned.alternatives
+    assert [cells.nodes.tolist() for cells in levels] == [[3], [0, 1], [0]]
+    scaled = [(2**i * cells.weights).tolist() for i, cells in enumerate(levels, start=1)]
+    assert scaled == [[1], [-2, 1], [-1]]
     variance = design.variance([planned], 1000)[0] / 1000**2
     assert variance == pytest.approx(0.00812154806, rel=1e-8)
-    five = np.array([[5]])
-    leaf = design._leaf(five, np.array([0]))
-    assert [(int(leaf[0]) >> i, int(leaf[0] >> (i - 1) & 1)) for i in (1, 2, 3)] == [
-        (2, 1),
-        (1, 0),
-        (0, 1),
-    ]
+    # The digit of a level is the node of code 5, and in its last bit the half that holds it.
+    part = replace(design.plan.faces[0].parts[0], then=None, response=Keep())
+    digits = [symbols(design.plan, part, np.array([[5]]), [np.array([i])], []) for i in range(3)]
+    nodes = [int(digit[0]) for (digit,) in digits]
+    assert [(node >> 1, node & 1) for node in nodes] == [(2, 1), (1, 0), (0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +89,8 @@ def test_hierarchical_histograms(
 ) -> None:
     """Section 13, exact standard deviations."""
     design = mechanism("hh").design(domain, ONE, options)
-    assert isinstance(design, LevelDesign)
-    estimator = LevelEstimator(design.oracles, TrueFrequencies(design))
+    assert isinstance(design, NodeDesign)
+    estimator = LinearEstimator(TrueNodes(design))
     variance = estimator.answer([design.prepare(COUNT)]).covariance[0, 0]
     assert np.sqrt(variance - USERS) == pytest.approx(exact, rel=2e-5)
 
@@ -99,25 +100,16 @@ def test_constrained_inference() -> None:
     options = {"fanout": 2, "oracle": "oue", "inference": "consistent"}
     design = mechanism("hh").design(PADDED, ONE, options)
     assert isinstance(design, ConsistentDesign)
-    estimator = ConsistentEstimator(
-        design.table, LevelEstimator(design.oracles, TrueFrequencies(design))
-    )
+    estimator = ConsistentEstimator(design.table, LinearEstimator(TrueNodes(design)))
     variance = estimator.answer([design.prepare(COUNT)]).covariance[0, 0]
     assert np.sqrt(variance - USERS) == pytest.approx(1_600.2, rel=1e-4)
-
-
-class EveryLevel(TrueFrequencies):
-    """Everybody answers every level."""
-
-    def size(self, group: int) -> float:
-        return float(N)
 
 
 def test_a_split_budget() -> None:
     """Section 13: HI with three levels at a third of epsilon each; no sampling of users."""
     design = mechanism("hi").design(LINE, ONE, {})
-    assert isinstance(design, HiDesign)
-    estimator = SplitEstimator(design.table, design.oracles, EveryLevel(design), LINE)
+    assert isinstance(design, NodeDesign)
+    estimator = SplitEstimator(TrueNodes(design), design.table, LINE)
     variance = estimator.answer([design.prepare(COUNT)]).covariance[0, 0]
     # OLH over the complete family collides a little less than the ideal hash.
     assert 0.95 * 5_354.5 < np.sqrt(variance - USERS) <= 1.002 * 5_354.5
@@ -237,7 +229,7 @@ def test_levels_taken_for_independent_are_caught() -> None:
     design = mechanism("hi").design(
         RecordDomain(("x",), (4,), (), (), ()), Epsilon.parse("16"), {"fanout": 2}
     )
-    assert isinstance(design, HiDesign)
+    assert isinstance(design, NodeDesign)
     query = design.prepare(LinearQuery.count(Box((((0, 3),),))))
     values, told, apart = [], [], []
     for seed in range(RUNS):
@@ -247,7 +239,7 @@ def test_levels_taken_for_independent_are_caught() -> None:
         answer = estimator.answer([query])
         values.append(answer.values[0])
         told.append(answer.covariance[0, 0])
-        levels = LevelEstimator(design.oracles, estimator.frequencies)
+        levels = LinearEstimator(estimator.source)
         apart.append(levels.answer([query]).covariance[0, 0])
     assert variance_fits(np.array(values), float(np.mean(told)))
     assert not variance_fits(np.array(values), float(np.mean(apart)))
@@ -268,4 +260,4 @@ def test_an_epsilon_too_small_to_split_is_named_as_such() -> None:
         SurveyError, match=r"hi splits epsilon 0\.005 over 7 levels.*at least 0\.001"
     ):
         mechanism("hi").design(LINE, small, {"fanout": 2})
-    assert mechanism("hi").design(LINE, small, {"fanout": 5}).parts == 3
+    assert mechanism("hi").design(LINE, small, {"fanout": 5}).plan.faces[0].parts[2:]

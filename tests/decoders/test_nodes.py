@@ -1,4 +1,4 @@
-"""Exact standard deviations of the specification (h4mda, section 13) on its deterministic data.
+"""Exact standard deviations of the specification (docs/spec/h4mda.md#13) on its deterministic data.
 
 The specification's numbers are for exactly these people; ours count people as a sample, so the
 variance of the true per-person amounts is taken off before comparing. GRR and OUE must agree to
@@ -8,67 +8,27 @@ specification, so its standard deviation is lower, never higher.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from support.node_sources import X1, X2, N, TrueNodes, of_sub_survey
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.levels_estimator import LevelEstimator
+from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.decoders.linear import LinearEstimator
+from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.oracles import plan_of_groups
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 
-N = 100_000
-INDEX = np.arange(N)
-X1 = np.minimum(INDEX % 125, (INDEX // 125) % 125)
-X2 = np.maximum(3 * INDEX % 125, (INDEX // 125) % 125)
 WINDOW, BOX = ((12, 56),), ((30, 100),)
 LINE = RecordDomain(("x1",), (125,), (), (), ())
 PLANE = RecordDomain(("x1", "x2"), (125, 125), (), (), ())
 BOUNDS = (1.0, 125.0)
 MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x1", "x2"), (BOUNDS, BOUNDS), (0, 1))
-
-
-@dataclass(frozen=True)
-class TrueFrequencies:
-    """Node frequencies of the data, in groups of expected size."""
-
-    design: LevelDesign
-
-    @property
-    def people(self) -> float:
-        return float(N)
-
-    def total(self, weight: Any) -> float:
-        return float(N)
-
-    def size(self, group: int) -> float:
-        return N * self.design.table.groups[group].weight / 2**64
-
-    def mean(self, group: int, pair: Any) -> float:
-        return 1.0
-
-    def doubt(self, group: int, pair: Any) -> float:
-        return 0.0
-
-    def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
-        sign = self.design.table.groups[group].sign
-        size = self.design.table.sizes[group]
-        codes = np.stack([X1, X2], axis=1)[:, : len(self.design.domain.sizes)]
-        if sign is None:
-            node = self.design.table.node(np.full(N, group), np.hstack([codes, codes * 0]))
-            return np.bincount(node, minlength=size)[nodes] / N
-        fraction = (X1, X2)[self.design.domain.measured[sign] or 0] / 124
-        counted = np.zeros(size)
-        for bit, share in ((0, 1 - fraction), (1, fraction)):
-            private = np.hstack([codes, np.full((N, 2), bit)])
-            node = self.design.table.node(np.full(N, group), private)
-            counted += np.bincount(node, share, minlength=size)
-        return counted[nodes] / N
 
 
 def standard_deviation(
@@ -77,16 +37,14 @@ def standard_deviation(
     epsilon: str,
     query: LinearQuery,
     options: dict[str, Any],
-    frame: int | None,
+    sub_survey: int | None,
 ) -> float:
     """For exactly these people, from the design and the true frequencies."""
     design = mechanism(name).design(domain, Epsilon.parse(epsilon), options)
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     planned = design.prepare(query)
-    if frame is not None:
-        planned = replace(planned, alternatives=(planned.alternatives[frame],))
-    estimator = LevelEstimator(design.oracles, TrueFrequencies(design))
-    variance = float(estimator.answer([planned]).covariance[0, 0])
+    answer = LinearEstimator(TrueNodes(design)).answer([of_sub_survey(planned, sub_survey)])
+    variance = float(answer.covariance[0, 0])
     return float(np.sqrt(variance - N * amounts(query).var()))
 
 
@@ -117,7 +75,7 @@ def test_the_data_are_those_of_the_specification() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "domain", "epsilon", "query", "options", "frame", "exact"),
+    ("name", "domain", "epsilon", "query", "options", "sub_survey", "exact"),
     [
         ("hgrr", MEASURED, "1", count(WINDOW, None), {}, 1, 27_486.7),
         ("hgrr", MEASURED, "1", total(WINDOW, None), {}, None, 4_854_707.6),
@@ -139,11 +97,11 @@ def test_exact_oracles_agree(
     epsilon: str,
     query: LinearQuery,
     options: dict[str, Any],
-    frame: int | None,
+    sub_survey: int | None,
     exact: float,
 ) -> None:
     """HGRR and hierarchical histograms with OUE, to five digits."""
-    found = standard_deviation(name, domain, epsilon, query, options, frame)
+    found = standard_deviation(name, domain, epsilon, query, options, sub_survey)
     assert found == pytest.approx(exact, rel=2e-5)
 
 
@@ -151,7 +109,7 @@ ROOT = {"root": True}
 
 
 @pytest.mark.parametrize(
-    ("name", "domain", "epsilon", "query", "options", "frame", "ideal"),
+    ("name", "domain", "epsilon", "query", "options", "sub_survey", "ideal"),
     [
         ("hio", LINE, "0.5", count(WINDOW), ROOT, None, 7_150.7),
         ("hio", LINE, "1", count(WINDOW), ROOT, None, 3_493.6),
@@ -180,7 +138,7 @@ def test_hashing_is_at_least_as_good_as_ideal(
     epsilon: str,
     query: LinearQuery,
     options: dict[str, Any],
-    frame: int | None,
+    sub_survey: int | None,
     ideal: float,
 ) -> None:
     """HIO, AHIO, EHIO: never above the specification's value.
@@ -188,7 +146,7 @@ def test_hashing_is_at_least_as_good_as_ideal(
     Levels of few nodes hardly collide under a prime modulus: a prefix of two top-level nodes of
     five gains most (0.715), the other cases stay above 0.9.
     """
-    found = standard_deviation(name, domain, epsilon, query, options, frame)
+    found = standard_deviation(name, domain, epsilon, query, options, sub_survey)
     assert 0.7 * ideal < found <= 1.002 * ideal
 
 
@@ -197,10 +155,9 @@ def test_least_squares_on_unequal_groups(epsilon: str, ideal: float) -> None:
     """Shares .2, .3, .5 of the levels; hashing collides less than the ideal on five nodes."""
     even = mechanism("hio").design(LINE, Epsilon.parse(epsilon), {"inference": "consistent"})
     assert isinstance(even, ConsistentDesign)
-    design = replace(even, table=even.table.reweighted(np.array([0.2, 0.3, 0.5])))
-    estimator = ConsistentEstimator(
-        design.table, LevelEstimator(design.oracles, TrueFrequencies(design))
-    )
+    table = even.table.reweigh(np.array([0.2, 0.3, 0.5]))
+    design = replace(even, table=table, plan=plan_of_groups(LINE, table, even.oracle, even.epsilon))
+    estimator = ConsistentEstimator(table, LinearEstimator(TrueNodes(design)))
     variance = float(estimator.answer([design.prepare(count(WINDOW))]).covariance[0, 0])
     found = np.sqrt(variance - N * amounts(count(WINDOW)).var())
     assert 0.93 * ideal < found <= 1.002 * ideal

@@ -13,11 +13,12 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.linear import LinearEstimator
+from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design, Law
-from ldpsql.mechanisms.hi import HiDesign
-from ldpsql.mechanisms.levels_estimator import LevelEstimator
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.oracles import plan_of_split
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -42,10 +43,16 @@ QUERIES = [
 ]
 
 
-def made(domain: RecordDomain, epsilon: str, options: dict[str, Any]) -> HiDesign:
+def made(domain: RecordDomain, epsilon: str, options: dict[str, Any]) -> GroupDesign:
     design = mechanism("hi").design(domain, Epsilon.parse(epsilon), options)
-    assert isinstance(design, HiDesign)
+    assert isinstance(design, GroupDesign)
     return design
+
+
+def split_otherwise(design: GroupDesign, budgets: tuple[Epsilon, ...]) -> GroupDesign:
+    """The same design with other parts of epsilon."""
+    plan = plan_of_split(design.domain, design.table, design.oracle, budgets)
+    return replace(design, plan=plan, budgets=budgets)
 
 
 def is_private(law: Law, epsilon: Epsilon) -> bool:
@@ -70,7 +77,7 @@ def test_a_part_too_large_is_not_private() -> None:
     """The negative control of the test above: one part a twentieth larger."""
     design = made(TINY, "1", {"oracle": "grr"})
     larger = Epsilon(design.budgets[0].value * Decimal("1.05"))
-    loose = replace(design, epsilon=Epsilon.parse("2"), budgets=(larger, *design.budgets[1:]))
+    loose = split_otherwise(design, (larger, *design.budgets[1:]))
     assert not is_private(loose.law(), design.epsilon)
 
 
@@ -78,7 +85,7 @@ def test_a_part_too_large_is_not_private() -> None:
 def test_parts_add_up_to_epsilon_in_every_frame(inference: str) -> None:
     """Exactly, and a design whose parts exceed it is refused."""
     design = made(PLANE, "0.7", {"allocation": "optimal", "inference": inference})
-    for groups in design.members:
+    for groups in design.table.members.values():
         assert sum(design.budgets[group].value for group in groups) == Decimal("0.7")
     data = dict(design.to_json())
     data["budgets"] = [str(Epsilon(b.value * Decimal("1.001"))) for b in design.budgets]
@@ -157,7 +164,7 @@ def test_levels_taken_for_independent_are_caught(inference: str) -> None:
         values.append(answer.values[0])
         told.append(answer.covariance[0, 0])
         split = estimator if inference == "direct" else estimator.direct
-        levels: Any = LevelEstimator(design.oracles, split.frequencies)
+        levels: Any = LinearEstimator(split.source)
         levels = levels if inference == "direct" else replace(estimator, direct=levels)
         apart.append(levels.answer([query]).covariance[0, 0])
     assert variance_fits(np.array(values), float(np.mean(told)))
@@ -180,7 +187,7 @@ def test_the_optimal_split_is_best_among_its_neighbours(inference: str) -> None:
     hi, one = mechanism("hi"), Epsilon.parse("1")
     even = hi.design(domain, one, options, asked)
     best = hi.design(domain, one, {**options, "allocation": "optimal"}, asked)
-    assert isinstance(best, HiDesign)
+    assert isinstance(best, GroupDesign)
 
     def mean_variance(design: Design) -> float:
         planned = [design.prepare(LinearQuery.count(Box(box))) for box in boxes]
@@ -192,7 +199,7 @@ def test_the_optimal_split_is_best_among_its_neighbours(inference: str) -> None:
     for _ in range(20):
         moved = np.maximum(parts * np.exp(random.normal(0.0, 0.1, len(parts))), 0.0015)
         decimals = [f"{part:.9f}" for part in 0.999999 * moved / moved.sum()]
-        other = replace(best, budgets=tuple(map(Epsilon.parse, decimals)))
+        other = split_otherwise(best, tuple(map(Epsilon.parse, decimals)))
         assert mean_variance(other) > 0.99 * least
 
 

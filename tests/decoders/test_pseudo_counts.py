@@ -10,9 +10,9 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.decoders.linear import pseudo_squares
 from ldpsql.estimate import quantile
 from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.doubt import doubted
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Histogram, Reports
 from ldpsql.simulation import SeededEntropy
@@ -24,10 +24,10 @@ SIGNED = RecordDomain(("x",), (16,), ("pay",), ((-1.0, 5.0),), (None,))
 PAY = Weight("pay")
 
 
-def test_doubt_is_a_gram_matrix_with_the_largest_squares() -> None:
+def test_pseudo_counts_are_a_gram_matrix_with_the_largest_squares() -> None:
     """So two queries of the same nodes are doubted together, of different nodes apart."""
     weights = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, -3.0], [0.0, 0.0, 0.0]])
-    found = doubted(weights, weights)
+    found = pseudo_squares(weights, weights)
     assert np.diagonal(found) == pytest.approx([1.0, 4.0, 9.0, 0.0])
     assert (found[0, 1], found[0, 2]) == pytest.approx((2.0, 0.0))
     assert np.linalg.eigvalsh(found).min() > -1e-12

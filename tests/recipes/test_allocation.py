@@ -7,15 +7,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.node_sources import moments_of
 
 from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.mechanisms.allocation import DirectAllocation
+from ldpsql.decoders.groups import SHARE_UNITS
+from ldpsql.decoders.haar import HaarDesign
+from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.draws import weights_of, whole_shares
-from ldpsql.mechanisms.energies import declared_energies, workload_energies
-from ldpsql.mechanisms.haar import HaarDesign
-from ldpsql.mechanisms.levels import LevelDesign
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.allocation import DirectAllocation, declared_energies, workload_energies
+from ldpsql.recipes.haar import plan_of_levels
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import (
     AxisDetails,
@@ -127,21 +128,21 @@ def test_the_best_shares_of_direct_estimates_beat_their_neighbours(name: str) ->
     """Moving users between groups never helps, and even shares are worse."""
     domain = PLAIN if name == "hio" else SIGNED
     design = mechanism(name).design(domain, Epsilon.parse("1"), OPTIONS)
-    assert isinstance(design, LevelDesign)
-    found = DirectAllocation(design.table, design.oracles, Workload.everyday(domain))
+    assert isinstance(design, NodeDesign)
+    found = DirectAllocation(design.table, moments_of(design), Workload.everyday(domain))
     shares = found.optimal()
-    least = found.objective(shares)
+    least = found.gains(shares)[1]
     random = np.random.default_rng(3)
     for _ in range(50):
         moved = shares * np.exp(0.2 * random.normal(size=len(shares)))
-        assert found.objective(moved / moved.sum()) > least * (1 - 2e-2)
-    assert found.objective(np.full(len(shares), 1 / len(shares))) > 1.05 * least
+        assert found.gains(moved / moved.sum())[1] > least * (1 - 2e-2)
+    assert found.gains(np.full(len(shares), 1 / len(shares)))[1] > 1.05 * least
 
 
 def test_the_objective_is_the_mean_leading_variance() -> None:
     """Against the planned nodes of every query of a small workload."""
     design = mechanism("hio").design(PLAIN, Epsilon.parse("1"), OPTIONS)
-    assert isinstance(design, LevelDesign)
+    assert isinstance(design, NodeDesign)
     entry = QueryClass(0.5, ((0, "range"), (1, "prefix")))
     workload = Workload(PLAIN, (entry,), (ELL_9,))
     shares = np.linspace(1.0, 2.0, len(design.table.groups))
@@ -150,19 +151,19 @@ def test_the_objective_is_the_mean_leading_variance() -> None:
     single = [leading(design, LinearQuery.count(box), shares) for box in boxes]
     declared = LinearQuery(tuple((share, Box(box)) for share, box in ELL_9.terms))
     brute = 0.5 * np.mean(single) + 0.5 * leading(design, declared, shares)
-    found = DirectAllocation(design.table, design.oracles, workload).objective(shares)
+    found = DirectAllocation(design.table, moments_of(design), workload).gains(shares)[1]
     assert found == pytest.approx(brute, rel=1e-9)
 
 
 ELL_9 = DeclaredQuery(0.5, ((1.0, (((1, 4),), ((0, 3),))), (3.0, (((4, 9),), ((0, 1),)))))
 
 
-def leading(design: LevelDesign, query: LinearQuery, shares: np.ndarray) -> float:
+def leading(design: NodeDesign, query: LinearQuery, shares: np.ndarray) -> float:
     """Sum over groups of squared weights x node variance / share, from the plan."""
     planned = design.prepare(LinearQuery(tuple((s, b.normal((9, 4))) for s, b in query.terms)))
     return sum(
         float(np.sum(cells.weights**2))
-        * design.oracles.support(cells.group).node_variance
+        * moments_of(design)[cells.group].node_variance
         / shares[cells.group]
         for alternative in planned.alternatives
         for cells in alternative
@@ -205,10 +206,9 @@ def test_haar_levels_are_allocated_by_what_the_workload_asks(domain: RecordDomai
     assert least < 0.97 * mean_variance(even)
     random = np.random.default_rng(1)
     for _ in range(30):
-        moved = np.array(best.weights, dtype=float) * np.exp(
-            random.normal(0, 0.2, len(best.weights))
-        )
-        other = replace(best, weights=weights_of(whole_shares(moved / moved.sum())))
+        moved = best.plan.shares * np.exp(random.normal(0, 0.2, best.plan.questions))
+        weights = tuple(round(share * SHARE_UNITS) for share in moved / moved.sum())
+        other = replace(best, plan=plan_of_levels(best.layout, weights, one))
         assert mean_variance(other) > 0.999 * least
 
 
@@ -219,13 +219,13 @@ def test_the_repaired_lgrr_takes_the_allocation_of_hgrr() -> None:
         maker.design(PLAIN, one, {"fanout": 3, **options})
         for options in ({}, {"allocation": "uniform"}, {"allocation": "optimal"})
     )
-    assert isinstance(own, LevelDesign) and isinstance(best, LevelDesign)
+    assert isinstance(own, NodeDesign) and isinstance(best, NodeDesign)
     root, finest = own.table.sizes.index(1), int(np.argmax(own.table.sizes))
     e, nodes = float(one.odds), sum(own.table.sizes)
     forest = nodes + len(own.table.sizes) * (e - 1)
-    assert own.shares[root] == pytest.approx(e / forest)
-    assert own.shares[finest] == pytest.approx((own.table.sizes[finest] + e - 1) / forest)
-    assert best.shares[root] < 0.01
+    assert own.table.shares[root] == pytest.approx(e / forest)
+    assert own.table.shares[finest] == pytest.approx((own.table.sizes[finest] + e - 1) / forest)
+    assert best.table.shares[root] < 0.01
     box = Box((((2, 7),), None)).normal((9, 4))
     found = [d.variance([d.prepare(LinearQuery.count(box))], 1_000)[0] for d in (own, even, best)]
     assert found[2] < found[1] < found[0]

@@ -14,9 +14,9 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.nodes import OracleSource
 from ldpsql.estimate import Ratio, quantile
 from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.report import Reports
 from ldpsql.simulation import SeededEntropy
@@ -208,7 +208,7 @@ def after_drop_outs(name: str, runs: int = 200) -> np.ndarray:
     for seed in range(runs):
         reports = design.randomize(private, SeededEntropy(seed))
         away = np.random.default_rng([seed, 5]).random(len(codes)) < 0.5
-        stays = ~((np.asarray(reports.columns["group"]) == group) & away)
+        stays = ~((np.asarray(reports.columns["question"]) == group) & away)
         kept = Reports(
             reports.format, {column: rows[stays] for column, rows in reports.columns.items()}
         )
@@ -229,10 +229,10 @@ def test_dividing_by_expected_group_sizes_is_caught(
 ) -> None:
     """The negative control: group sizes as designed, not as reported."""
 
-    def expected(self: ReportedFrequencies, group: int) -> float:
-        return float(design_of(name, 1).shares[group] * PEOPLE)
+    def expected(self: OracleSource, group: int) -> float:
+        return float(design_of(name, 1).table.shares[group] * PEOPLE)
 
-    monkeypatch.setattr(ReportedFrequencies, "size", expected)
+    monkeypatch.setattr(OracleSource, "size", expected)
     assert not is_unbiased(after_drop_outs(name), truths(1, has_measure=True)[1] / PEOPLE)
 
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from support.histograms import histogram_of
+from support.node_sources import UNIT, GivenNodes, ideal_moments, moments_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms import allocation
-from ldpsql.mechanisms.allocation import Allocation
-from ldpsql.mechanisms.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.mechanisms.energies import Energies, workload_energies
-from ldpsql.mechanisms.groups import GroupTable, all_levels, evenly
-from ldpsql.mechanisms.levels_estimator import LevelEstimator
-from ldpsql.mechanisms.oracle import Support
-from ldpsql.mechanisms.oracles import OracleTable
+from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
+from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes import allocation
+from ldpsql.recipes.allocation import ConsistentAllocation, Energies, workload_energies
 from ldpsql.simulation import SeededEntropy
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree, balanced
@@ -30,17 +27,6 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain
 
 CONSISTENT = {"inference": "consistent"}
-
-
-class IdealOracles(OracleTable):
-    """OLH with an ideal hash, as the specification's numbers assume."""
-
-    def support(self, group: int) -> Support:
-        if self.kind(group) == "grr":
-            return super().support(group)
-        values = math.floor(float(self.epsilon.odds) + 1.5)
-        p = float(self.epsilon.odds) / (float(self.epsilon.odds) + values - 1)
-        return Support(p, 1 / values, p / values, 1 / values**2)
 
 
 # -- details -----------------------------------------------------------------------------------
@@ -81,42 +67,18 @@ def test_details_are_orthogonal_projections_that_sum_to_the_indicator() -> None:
 # -- least squares -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class GivenFrequencies:
-    """Node frequencies and group sizes as written down."""
-
-    sizes: list[float]
-    values: list[np.ndarray]
-
-    @property
-    def people(self) -> float:
-        return 1.0
-
-    def total(self, weight: Any) -> float:
-        return 1.0
-
-    def size(self, group: int) -> float:
-        return self.sizes[group]
-
-    def mean(self, group: int, pair: Any) -> float:
-        return 1.0
-
-    def doubt(self, group: int, pair: Any) -> float:
-        return 0.0
-
-    def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
-        return self.values[group][nodes]
-
-
 def test_cells_of_the_specification() -> None:
     """Vector V2 with V1 as variance: two levels of two, OLH at epsilon 1."""
     domain = RecordDomain(("x",), (4,), (), (), ())
     design = mechanism("hio").design(domain, Epsilon.parse("1"), {"fanout": 2, **CONSISTENT})
     assert isinstance(design, ConsistentDesign)
-    design.__dict__["oracles"] = IdealOracles("olh", design.epsilon, design.table.sizes)
-    given = GivenFrequencies([300, 500], [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])])
+    given = GivenNodes(
+        [300, 500],
+        [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])],
+        ideal_moments("olh", design.epsilon, design.table.sizes),
+    )
     cells = [design.prepare(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
-    answer = ConsistentEstimator(design.table, LevelEstimator(design.oracles, given)).answer(cells)
+    answer = ConsistentEstimator(design.table, LinearEstimator(given)).answer(cells)
     assert answer.values == pytest.approx(
         [0.48638366, 0.18638366, 0.16361634, 0.16361634], abs=1e-8
     )
@@ -138,9 +100,9 @@ def test_equal_to_dense_least_squares(name: str) -> None:
     records = [(x, y, s) for s in range(signs) for x in range(4) for y in range(6)]
     rows, noisy, precision = [], [], []
     for number, group in enumerate(table.groups):
-        variance = design.oracles.support(number).contrast_variance(table.sizes[number])
+        variance = moments_of(design)[number].contrast_variance(table.sizes[number])
         codes = np.array(records, dtype=np.int64)[:, : 2 + len(bounds)]
-        node = table.node(np.full(len(records), number), codes)
+        node = table.node(number, codes)
         for k in range(table.sizes[number]):
             rows.append((node == k).astype(float))
             noisy.append(values[number][k])
@@ -155,9 +117,8 @@ def test_equal_to_dense_least_squares(name: str) -> None:
     box = Box((((1, 3),), ((2, 6),)))
     inside = np.array([1 <= x < 3 and 2 <= y < 6 for x, y, _ in records])
     query, expected = LinearQuery.count(box), cells[inside].sum()
-    estimator = ConsistentEstimator(
-        design.table, LevelEstimator(design.oracles, GivenFrequencies(sizes, values))
-    )
+    given = GivenNodes(sizes, values, moments_of(design))
+    estimator = ConsistentEstimator(design.table, LinearEstimator(given))
     found = estimator.answer([design.prepare(query)])
     assert found.values[0] == pytest.approx(expected, abs=1e-9)
     if bounds:
@@ -261,17 +222,19 @@ def test_optimal_allocations_of_the_specification(
     """Vector V4: windows over one or both of two trees."""
     monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
     tree = Tree(math.prod(fanouts), fanouts)
-    table = GroupTable((tree, tree), evenly((v, None, 0) for v in all_levels((tree, tree))[1:]))
+    table = GroupTable(
+        (tree, tree), weigh_evenly((v, None, 0) for v in all_levels((tree, tree))[1:])
+    )
     windows = [
         AxisDetails.of(tree, ((start, start + width),)).energies
         for start in range(tree.size - width + 1)
     ]
     window, free = np.mean(windows, axis=0), np.eye(len(fanouts) + 1)[0] * tree.size
     energies = product_energies([window, window if predicates == 2 else free])
-    oracles = IdealOracles("auto", Epsilon.parse(epsilon), table.sizes)
-    found = Allocation(table, oracles, Energies(energies, ()))
-    assert found.objective(found.optimal()) == pytest.approx(best, rel=1e-4)
-    assert found.objective(np.full(len(table.groups), 1 / len(table.groups))) == pytest.approx(
+    moments = ideal_moments("auto", Epsilon.parse(epsilon), table.sizes)
+    found = ConsistentAllocation(table, moments, Energies(energies, ()))
+    assert found.gains(found.optimal())[1] == pytest.approx(best, rel=1e-4)
+    assert found.gains(np.full(len(table.groups), 1 / len(table.groups)))[1] == pytest.approx(
         uniform, rel=1e-4
     )
 
@@ -280,15 +243,14 @@ def test_the_optimum_beats_its_neighbours() -> None:
     """Shifting users between any two groups never helps (signed frame)."""
     trees = (balanced(9, 3), balanced(4, 3))
     design = mechanism("ehio").design(SIGNED, Epsilon.parse("1"), {"fanout": 3})
-    found = Allocation(
-        design.table, design.oracles, workload_energies(Workload.everyday(SIGNED), trees)
-    )
+    energies = workload_energies(Workload.everyday(SIGNED), trees)
+    found = ConsistentAllocation(design.table, moments_of(design), energies)
     shares = found.optimal()
-    least = found.objective(shares)
+    least = found.gains(shares)[1]
     random = np.random.default_rng(3)
     for _ in range(50):
         moved = shares * np.exp(0.2 * random.normal(size=len(shares)))
-        assert found.objective(moved / moved.sum()) > least * (1 - 2e-2)
+        assert found.gains(moved / moved.sum())[1] > least * (1 - 2e-2)
 
 
 def test_too_large_a_decode_is_refused() -> None:
@@ -296,22 +258,6 @@ def test_too_large_a_decode_is_refused() -> None:
     domain = RecordDomain(("x", "y"), (512, 512), (), (), ())
     with pytest.raises(SurveyError, match="decodes every node"):
         mechanism("hio").design(domain, Epsilon.parse("1"), CONSISTENT)
-
-
-class UnitVariance:
-    """A contrast has variance 1 in every group."""
-
-    node_variance = 1.0
-
-    def contrast_variance(self, nodes: int) -> float:
-        return 1.0
-
-
-class UnitOracles(OracleTable):
-    """As the specification's tables without an oracle."""
-
-    def support(self, group: int) -> Any:
-        return UnitVariance()
 
 
 @pytest.mark.parametrize(
@@ -334,11 +280,11 @@ def test_best_shares_of_one_tree(
     """Specification h4mda, vector V3: all intervals, unit variances."""
     monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
     tree = Tree(size, fanouts)
-    table = GroupTable((tree,), evenly(((j,), None, 0) for j in range(1, len(fanouts) + 1)))
-    oracles = UnitOracles("grr", Epsilon.parse("1"), table.sizes)
-    found = Allocation(table, oracles, Energies(average_range_energies(tree), ()))
+    table = GroupTable((tree,), weigh_evenly(((j,), None, 0) for j in range(1, len(fanouts) + 1)))
+    energies = Energies(average_range_energies(tree), ())
+    found = ConsistentAllocation(table, [UNIT] * len(table.sizes), energies)
     optimal = found.optimal()
     assert optimal == pytest.approx(shares, abs=2e-3)
-    assert found.objective(optimal) == pytest.approx(best, rel=1e-5)
+    assert found.gains(optimal)[1] == pytest.approx(best, rel=1e-5)
     even = np.full(len(fanouts), 1 / len(fanouts))
-    assert found.objective(even) == pytest.approx(uniform, rel=1e-5)
+    assert found.gains(even)[1] == pytest.approx(uniform, rel=1e-5)

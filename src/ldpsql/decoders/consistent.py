@@ -1,0 +1,281 @@
+"""Consistent inference: least squares over all groups.
+
+Every group tells something about every coarser level too. Generalised least squares combines all
+groups into one estimate of every cell that agrees with itself (children add up to their parent),
+and the answers to boxes are read off it. In the detail basis of the trees (`trees.detail`) the
+information matrix is diagonal: class l has information
+
+    I_l = sum over groups with levels >= l of  reports x codes per node / V,
+
+V being the variance of a contrast in the group, and the answer to a query is a weighted sum of
+*all* node frequencies. So the linear estimator does the rest, and the covariance of an answer is
+exact in the same sense as that of a direct one. The sign of a measure is one more axis with two
+nodes: its sum is informed by every group, its difference by the groups that collect that sign.
+Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#10.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.decoders.base import Estimators, PlannedQuery
+from ldpsql.decoders.groups import Group, GroupTable
+from ldpsql.decoders.linear import (
+    CellQuery,
+    Codes,
+    GroupCells,
+    LinearEstimator,
+    Moments,
+    describe_known,
+    split_known,
+)
+from ldpsql.decoders.nodes import GroupDesign
+from ldpsql.estimate import Estimates
+from ldpsql.numerics import Array
+from ldpsql.trees.detail import AxisDetails, product_energies
+from ldpsql.trees.hierarchy import Leaves
+from ldpsql_device.errors import SurveyError
+
+LARGEST_HASHED = 1 << 15
+_NO_ENERGY = 1e-12
+
+Term = tuple[float, tuple[AxisDetails, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class DetailQuery(PlannedQuery):
+    """A linear query by the details of its sides.
+
+    known: coefficient of the number of people (or total weight) known without asking.
+    terms: (coefficient, details per dimension).  level and contrast: how the two signs of a
+    measure enter, as level +- contrast; 1 and 0 for a count.
+    """
+
+    known: float
+    terms: tuple[Term, ...]
+    measure: int | None
+    level: float
+    contrast: float
+    weight: Weight | None
+
+
+@dataclass(frozen=True)
+class ConsistentDesign(GroupDesign[DetailQuery]):
+    """Groups of nodes whose estimator is least squares over all of them."""
+
+    def __post_init__(self) -> None:
+        if any(isinstance(tree, Leaves) for tree in self.table.trees):
+            raise SurveyError("consistent inference needs trees, and the design has none")
+        for size, answer in zip(self.table.sizes, self.answers, strict=True):
+            if size > LARGEST_HASHED and answer.oracle.kind == "olh":
+                raise SurveyError(
+                    f"consistent inference decodes every node, and a level combination has {size},"
+                    f' more than {LARGEST_HASHED} under OLH; use inference = "direct", coarser '
+                    "bins or fewer dimensions"
+                )
+
+    def prepare(self, query: LinearQuery) -> DetailQuery:
+        """The details of every box that is not the whole."""
+        known, boxes = split_known(query)
+        level, contrast = 1.0, 0.0
+        if query.measure is not None:
+            low, high = self.domain.bounds[query.measure]
+            level, contrast = (high + low) / 2.0, (high - low) / 2.0
+        terms = tuple(
+            (share, tuple(map(AxisDetails.of, self.table.trees, box.sides))) for share, box in boxes
+        )
+        return DetailQuery(known, terms, query.measure, level, contrast, query.weight)
+
+    def describe(self, planned: DetailQuery) -> list[str]:
+        """All groups take part."""
+        groups = len(self.table.groups)
+        asked = [f"least squares over all {groups} groups"] if planned.terms else []
+        return [*describe_known(planned.known), *asked]
+
+    @property
+    def estimators(self) -> Estimators[DetailQuery]:
+        """The unbiased one only, with weights by actual group sizes."""
+        return {"unbiased": lambda h: ConsistentEstimator(self.table, self.solve(self.reported(h)))}
+
+    def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:
+        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
+        direct = self.solve(self.spread_evenly(people))
+        answer = ConsistentEstimator(self.table, direct).answer(queries)
+        return np.diagonal(answer.covariance).copy()
+
+    def to_json(self) -> Mapping[str, Any]:
+        """As other groups, with the inference."""
+        return {**super().to_json(), "inference": "consistent"}
+
+
+@dataclass(frozen=True)
+class InformationTable:
+    """What a report of each group tells about each class of details.
+
+    It informs every class whose levels are at most the group's, each by codes per node / V; the
+    sign of a measure halves the codes per node. moments: of each group's contributions.
+    """
+
+    table: GroupTable
+    moments: Sequence[Moments]
+
+    @cached_property
+    def below(self) -> tuple[tuple[slice, ...], ...]:
+        """The classes that each group informs, as an index into an array over all classes."""
+        return tuple(
+            tuple(slice(level + 1) for level in group.levels) for group in self.table.groups
+        )
+
+    @cached_property
+    def precisions(self) -> Array:
+        """1 / V per group, its two signs counted as one node, shape (groups,)."""
+        variances = [
+            moments.contrast_variance(size) * (1 if group.sign is None else 2)
+            for moments, size, group in zip(
+                self.moments, self.table.sizes, self.table.groups, strict=True
+            )
+        ]
+        return np.asarray(1.0 / np.array(variances))
+
+    @cached_property
+    def rates(self) -> Array:
+        """Information per report about each class that a group informs, shape (groups,)."""
+        codes = [
+            np.prod(
+                [t.widths[j] for t, j in zip(self.table.trees, group.levels, strict=True)],
+                dtype=np.float64,
+            )
+            for group in self.table.groups
+        ]
+        return np.asarray(np.array(codes) * self.precisions)
+
+    def total(self, reports: Array, members: Sequence[int]) -> Array:
+        """I_l of every class from the reports of some groups, shape (levels of axis 1, ...).
+
+        reports: per group, shape (groups,), or shares of them.
+        """
+        information = np.zeros(tuple(len(tree.counts) for tree in self.table.trees))
+        for group in members:
+            information[self.below[group]] += reports[group] * self.rates[group]
+        return information
+
+
+@dataclass(frozen=True)
+class ConsistentEstimator:
+    """Least squares on the node frequencies of all groups, which `direct` adds up."""
+
+    table: GroupTable
+    direct: LinearEstimator
+
+    def answer(self, queries: Sequence[DetailQuery]) -> Estimates:
+        """Values (k,) and covariance (k, k); NaN and inf where no group informs a query."""
+        return self.direct.answer([self.weigh_nodes(query) for query in queries])
+
+    def answer_rows(self, rows: Sequence[Sequence[DetailQuery]]) -> list[Estimates]:
+        """One joint answer per row."""
+        return self.direct.answer_rows([[self.weigh_nodes(q) for q in row] for row in rows])
+
+    def weigh_nodes(self, query: DetailQuery) -> CellQuery:
+        """The query as weights on the nodes of every group."""
+        if not query.terms:
+            return CellQuery(query.known, False, (), query.weight)
+        mean = sum(share * float(np.prod([a.whole for a in axes])) for share, axes in query.terms)
+        known = query.known + query.level * mean
+        if not self._is_informed(query):
+            return CellQuery(known, True, (), query.weight)
+        return CellQuery(known, True, (tuple(self._cells(query)),), query.weight)
+
+    def _cells(self, query: DetailQuery) -> Iterator[GroupCells]:
+        for number, group in enumerate(self.table.groups):
+            factor = float(self._factors[number])
+            if not factor:
+                continue
+            weights = query.level * _spread(query.terms, group, self._level_inverse)
+            if group.sign is not None:
+                half = np.zeros_like(weights)
+                if group.sign == query.measure:
+                    inverse = self._contrast_inverse[group.sign]
+                    half = query.contrast * _spread(query.terms, group, inverse)
+                weights = np.concatenate([weights - half, weights + half])
+            yield GroupCells(number, self._nodes[number], factor * weights)
+
+    @cached_property
+    def _nodes(self) -> list[Codes]:
+        """All nodes of every group: the same arrays for every query, which saves sorting them."""
+        return [np.arange(size) for size in self.table.sizes]
+
+    @cached_property
+    def _information(self) -> InformationTable:
+        groups = range(len(self.table.groups))
+        return InformationTable(self.table, [self.direct.source.moments(g) for g in groups])
+
+    @cached_property
+    def _reports(self) -> Array:
+        """Reports per group, shape (groups,)."""
+        return np.array([self.direct.source.size(n) for n in range(len(self.table.groups))])
+
+    @cached_property
+    def _factors(self) -> Array:
+        """Reports over contrast variance of each group, its two signs counted as one node."""
+        return np.asarray(self._reports * self._information.precisions)
+
+    @cached_property
+    def _level_inverse(self) -> Array:
+        """1 / I_l for what does not depend on a sign; 0 for the class of all roots, which is
+        known, and where there is no information."""
+        inverse = _invert(self._information.total(self._reports, range(len(self._reports))))
+        inverse[(0,) * inverse.ndim] = 0.0
+        return inverse
+
+    @cached_property
+    def _contrast_inverse(self) -> Mapping[int, Array]:
+        """For every measure whose sign is collected 1 / I_l of the difference of its two signs; 0
+        without information."""
+        members: dict[int, list[int]] = {}
+        for number, group in enumerate(self.table.groups):
+            if group.sign is not None:
+                members.setdefault(group.sign, []).append(number)
+        return {
+            measure: _invert(self._information.total(self._reports, own))
+            for measure, own in members.items()
+        }
+
+    def _is_informed(self, query: DetailQuery) -> bool:
+        """Whether every class in which the query has energy is informed by some group."""
+        for _, axes in query.terms:
+            energies = product_energies([axis.energies for axis in axes])
+            needed = np.asarray(energies > _NO_ENERGY)
+            root = (0,) * needed.ndim
+            inverses = [self._level_inverse]
+            if query.measure is not None:
+                if query.measure not in self._contrast_inverse:
+                    return False
+                inverses.append(self._contrast_inverse[query.measure])
+                if needed[root] and not inverses[1][root]:
+                    return False
+            needed[root] = False
+            if any((needed & (inverse == 0.0)).any() for inverse in inverses):
+                return False
+        return True
+
+
+def _spread(terms: Sequence[Term], group: Group, inverse: Array) -> Array:
+    """sum over classes l of the details of the terms, each over I_l, at a group's nodes."""
+    total = np.zeros(1)
+    for share, axes in terms:
+        part = inverse[tuple(slice(level + 1) for level in group.levels)]
+        for axis, level in zip(axes, group.levels, strict=True):
+            part = np.tensordot(part, axis.sums(level), axes=(0, 0))
+        total = total + share * part.ravel()
+    return total
+
+
+def _invert(information: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(information > 0.0, 1.0 / information, 0.0))

@@ -1,0 +1,255 @@
+"""How many users each level combination gets.
+
+Under consistent inference the average variance of a workload is F = sum over classes of E_l / I_l,
+with E_l the workload's mean energy in class l and I_l the information that the allocation gives
+it; F is convex in the allocation, and the shares that minimise it (A-optimality) are found by
+multiplicative updates. Under direct inference F = sum over groups of a_g / share_g, with a_g the
+workload's mean squared node weights times the variance of a node, and the best shares are
+proportional to the roots of a_g. Both are computed from the whole workload, without sampling
+queries: a class of queries by closed forms per axis (its sides are independent, so means of
+products are products of means), a declared query by the projection of the sum of its terms, their
+cross terms included. Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#10.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from ldpsql.boxes import Box
+from ldpsql.decoders.consistent import InformationTable
+from ldpsql.decoders.groups import GroupTable, Levels
+from ldpsql.decoders.linear import Moments
+from ldpsql.numerics import Array, optimise_weights
+from ldpsql.trees.cells import cells_of
+from ldpsql.trees.covers import average_cover
+from ldpsql.trees.detail import (
+    AxisDetails,
+    average_equality_energies,
+    average_prefix_energies,
+    average_range_energies,
+    product_energies,
+)
+from ldpsql.trees.hierarchy import Hierarchy
+from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
+
+SHARE_FOR_ALL = 0.01
+_STEPS, _GAP = 3000, 1e-6
+_AVERAGES: Mapping[Kind, Callable[[Hierarchy], Array]] = {
+    "range": average_range_energies,
+    "prefix": average_prefix_energies,
+    "equality": average_equality_energies,
+}
+
+Squares = dict[Levels, float]
+"""Level combination -> sum of squared node weights."""
+
+
+def keep_alive(shares: Array) -> Array:
+    """The shares, one hundredth of all users spread evenly so that every group stays alive."""
+    return np.asarray((1.0 - SHARE_FOR_ALL) * shares + SHARE_FOR_ALL / len(shares))
+
+
+def share_by_roots(loads: Array) -> Array:
+    """Shares that minimise sum of loads / shares, one hundredth spread evenly, shape (groups,)."""
+    roots = np.sqrt(np.maximum(loads, 0.0))
+    if not roots.any():
+        return np.full(len(roots), 1.0 / len(roots))
+    return keep_alive(roots / roots.sum())
+
+
+# -- what a workload asks of the classes of details -----------------------------------------------
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Mean energies ||P_l q||^2 of a workload, per class of the trees' levels.
+
+    counts: of what does not depend on a sign.  contrasts: per measure, of the difference of its
+    two signs.
+    """
+
+    counts: Array
+    contrasts: tuple[Array, ...]
+
+
+def workload_energies(workload: Workload, trees: Sequence[Hierarchy]) -> Energies:
+    """Mean energies of a workload.
+
+    A sum of a measure about the middle of its bounds, in units of half their distance, has
+    contrasts only.
+    """
+    shape = tuple(len(tree.counts) for tree in trees)
+    counts, contrasts = np.zeros(shape), [np.zeros(shape) for _ in workload.domain.bounds]
+    for entry in workload.classes:
+        asked = dict(entry.predicates)
+        axes = [
+            _AVERAGES[asked[i]](tree)
+            if i in asked
+            else np.eye(len(tree.counts))[0] * tree.widths[0]  # not constrained: all at the root
+            for i, tree in enumerate(trees)
+        ]
+        into = counts if entry.measure is None else contrasts[entry.measure]
+        into += entry.weight * product_energies(axes)
+    for query in workload.queries:
+        energies = query.weight * declared_energies(query, trees)
+        counts += query.level**2 * energies
+        if query.measure is not None:
+            contrasts[query.measure] += query.contrast**2 * energies
+    return Energies(counts, tuple(contrasts))
+
+
+def declared_energies(query: DeclaredQuery, trees: Sequence[Hierarchy]) -> Array:
+    """||P_l q||^2 of q = sum of coefficient x box, for every class l."""
+    shares = np.array([share for share, _ in query.terms])
+    grams = []
+    for i, tree in enumerate(trees):
+        axes = [AxisDetails.of(tree, sides[i]) for _, sides in query.terms]
+        norms = []
+        for level, width in enumerate(tree.widths):
+            means = np.array([axis.means[level] for axis in axes])
+            norms.append(means @ means.T * width)
+        # Inner products of the details of the terms' sides, shape (levels, terms, terms).
+        grams.append(np.diff(np.array(norms), axis=0, prepend=0.0))
+    energies = np.zeros(tuple(len(tree.counts) for tree in trees))
+    for levels in product(*(range(size) for size in energies.shape)):
+        inner = np.ones((len(shares), len(shares)))
+        for gram, level in zip(grams, levels, strict=True):
+            inner = inner * gram[level]
+        energies[levels] = shares @ inner @ shares
+    return np.maximum(energies, 0.0)
+
+
+# -- shares ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ConsistentAllocation:
+    """Shares of users under consistent inference. moments: of each group's contributions."""
+
+    table: GroupTable
+    moments: Sequence[Moments]
+    energies: Energies
+
+    def optimal(self) -> Array:
+        """Shares of the groups that minimise the objective, one hundredth spread evenly."""
+        even = np.full(len(self.table.groups), 1.0 / len(self.table.groups))
+        return keep_alive(optimise_weights(self.gains, even, steps=_STEPS, gap=_GAP))
+
+    def gains(self, shares: Array) -> tuple[Array, float]:
+        """-dF/dshare of every group, and F, the mean variance per person of the frequencies."""
+        gain, objective = np.zeros(len(shares)), 0.0
+        for energies, informs in self._parts:
+            information = shares @ informs
+            used = energies > 0.0
+            ratio = np.asarray(np.where(used, energies / np.where(used, information, 1.0), 0.0))
+            objective += float(ratio.sum())
+            gain += informs @ np.where(used, ratio / np.where(used, information, 1.0), 0.0)
+        return gain, objective
+
+    @cached_property
+    def _parts(self) -> list[tuple[Array, Array]]:
+        """(energies of classes, information of a report of every group on each class), shapes (c,)
+        and (groups, c); the class of all roots of a count is known."""
+        information = InformationTable(self.table, self.moments)
+        counts = np.array(self.energies.counts)
+        counts[(0,) * counts.ndim] = 0.0
+        informs = np.zeros((len(self.table.groups), *counts.shape))
+        for number, below in enumerate(information.below):
+            informs[number, ...][below] = information.rates[number]
+        informs = informs.reshape(len(informs), -1)
+        signs = np.array([-1 if g.sign is None else g.sign for g in self.table.groups])
+        return [
+            (counts.ravel(), informs),
+            *(
+                (energies.ravel(), informs * (signs == measure)[:, None])
+                for measure, energies in enumerate(self.energies.contrasts)
+            ),
+        ]
+
+
+@dataclass(frozen=True)
+class DirectAllocation:
+    """Shares of users under direct inference.
+
+    A sum of a measure is one about the middle of its bounds, in units of half their distance, as
+    in `Energies`: so its two signs count as 1 and -1. A query that several sub-surveys answer
+    counts in each with its answer weighted evenly, which the estimator's weights by inverse
+    variance can only improve.
+    """
+
+    table: GroupTable
+    moments: Sequence[Moments]
+    workload: Workload
+
+    def optimal(self) -> Array:
+        """Shares of the groups that minimise the objective, one hundredth spread evenly."""
+        return share_by_roots(self.loads)
+
+    def gains(self, shares: Array) -> tuple[Array, float]:
+        """-dF/dshare of every group, and F, the mean leading variance per person."""
+        return self.loads / shares**2, float(np.sum(self.loads / shares))
+
+    @cached_property
+    def loads(self) -> Array:
+        """a_g of every group, shape (groups,)."""
+        squares = np.zeros(len(self.table.groups))
+        for entry in self.workload.classes:
+            self._add(squares, class_squares(entry, self.table.trees), entry.measure, entry.weight)
+        for query in self.workload.queries:
+            scale = query.weight * (query.level**2 + query.contrast**2)
+            self._add(squares, declared_squares(query, self.table.trees), query.measure, scale)
+        return np.asarray(squares * np.array([m.node_variance for m in self.moments]))
+
+    def _add(self, into: Array, squares: Squares, measure: int | None, scale: float) -> None:
+        """Spread a query's squared weights over the groups of every sub-survey that answers it."""
+        if measure is None:
+            squares = {levels: s for levels, s in squares.items() if any(levels)}
+        usable = []
+        for sub_survey in self.table.members:
+            groups = [self.table.find_group(sub_survey, levels, measure) for levels in squares]
+            numbers = [group for group in groups if group is not None]
+            if len(numbers) == len(groups):
+                usable.append(numbers)
+        for numbers in usable:
+            for group, square in zip(numbers, squares.values(), strict=True):
+                signs = 1 if self.table.groups[group].sign is None else 2
+                into[group] += scale * square * signs / len(usable) ** 2
+
+
+def class_squares(entry: QueryClass, trees: Sequence[Hierarchy]) -> Squares:
+    """Mean number of nodes that cover a query of the class, per level combination."""
+    asked = dict(entry.predicates)
+    axes = [
+        average_cover(tree, asked[i]) if i in asked else np.eye(len(tree.counts))[0]
+        for i, tree in enumerate(trees)
+    ]
+    squares = product_energies(axes)
+    return {tuple(map(int, at)): float(squares[tuple(at)]) for at in np.argwhere(squares > 0.0)}
+
+
+def declared_squares(query: DeclaredQuery, trees: Sequence[Hierarchy]) -> Squares:
+    """Sum of squared node weights of one query, per level combination."""
+    weights: dict[Levels, dict[int, float]] = {}
+    for share, sides in query.terms:
+        for cells in cells_of(Box(sides), trees):
+            own = weights.setdefault(cells.levels, {})
+            for node in cells.nodes.tolist():
+                own[node] = own.get(node, 0.0) + share
+    return {levels: float(np.sum(np.square(list(own.values())))) for levels, own in weights.items()}
+
+
+Allocation = ConsistentAllocation | DirectAllocation
+
+
+def allocation_for(
+    table: GroupTable, moments: Sequence[Moments], workload: Workload, inference: str
+) -> Allocation:
+    """The allocation of an inference, "direct" or "consistent"."""
+    if inference == "direct":
+        return DirectAllocation(table, moments, workload)
+    return ConsistentAllocation(table, moments, workload_energies(workload, table.trees))

@@ -1,0 +1,157 @@
+"""Frequency oracles: the specification's numbers, exact support probabilities, decoding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldpsql.decoders.nodes import Answer, NodeDesign
+from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.oracles import LARGEST, hash_values, kind_for, odds_words, oracle_for
+from ldpsql.simulation import SeededEntropy
+from ldpsql_device.draw import invert
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RecordDomain
+
+ONE, TWO = Epsilon.parse("1"), Epsilon.parse("2")
+
+
+def supported(answer: Answer, report: tuple[int, ...], nodes: int) -> np.ndarray:
+    """0/1 per node: whether one report, without its question, supports it."""
+    oracle, every = answer.oracle, np.arange(nodes)
+    if isinstance(oracle, Oue):
+        bits = [b for b in range(nodes) if report[b // 32] >> (b % 32) & 1]
+        return oracle.supporters([], np.array([-1, *bits]), np.ones(len(bits) + 1), every)
+    coins = [np.array([report[place]]) for place in answer.coins]
+    return oracle.supporters(coins, np.array([report[answer.column]]), np.ones(1), every)
+
+
+@pytest.mark.parametrize("name", ["grr", "olh", "oue", "hh"])
+@pytest.mark.parametrize("nodes", [2, 3, 5])
+def test_support_probabilities_are_those_of_the_law(name: str, nodes: int) -> None:
+    """p, q and the joint ones, by enumeration of the plan; joint_other on average over triples."""
+    options = {"oracle": "hrr", "fanout": nodes} if name == "hh" else {}
+    domain = RecordDomain(("x",), (nodes,), (), (), ())
+    design = mechanism(name).design(domain, Epsilon.parse("1.2"), options)
+    assert isinstance(design, NodeDesign)
+    (answer,) = design.answers
+    oracle, law = answer.oracle, design.law()
+    singles = np.zeros((nodes, nodes))
+    pairs = np.zeros((nodes, nodes, nodes))
+    for own in range(nodes):
+        for report, chance in zip(law.outputs, law.probabilities[own], strict=True):
+            hit = supported(answer, report[1:], nodes)
+            singles[own] += float(chance) * hit
+            pairs[own] += float(chance) * np.outer(hit, hit)
+    others = ~np.eye(nodes, dtype=bool)
+    assert np.allclose(np.diag(singles), oracle.p, atol=1e-12)
+    assert np.allclose(singles[others], oracle.q, atol=1e-12)
+    own_other = [pairs[j, j, k] for j in range(nodes) for k in range(nodes) if k != j]
+    assert np.allclose(own_other, oracle.joint_own, atol=1e-12)
+    triples = [
+        pairs[j, k, m]
+        for j in range(nodes)
+        for k in range(nodes)
+        for m in range(nodes)
+        if len({j, k, m}) == 3
+    ]
+    if triples:
+        assert np.mean(triples) == pytest.approx(oracle.joint_other, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "p", "values"),
+    [
+        ("0.5", 0.451862763, 3),
+        ("1", 0.475366886, 4),
+        ("2", 0.513519167, 8),
+        ("5", 0.500696931, 149),
+    ],
+)
+def test_olh_parameters(epsilon: str, p: float, values: int) -> None:
+    """docs/spec/h4mda.md#13; q is exact for the family, 1/g in its limit."""
+    oracle = oracle_for("olh", 20_011, Epsilon.parse(epsilon))
+    assert hash_values(Epsilon.parse(epsilon)) == values
+    assert oracle.p == pytest.approx(p, abs=2e-9)
+    assert oracle.q == pytest.approx(1 / values, rel=0.01)
+
+
+def test_ideal_variances() -> None:
+    """V0 of the specification's table: exact for GRR and OUE, the limit for OLH."""
+    e = np.exp(1.0)
+    found = {kind: oracle_for(kind, 25, ONE).moments.node_variance for kind in ("grr", "oue")}
+    assert found["grr"] == pytest.approx((e + 23) / (e - 1) ** 2, rel=1e-9)
+    assert found["oue"] == pytest.approx(4 * e / (e - 1) ** 2)
+    hashed = oracle_for("olh", 20_011, ONE).moments.node_variance
+    assert hashed == pytest.approx(3.6916546, rel=2e-3)
+
+
+def test_grr_estimates() -> None:
+    """docs/spec/h4mda.md#13: counts (50, 30, 20) of 100 at epsilon 1."""
+    oracle = Grr.of(3, odds_words(ONE))
+    counts = np.array([50.0, 30.0, 20.0])
+    counted = oracle.supporters([], np.arange(3), counts, np.arange(3))
+    estimates = (counted / 100 - oracle.q) / (oracle.p - oracle.q)
+    assert estimates == pytest.approx([0.790988353, 0.241802329, -0.032790683], abs=1e-8)
+
+
+def test_auto_takes_the_oracle_of_least_variance() -> None:
+    """The crossover 3 e^epsilon + 2 of the specification."""
+    assert [kind_for("auto", size, ONE) for size in (10, 11)] == ["grr", "olh"]
+    assert [kind_for("auto", size, TWO) for size in (24, 25)] == ["grr", "olh"]
+
+
+def hashing(nodes: int, epsilon: str) -> Olh:
+    oracle: Oracle = oracle_for("olh", nodes, Epsilon.parse(epsilon))
+    assert isinstance(oracle, Olh)
+    return oracle
+
+
+@pytest.mark.parametrize(("nodes", "epsilon"), [(5, "2"), (60, "1"), (97, "3"), (8, "2")])
+def test_olh_decodes_alike_by_report_and_by_function(nodes: int, epsilon: str) -> None:
+    """Both ways to count supporters are one definition, that of the device."""
+    domain = RecordDomain(("x",), (nodes,), (), (), ())
+    design = mechanism("olh").design(domain, Epsilon.parse(epsilon), {})
+    random = np.random.default_rng(5)
+    codes = random.integers(0, nodes, (3_000, 1))
+    reports = design.randomize(codes, SeededEntropy(2))
+    _, a, c, y = (np.asarray(column).astype(np.int64) for column in reports.columns.values())
+    oracle, amounts = hashing(nodes, epsilon), random.random(3_000)
+    labels = invert(np.arange(nodes), oracle.prime)
+    by_report = oracle._by_report([a, c], y, amounts, labels)
+    assert np.allclose(by_report, oracle._by_function([a, c], y, amounts, labels))
+    hashed = ((a + 1)[:, None] * labels + c[:, None]) % oracle.prime % oracle.values
+    assert np.allclose(by_report, amounts @ (hashed == y[:, None]))
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 29_600, LARGEST["olh"]])
+@pytest.mark.parametrize("epsilon", ["0.5", "2", "9"])
+def test_olh_decodes_by_report_as_devices_hash(nodes: int, epsilon: str) -> None:
+    """Comparing fractions that overflow is exact, up to the largest group and for the residues at
+    both ends, where a fraction that is too large would reach the next one."""
+    oracle = hashing(nodes, epsilon)
+    prime, g, random = oracle.prime, oracle.values, np.random.default_rng(8)
+    ends = np.array([0, 1 % prime, prime - 1])
+    labels = np.concatenate([ends, random.integers(0, prime, 40)])
+    a = np.concatenate([[0, 0, prime - 2], random.integers(0, prime - 1, 40)])
+    c = np.concatenate([ends, random.integers(0, prime, 40)])
+    y = random.integers(0, g, 43)
+    hashed = ((a + 1)[:, None] * labels + c[:, None]) % prime % g
+    for amounts in (np.ones(43), random.random(43)):
+        expected = amounts @ (hashed == y[:, None])
+        assert oracle._by_report([a, c], y, amounts, labels) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("oracle", "words"), [("oue", "sends a bit"), ("olh", "OLH's 4194304")])
+def test_an_oracle_has_a_largest_group(oracle: str, words: str) -> None:
+    """A group with too many nodes is refused when it is designed."""
+    with pytest.raises(SurveyError, match=words):
+        kind_for(oracle, LARGEST[oracle] + 1, ONE)
+
+
+@pytest.mark.parametrize(("size", "prime"), [(1, 2), (2, 2), (4, 5), (90, 97), (100, 101)])
+def test_the_next_prime(size: int, prime: int) -> None:
+    """The smallest that is not below."""
+    assert prime_from(size) == prime

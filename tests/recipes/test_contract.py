@@ -1,0 +1,375 @@
+"""The contract that every recipe of the registry passes.
+
+There are no lists of names here: what a recipe takes, and its options, it declares itself. Designs
+are built when a test first needs them, and the law of each is enumerated once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+from support.histograms import histogram_of
+from support.later_rounds import at_round
+from support.significance import chi_square, chi_square_bound
+
+from ldpsql.audit.exact import Definition
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.decoders.law import Law, Outcome
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.recipes.base import AnyRecipe
+from ldpsql.simulation import SeededEntropy
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
+from ldpsql_device.plan import MOST_BITS
+from ldpsql_device.schema import RecordDomain
+
+DOMAINS = {
+    "5": RecordDomain(("x",), (5,), (), (), ()),
+    "3x3": RecordDomain(("x", "y"), (3, 3), (), (), ()),
+    "2x2x2": RecordDomain(("x", "y", "z"), (2, 2, 2), (), (), ()),
+    "4-signed": RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,)),
+    "2x3-signed": RecordDomain(
+        ("x", "y"), (2, 3), ("y", "pay"), ((0.0, 2.0), (-1.0, 5.0)), (1, None)
+    ),
+    "1": RecordDomain(("x",), (1,), (), (), ()),
+    "measure": RecordDomain((), (), ("pay",), ((0.0, 1.0),), (None,)),
+    "5-sensitive": RecordDomain(("x",), (5,), (), (), (), (), ((1, 3),)),
+    "3x4-sensitive": RecordDomain(("x", "y"), (3, 4), (), (), (), (), ((0, 2), (3,))),
+    "2x4-sensitive": RecordDomain(("x", "y"), (2, 4), (), (), (), (), ((), (1, 2))),
+    "3x2x2-sensitive": RecordDomain(("x", "y", "z"), (3, 2, 2), (), (), (), (), ((2,), (0,), (1,))),
+}
+EPSILONS = ("0.5", "2")
+_ALMOST = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A recipe with options, for a domain and an epsilon; central: for shuffled reports."""
+
+    name: str
+    domain: str
+    epsilon: str
+    options: str = "{}"
+    central: bool = False
+    round: int = 1
+
+    def __str__(self) -> str:
+        chosen = ",".join(f"{key}={value}" for key, value in json.loads(self.options).items())
+        shuffled = "-shuffled" if self.central else ""
+        later = f"-round{self.round}" if self.round > 1 else ""
+        return (
+            f"{self.name}-{self.domain}-eps{self.epsilon}-{chosen or 'defaults'}{shuffled}{later}"
+        )
+
+
+def option_sets(recipe: AnyRecipe) -> Iterator[dict[str, Any]]:
+    """The defaults, and every other value of each option that has a few; small trees."""
+    hints = get_type_hints(recipe.options)
+    names = [field.name for field in fields(recipe.options)]
+    base = {"fanout": 2} if "fanout" in names else {}
+    yield base
+    for name in names:
+        default = getattr(recipe.options(), name)
+        if get_origin(hints[name]) is Literal:
+            others = [value for value in get_args(hints[name]) if value != default]
+        elif isinstance(default, bool):
+            others = [not default]
+        else:
+            others = [0, 3] if isinstance(default, int) else []
+        yield from ({**base, name: other} for other in others)
+    if {"inference", "allocation"} <= set(names):
+        yield {**base, "inference": "consistent", "allocation": "optimal"}
+
+
+def cases() -> Iterator[Case]:
+    """Every recipe on every domain that it says it takes."""
+    for name, recipe in MECHANISMS.items():
+        for label, domain in DOMAINS.items():
+            uses_sensitive = recipe.takes.sensitive
+            if recipe.refusal(domain) or not (domain.is_all_sensitive or uses_sensitive):
+                continue
+            for place, options in enumerate(option_sets(recipe)):
+                if place and len(domain.sizes) > 2:
+                    continue
+                for epsilon in EPSILONS if not place else EPSILONS[1:]:
+                    yield Case(name, label, epsilon, json.dumps(options))
+        if recipe.calibrates and not recipe.refusal(DOMAINS["2x2x2"]):
+            yield Case(name, "2x2x2", "0.5", central=True)
+
+
+ALL = list(cases())
+FIRST = {case.name: case for case in reversed(ALL) if (case.epsilon, case.central) == ("2", False)}
+QUICK = set(FIRST.values())
+"""One case of every recipe; the others are slow for being many."""
+CASES = [
+    pytest.param(case, id=str(case), marks=[] if case in QUICK else [pytest.mark.slow])
+    for case in ALL
+]
+LATER = [
+    pytest.param(Case("ahead", domain, "0.5", json.dumps({"oracle": oracle}), round=2), id=oracle)
+    for domain, oracle in (("5", "grr"), ("3x3", "olh"), ("5", "oue"))
+]
+
+
+@cache
+def design_for(case: Case) -> AnyDesign | str:
+    """The design of a case, or why there is none: some budgets and options do not go together."""
+    recipe, domain = mechanism(case.name), DOMAINS[case.domain]
+    options, epsilon = json.loads(case.options), Epsilon.parse(case.epsilon)
+    try:
+        if case.central:
+            central = Central(epsilon, Fraction(1, 1000), 300)
+            return recipe.shuffled(domain, central, options)
+        design = recipe.design(domain, epsilon, options)
+        return at_round(design, case.round, 20_000) if case.round > 1 else design
+    except SurveyError as error:
+        return str(error)
+
+
+def design_of(case: Case) -> AnyDesign:
+    """The design; the test is skipped where there is none."""
+    design = design_for(case)
+    if isinstance(design, str):
+        pytest.skip(design)
+    return design
+
+
+@cache
+def law_for(case: Case) -> Law | None:
+    """The exact channel; None where it is too large."""
+    design = design_of(case)
+    if design.report_format.bits_per_report > 17 or max(design.report_format.bits or [0]) > 12:
+        return None
+    try:
+        return design.law()
+    except ValueError:
+        return None
+
+
+def law_of(case: Case) -> Law:
+    """The exact channel; the test is skipped where it is too large."""
+    law = law_for(case)
+    if law is None:
+        pytest.skip("the channel is too large to enumerate")
+    return law
+
+
+def definition_of(design: AnyDesign) -> Definition:
+    """What its guarantee limits."""
+    return Definition(design.guarantee.kind, design.domain)
+
+
+def test_every_recipe_is_tried() -> None:
+    """With a design and a law of its own; none hides behind refusals."""
+    assert set(FIRST) == set(MECHANISMS)
+    assert MOST_BITS >= 12
+    for case in QUICK:
+        assert design_for(case) == design_of(case)
+        assert law_for(case) is not None
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_channel_is_exactly_private_and_spends_its_budget(case: Case) -> None:
+    """In Fractions, from the words that devices compare."""
+    design, law = design_of(case), law_of(case)
+    assert all(sum(row) == 1 for row in law.probabilities)
+    if design.guarantee.kind == "none":
+        assert tells_records_apart(design, law)
+    elif len(law.inputs) == 1:
+        assert law.worst_odds() == 1
+    elif design.guarantee.delta:
+        found = law.divergence(design.epsilon.odds)
+        assert (1 - _ALMOST) * design.guarantee.delta < found <= design.guarantee.delta
+    else:
+        assert definition_of(design).holds(law, design.epsilon)
+        worst = definition_of(design).worst(law).odds
+        assert worst is not None
+        assert worst > design.epsilon.odds * (1 - _ALMOST)
+
+
+def tells_records_apart(design: AnyDesign, law: Law) -> bool:
+    """Whether the witness holds: one record can send its report, the other never does.
+
+    A domain of one record has no witness, and nothing to tell.
+    """
+    witness = design.witness  # type: ignore[attr-defined]
+    if len(law.inputs) == 1:
+        return witness is None and not design.guarantee.witness
+    chances = {
+        record: dict(zip(law.outputs, row, strict=True))
+        for record, row in zip(law.inputs, law.probabilities, strict=True)
+    }
+    sent = chances[witness.sender][witness.report]
+    never = chances[witness.other].get(witness.report, 0)
+    told = str(witness.sender) in design.guarantee.witness
+    return told and sent > 0 and never == 0 and law.worst_odds() is None
+
+
+@pytest.mark.parametrize("case", [*CASES, *LATER])
+def test_stated_odds_are_those_of_the_channel(case: Case) -> None:
+    """They are what is checked where the channel is too large; never below, and hardly above."""
+    design, worst = design_of(case), definition_of(design_of(case)).worst(law_of(case)).odds
+    stated = design.selector_odds()  # type: ignore[attr-defined]
+    if worst is None:
+        assert stated is None
+    else:
+        assert stated is not None
+        assert worst <= stated <= worst * (1 + _ALMOST)
+
+
+@pytest.mark.parametrize("name", ["hgrr", "grr"])
+def test_odds_five_percent_off_are_caught(name: str) -> None:
+    """The negative control of the tests above."""
+    design = mechanism(name).design(DOMAINS["5"], Epsilon.parse("0.5"), {})
+    wrong = replace(design, plan=replace(design.plan, odds=(design.plan.odds[0] * 21 // 20,)))
+    assert not definition_of(wrong).holds(wrong.law(), wrong.epsilon)
+    assert wrong.selector_odds() > wrong.epsilon.odds
+
+
+def misfit(design: AnyDesign, law: Law) -> Outcome | None:
+    """The first record whose 20,000 reports a chi-square test tells from the exact channel."""
+    runs = 20_000
+    number = {row: place for place, row in enumerate(law.outputs)}
+    for seed, (record, chances) in enumerate(zip(law.inputs, law.probabilities, strict=True)):
+        codes = np.tile(np.array(record, dtype=np.int64), (runs, 1))
+        reports = design.randomize(codes, SeededEntropy(seed))
+        rows = np.stack([np.asarray(c).astype(np.int64) for c in reports.columns.values()], axis=1)
+        distinct, counts = np.unique(rows, axis=0, return_counts=True)
+        observed = np.zeros(len(law.outputs))
+        for row, count in zip(distinct, counts, strict=True):
+            observed[number[tuple(map(int, row))]] = count
+        expected = np.array([float(chance) for chance in chances]) * runs
+        statistic, degrees = chi_square(observed[expected > 0], expected[expected > 0])
+        if observed[expected == 0].any() or statistic >= chi_square_bound(degrees):
+            return record
+    return None
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.values[0].epsilon == "2"])
+def test_sampler_follows_the_law_for_every_input(case: Case) -> None:
+    """Record by record."""
+    assert misfit(design_of(case), law_of(case)) is None
+
+
+@pytest.mark.parametrize("name", ["grr", "hgrr"])
+def test_a_sampler_that_lies_too_little_is_caught(name: str) -> None:
+    """The negative control of the test above: devices have odds that are 40 % too high."""
+    right = mechanism(name).design(DOMAINS["5"], Epsilon.parse("2"), {})
+    wrong = replace(right, plan=replace(right.plan, odds=(right.plan.odds[0] * 7 // 5,)))
+    assert misfit(wrong, right.law()) is not None
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_questions_are_drawn_as_stated(case: Case) -> None:
+    """One share per question of the report format; up to floats, they are those of the channel."""
+    design, law = design_of(case), law_of(case)
+    shares = design.selector_shares
+    if shares is None:
+        pytest.skip("states no shares")
+    drawn = np.zeros(design.report_format.selectors)
+    for row, chance in zip(law.outputs, law.probabilities[0], strict=True):
+        drawn[row[0]] += float(chance)
+    assert shares.tolist() == pytest.approx(drawn.tolist(), abs=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_design_survives_its_json(case: Case) -> None:
+    """Device and collector derive the same plan from the same data."""
+    design = design_of(case)
+    data = json.loads(json.dumps(design.to_json()))
+    restored = mechanism(design.name).restore(design.domain, design.epsilon, data)
+    assert restored == design
+    assert restored.report_format.columns == design.report_format.columns
+    if hasattr(design, "plan"):
+        assert restored.plan == design.plan
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_not_called_unbiased_says_why(case: Case) -> None:
+    """By a sentence, or by replicates, from which a note is made; the first has none of these."""
+    design = design_of(case)
+    codes = np.zeros((200, len(design.domain.sizes) + len(design.domain.bounds)), dtype=np.int64)
+    histogram = histogram_of(design.randomize(codes, SeededEntropy(5)))
+    everybody = design.prepare(LinearQuery.count(Box.whole(len(design.domain.sizes))))
+    for place, (name, make) in enumerate(design.estimators.items()):
+        answer = make(histogram).answer([everybody])
+        assert (name == "unbiased") == (name not in design.biases and answer.replicates is None)
+        assert place or answer.replicates is None
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reports_fit_their_format(case: Case) -> None:
+    """Own reports are accepted, one beyond the limits is not."""
+    design = design_of(case)
+    sizes = [*design.domain.sizes, *([2] * len(design.domain.bounds))]
+    random = np.random.default_rng(1)
+    codes = np.stack([random.integers(0, size, 500) for size in sizes], axis=1)
+    reports = design.randomize(codes, SeededEntropy(1))
+    assert not len(design.report_format.refuse(reports.columns))
+    last = design.report_format.columns[-1]
+    selector = np.asarray(reports.columns[design.report_format.columns[0]]).astype(np.int64)
+    broken = {name: np.asarray(c).astype(np.uint64) for name, c in reports.columns.items()}
+    broken[last][7] = design.report_format.limits[selector[7], -1]
+    assert list(design.report_format.refuse(broken)) == [7]
+
+
+class CountingEntropy:
+    """Counts the words that are drawn."""
+
+    def __init__(self) -> None:
+        self.drawn: list[int] = []
+        self._source = SeededEntropy(3)
+
+    def words(self, count: int) -> np.ndarray:
+        """Words, counted."""
+        self.drawn.append(count)
+        return self._source.words(count)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_entropy_drawn_does_not_depend_on_the_record(case: Case) -> None:
+    """Otherwise its amount, or the time it takes, would tell something."""
+    design = design_of(case)
+    first, last = CountingEntropy(), CountingEntropy()
+    top = [*(size - 1 for size in design.domain.sizes), *([1] * len(design.domain.bounds))]
+    design.randomize(np.zeros((1, len(top)), dtype=np.int64), first)
+    design.randomize(np.array([top], dtype=np.int64), last)
+    assert first.drawn == last.drawn
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_needs_no_question_is_exact(case: Case) -> None:
+    """Everybody is counted exactly, nobody is an exact 0."""
+    design = design_of(case)
+    dimensions = len(design.domain.sizes)
+    codes = np.zeros((50, dimensions + len(design.domain.bounds)), dtype=np.int64)
+    estimator = design.estimator(histogram_of(design.randomize(codes, SeededEntropy(0))))
+    everybody = design.prepare(LinearQuery.count(Box.whole(dimensions)))
+    answer = estimator.answer([everybody, design.prepare(LinearQuery.count())])
+    assert answer.values.tolist() == [50.0, 0.0]
+    assert not answer.covariance.any()
+
+
+def test_a_changed_guarantee_is_not_equal() -> None:
+    """Designs compare by content, so a survey of another epsilon is another survey."""
+    one = mechanism("hgrr").design(DOMAINS["5"], Epsilon.parse("0.5"), {})
+    assert one != replace(one, epsilon=Epsilon.parse("2"))
+
+
+def test_a_refused_domain_is_refused_by_the_design_too() -> None:
+    """What a recipe declares is what its public entries check."""
+    for name, recipe in MECHANISMS.items():
+        for domain in DOMAINS.values():
+            if refusal := recipe.refusal(domain):
+                with pytest.raises(SurveyError) as caught:
+                    recipe.design(domain, Epsilon.parse("2"), {})
+                assert str(caught.value) == refusal, name
