@@ -99,11 +99,12 @@ def test_marginals_asked_more_often_than_the_promise_allows_are_refused(name):
     schema = Schema.from_keys({"dimension": {f"m{i}": {"type": "bool"} for i in range(4)}})
     survey = Survey.of("app", schema, TRUST, name)
 
-    def asks_the_last(_, collector):
-        *others, last = collector["decoder"]["groups"]
-        for group in others:
-            group[3] = str(1 << 40)
-        last[3] = str((1 << 64) - (len(others) << 40))
+    def asks_the_last(survey, collector):
+        *others, _ = collector["decoder"]["weights"]
+        weights = [*(1 for _ in others), 1 << 24]
+        collector["decoder"]["weights"] = weights
+        (face,) = survey["plan"]["faces"]
+        face["weight"], face["steps"][0]["mantissas"] = sum(weights), weights
 
     with pytest.raises(SurveyError, match="does not keep epsilon"):
         Survey.from_json(resealed(survey, asks_the_last))

@@ -230,9 +230,9 @@ def measure_cost(
                     "delta": float(delta),
                     "optimum": error(design, prior, 1),
                     "warner": error(symmetric(2, epsilon), prior, 1),
-                    "majority": float(design.table.channel[0, 0]),
-                    "in_clear": float(design.table.channel[1, 1]),
-                    "clear_from_others": float(design.table.channel[1, 0]),
+                    "majority": float(design.channel.matrix[0, 0]),
+                    "in_clear": float(design.channel.matrix[1, 1]),
+                    "clear_from_others": float(design.channel.matrix[1, 0]),
                 }
             )
     return Measured(rows, "no data: exact channels; the share of the rarer value is estimated")

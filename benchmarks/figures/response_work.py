@@ -44,13 +44,13 @@ def symmetric(size: int, epsilon: str) -> TruthfulDesign:
 def agreement(design: TruthfulDesign, prior: Sequence[float | Fraction]) -> float:
     """Of a channel, for people spread as the prior says."""
     shares = np.array([float(share) for share in prior])
-    return float(shares @ np.diagonal(design.table.channel)) / float(shares.sum())
+    return float(shares @ np.diagonal(design.channel.matrix)) / float(shares.sum())
 
 
 def measured(design: Design, codes: Codes, seed: int) -> float:
     """Share of a table's people whose report is their value."""
     reports = design.randomize(codes[:, None], SeededEntropy(seed))
-    return float((np.asarray(reports.columns["answer"]) == codes).mean())
+    return float((np.asarray(reports.columns["answer0"]) == codes).mean())
 
 
 def error(design: TruthfulDesign, prior: Sequence[float], value: int) -> float:
@@ -60,7 +60,7 @@ def error(design: TruthfulDesign, prior: Sequence[float], value: int) -> float:
     if np.abs(design.channel.blind(wanted)).max() > 1e-9:
         return float("inf")
     own = design.channel.contributions[:, value]
-    reports = design.table.channel @ np.array(prior)
+    reports = design.channel.matrix @ np.array(prior)
     return float(reports @ own**2 - (reports @ own) ** 2)
 
 

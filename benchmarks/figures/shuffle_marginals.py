@@ -20,14 +20,13 @@ import pyarrow as pa
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.marginals import MarginalEstimator
+from ldpsql.decoders.linear import LinearEstimator
+from ldpsql.decoders.marginals import EvenMarginals
 from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.levels_estimator import UniformFrequencies
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql.recipes.arr import ArrDesign
 from ldpsql.recipes.marginals import CollectedMarginals
-from ldpsql.report import Pair
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -130,17 +129,6 @@ def _stand_in(name: str) -> pa.Table:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrueFrequencies(UniformFrequencies):
-    """The frequencies that reports would show if there were no noise. nodes_at: per group."""
-
-    nodes_at: Sequence[np.ndarray]
-
-    def at(self, group: int, nodes: Codes, pair: Pair) -> np.ndarray:
-        """The true frequency of each node."""
-        return self.nodes_at[group][nodes]
-
-
 def every_cell(design: CollectedMarginals) -> list[Any]:
     """Planned counts of all cells of all attributes."""
     count = len(design.domain.sizes)
@@ -161,10 +149,11 @@ def predicted(design: CollectedMarginals, people: People) -> float:
     n, shares = len(people.codes), people.frequencies
     if isinstance(design, ArrDesign):
         whole = np.concatenate([share / len(shares) for share in shares])
-        source = TrueFrequencies(n, np.array([float(n)]), (len(whole),), nodes_at=[whole])
+        shares_at = [whole]
     else:
-        source = TrueFrequencies(n, design.shares * n, design.table.sizes, nodes_at=shares)
-    estimator = MarginalEstimator(design.oracles, source)
+        shares_at = shares
+    source = EvenMarginals(n, design.plan.shares * n, design.answers, shares_at)
+    estimator = LinearEstimator(source)
     total = sum(float(estimator.answer([query]).covariance[0, 0]) for query in every_cell(design))
     drawing = sum(float((share * (1.0 - share)).sum()) for share in shares)
     return total / n**2 - drawing / n

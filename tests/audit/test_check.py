@@ -21,9 +21,8 @@ from support.later_rounds import at_round
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import enumerate_channel, made_up
 from ldpsql.mechanisms.base import StatesOdds
-from ldpsql.mechanisms.draws import SPACE
-from ldpsql.mechanisms.grr import Grr
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.recipes.ahead import AheadDesign
 from ldpsql_device import odds as plan_odds
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS
@@ -98,24 +97,20 @@ def test_a_later_round_is_audited_on_its_own_grid(oracle):
     design = at_round(made("ahead", "64x64", oracle=oracle), 4)
     found = audit_design(design, {"oracle": oracle})
     assert (found.method, found.holds) == ("integers", True)
-    assert found.odds == design.oracles.odds(0) > ONE.odds * (1 - Fraction(1, 10**9))
+    assert found.odds == design.selector_odds() > ONE.odds * (1 - Fraction(1, 10**9))
 
 
 def test_a_later_round_that_tells_the_truth_is_caught(monkeypatch):
     """Where its grid is fine, which the first round's never is."""
     design = at_round(made("ahead", "64x64", oracle="grr"), 4)
     assert len(design.partitions[0].leaves) >= 50
-    right = Grr.__dict__["thresholds"].func
-    monkeypatch.setattr(
-        Grr,
-        "thresholds",
-        property(
-            lambda self: tuple(
-                SPACE - 1 if size >= 50 else threshold
-                for size, threshold in zip(self.sizes, right(self), strict=True)
-            )
-        ),
-    )
+    right = AheadDesign.__dict__["plan"].func
+
+    def likelier(self):
+        plan, leaves = right(self), len(self.partitions[0].leaves)
+        return replace(plan, odds=(2 * plan.odds[0],)) if leaves >= 50 else plan
+
+    monkeypatch.setattr(AheadDesign, "plan", property(likelier))
     found = audit_design(replace(design), {"oracle": "grr"})
     assert ABOVE in found.problems
     assert audit_design(made("ahead", "64x64", oracle="grr"), {"oracle": "grr"}).holds

@@ -19,13 +19,13 @@ from ldpsql.audit.exact import (
 )
 from ldpsql.decoders.uldp import Response
 from ldpsql.mechanisms.base import Law
-from ldpsql.mechanisms.draws import SPACE
 from ldpsql.recipes import uldp, uldp_responses
 from ldpsql.recipes.uldp import CellDesign
 from ldpsql.report import Reports
 from ldpsql_device.draw import draw
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import WORDS
 from ldpsql_device.schema import RecordDomain
 
 PLANE = ((3, 5), (2, 2))
@@ -219,7 +219,7 @@ def test_a_word_space_is_never_exceeded():
             response.words[kind, mask] * response.shape.cells(mask)
             for mask in response.targets(kind)
         )
-        assert given + response.extra[kind] == SPACE
+        assert given + response.extra[kind] == WORDS
 
 
 # -- domains to audit on -------------------------------------------------------------------------

@@ -1,16 +1,22 @@
-"""Responses over several attributes: exact rows, the structured algebra, where they exist."""
+"""Channels with sensitive values: exact, solved kind by kind, and estimates with honest errors."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
+from support.histograms import histogram_of
 from support.sensitive_domains import made, matrix
+from support.significance import coverage_fits, is_unbiased, variance_fits
 
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.cells import CellSum, noise
 from ldpsql.decoders.uldp import Response, Shape
+from ldpsql.estimate import quantile
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.uldp_responses import joint_response, least_epsilon
 from ldpsql.simulation import SeededEntropy
@@ -43,13 +49,13 @@ def test_the_channel_is_exact_and_its_algebra_that_of_its_matrix(shape):
     channel = np.array(laws)
     values = np.random.default_rng(1).normal(size=(len(cells), 2))
 
-    def applied(what):
-        return what(response, values.reshape(*shape.sizes, 2)).reshape(len(cells), 2)
+    def applied(what, back):
+        return what(values.reshape(*shape.sizes, 2), back).reshape(len(cells), 2)
 
-    assert applied(Response.forward) == pytest.approx(channel @ values)
-    assert applied(Response.backward) == pytest.approx(channel.T @ values)
-    assert applied(Response.solve) == pytest.approx(np.linalg.solve(channel, values))
-    assert applied(Response.solve_reports) == pytest.approx(np.linalg.solve(channel.T, values))
+    assert applied(response.apply, False) == pytest.approx(channel @ values)
+    assert applied(response.apply, True) == pytest.approx(channel.T @ values)
+    assert applied(response.solve, False) == pytest.approx(np.linalg.solve(channel, values))
+    assert applied(response.solve, True) == pytest.approx(np.linalg.solve(channel.T, values))
 
 
 def test_three_attributes_spend_exactly_epsilon():
@@ -143,3 +149,153 @@ def test_large_tables_are_drawn_and_answered():
     reports = design.randomize(codes, SeededEntropy(1))
     assert len(reports) == 10
     assert design.channel.weights(np.eye(3, 128 * 128)).shape == (128 * 128, 3)
+
+
+RUNS, PEOPLE = 300, 3000
+NAMES = ("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr")
+
+
+def design_of(name):
+    """Three by four codes, or twelve."""
+    if name in ("urr", "urap"):
+        return made(name, (12,), (7,), "1.5")
+    return made(name, (3, 4), (2, 2), "1.5")
+
+
+@cache
+def shares():
+    return np.random.default_rng(5).dirichlet(np.full(12, 2.0))
+
+
+def queries(design):
+    """Single cells of every kind, and a sum of several."""
+    cells = np.eye(12)
+    several = np.zeros(12)
+    several[[1, 2, 6, 11]] = 1.0
+    chosen = [cells[0], cells[3], cells[8], cells[11], several]
+    return [CellSum(0.0, weights, None) for weights in chosen]
+
+
+@cache
+def simulated(name, is_sample):
+    """Values and standard errors (runs, k) of surveys of one table, or of people drawn anew."""
+    design = design_of(name)
+    asked = queries(design)
+    fixed = np.repeat(np.arange(12), table())
+    found = []
+    for seed in range(RUNS):
+        people = np.random.default_rng([seed, 9]).choice(12, PEOPLE, p=shares())
+        cells = people if is_sample else fixed
+        codes = np.stack(np.unravel_index(cells, design.domain.sizes), axis=1)
+        reports = design.randomize(codes, SeededEntropy(seed))
+        answer = design.estimator(histogram_of(reports)).answer(asked)
+        found.append((answer.values, answer.stderr))
+    values, errors = map(np.array, zip(*found, strict=True))
+    return values, errors
+
+
+def table():
+    """People per cell, near the shares."""
+    counts = np.floor(shares() * PEOPLE).astype(int)
+    counts[0] += PEOPLE - counts.sum()
+    return counts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
+    """About a fixed table of people."""
+    design = design_of(name)
+    weights = np.array([query.amounts for query in queries(design)])
+    values, _ = simulated(name, False)
+    variances = noise(design.channel, table().astype(float), weights)
+    for estimates, truth, variance in zip(values.T, weights @ table(), variances, strict=True):
+        assert is_unbiased(estimates, truth)
+        assert variance_fits(estimates, variance)
+        assert not variance_fits(estimates, 2.0 * variance)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_intervals_cover_what_holds_for_the_population(name):
+    """People are drawn anew for every survey; see docs/architecture.md, Decisions."""
+    weights = np.array([query.amounts for query in queries(design_of(name))])
+    values, errors = simulated(name, True)
+    inside = np.abs(values - PEOPLE * weights @ shares()) <= quantile(0.95) * errors
+    assert all(coverage_fits(int(count), RUNS) for count in inside.sum(axis=0))
+    half = np.abs(values - PEOPLE * weights @ shares()) <= quantile(0.95) * errors / 2
+    assert not all(coverage_fits(int(count), RUNS) for count in half.sum(axis=0))
+
+
+def share_covered(design, people, cell):
+    """Of surveys of people drawn anew, how many intervals of a cell hold its mean."""
+    random, total = np.random.default_rng(6), int(people.sum())
+    asked, inside = [CellSum(0.0, np.eye(len(people))[cell], None)], 0
+    for seed in range(RUNS):
+        drawn = random.multinomial(total, people / total)
+        codes = np.unravel_index(np.repeat(np.arange(len(people)), drawn), design.domain.sizes)
+        reports = design.randomize(np.stack(codes, axis=1), SeededEntropy(seed))
+        answer = design.estimator(histogram_of(reports)).answer(asked)
+        inside += abs(answer.values[0] - people[cell]) <= quantile(0.95) * answer.stderr[0]
+    return inside / RUNS
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "few"),
+    [("jurr", "1.2", 20), ("jurr", "2", 6), ("tdrr", "1.5", 10), ("urap", "0.5", 8)],
+)
+def test_a_cell_whose_few_people_may_all_keep_silent_has_an_honest_interval(
+    name, epsilon, few, monkeypatch
+):
+    """Its holders alone send its report, and of so few perhaps none does."""
+    sizes, held = ((12,), (7,)) if name == "urap" else ((3, 4), (2, 2))
+    people = np.full(12, (PEOPLE - few) / 11)
+    people[11] = few
+    design = made(name, sizes, held, epsilon)
+    assert share_covered(design, people, 11) >= 0.94
+    monkeypatch.setattr(type(design.channel), "spread", lambda *_: np.zeros(1))
+    assert share_covered(design, people, 11) < 0.9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_predictions_are_those_of_people_spread_evenly(name):
+    """The generic variance with the share of the sample."""
+    design = design_of(name)
+    asked = queries(design)
+    weights, even = np.array([query.amounts for query in asked]), np.full(12, PEOPLE / 12)
+    sampled = (weights**2) @ even - (weights @ even) ** 2 / PEOPLE
+    expected = noise(design.channel, even, weights) + sampled
+    assert design.variance(asked, PEOPLE) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everybody_together_is_known(name):
+    """Estimates of all cells add up to the people, whatever they are, up to rounding."""
+    design = design_of(name)
+    codes = np.zeros((500, len(design.domain.sizes)), dtype=np.int64)
+    estimator = design.estimator(histogram_of(design.randomize(codes, SeededEntropy(3))))
+    asked = [CellSum(0.0, row, None) for row in np.eye(12)]
+    answer = estimator.answer(asked)
+    assert np.linalg.eigvalsh(answer.covariance).min() > -1e-6
+    assert (answer.stderr > 0).all()
+    if name != "urap":
+        assert answer.values.sum() == pytest.approx(500)
+
+
+def test_a_query_is_planned_cell_by_cell():
+    design = design_of("jurr")
+    box = Box((((1, 3),), ((0, 1), (2, 4))))
+    planned = design.prepare(LinearQuery(((2.0, box), (1.0, Box.whole(2)))))
+    expected = np.zeros((3, 4))
+    expected[1:3, [0, 2, 3]] = 2.0
+    assert (planned.known, planned.amounts.tolist()) == (1.0, expected.ravel().tolist())
+    assert design.describe(planned) == [
+        "known exactly: 1 x all reports",
+        "6 of 3 x 4 cells",
+    ]
+
+
+def test_without_reports_nothing_is_told():
+    design = design_of("cprr")
+    none = design.randomize(np.zeros((0, 2), dtype=np.int64), SeededEntropy(0))
+    answer = design.estimator(histogram_of(none)).answer(queries(design)[:1])
+    assert np.isnan(answer.values[0])
+    assert np.isinf(answer.covariance[0, 0])

@@ -228,7 +228,7 @@ def test_noise_alone_is_not_the_error() -> None:
     for seed in range(RUNS):
         reports = design.randomize(population(seed, SIZES), SeededEntropy(seed))
         spread.append(design.estimator(histogram_of(reports)).answer([query]).values[0])
-    support = design.oracles.support(0)
+    support = design.answers[0].oracle
     noise = PEOPLE * 3 * support.p * (1 - support.p) / (support.p - support.q) ** 2
     assert not variance_fits(np.array(spread), noise)
 
@@ -309,7 +309,10 @@ class TestMarginals:
             ("psrr-ss", {"values": 3}),
             ("arr-ss", {"sum_to_one": 1}),
             ("ft", {"budgets": ["1"]}),
-            ("srr-ss", {"fanouts": [[3], [2], [2, 2]]}),
+            ("srr-ss", {"marginals": [[0], [1], [3]]}),
+            ("srr-ss", {"marginals": [[0], [1], [2, 1]]}),
+            ("srr-ss", {"weights": [1, 0, 1]}),
+            ("arr-ss", {"weights": [1, 1]}),
         ],
     )
     def test_changed_designs_are_refused(self, name: str, change: dict) -> None:

@@ -16,12 +16,12 @@ from ldpsql.recipes.staircase import FAST_CELLS, MOST_CELLS
 from ldpsql.recipes.staircase_optimiser import (
     MOST_PATTERNS,
     Program,
+    Search,
     cell_gram,
     first_patterns,
     missing_patterns,
     optimise,
     raise_eigenvalues,
-    worst_excess,
 )
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
@@ -51,6 +51,18 @@ def dual_bound(program: Program) -> float:
     sums = levels @ prices
     assert sums.min() > 0.0
     return float(2.0 * program.objective - (gains / sums).max() * prices.sum())
+
+
+def worst_excess(program: Program, random: np.random.Generator) -> float:
+    """Largest w_S / lambda'x_S - 1 that the search finds, 0 at the optimum; inf where no finite
+    ratio is the largest."""
+    drawn = random.random((200, len(program.gram))) < 1.0 / (program.odds + 1.0)
+    search = Search(program, np.concatenate([program.patterns, drawn]))
+    while search.flip():
+        pass
+    if search.costs.min() <= 0.0:
+        return float("inf")
+    return float((search.excess / search.costs).max())
 
 
 @pytest.mark.parametrize(("kind", "odds"), [("range", E), ("prefix", E**0.5), ("prefix", E**2)])

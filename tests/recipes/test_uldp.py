@@ -9,8 +9,8 @@ import pytest
 from support.sensitive_domains import made, matrix
 
 from ldpsql.decoders.cells import noise
-from ldpsql.mechanisms.draws import SPACE
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import WORDS
 
 JURR = {
     ((4, 5), (2, 2), "2"): (
@@ -38,7 +38,7 @@ def total(design) -> float:
 def chances(response, kind, mask):
     """(another cell of a kind, the own one) as probabilities."""
     words = response.words[kind, mask]
-    return words / SPACE, (words + response.extra[kind]) / SPACE
+    return words / WORDS, (words + response.extra[kind]) / WORDS
 
 
 @pytest.mark.parametrize("case", JURR, ids=str)
@@ -46,7 +46,7 @@ def test_jurr(case):
     design = made("jurr", *case)
     (response,) = design.channel.responses
     (b, a), (q, p), (n, m) = (chances(response, kind, kind) for kind in (3, 1, 2))
-    t = response.extra[0] / SPACE
+    t = response.extra[0] / WORDS
     assert (a, b, p, q, m, n, t) == pytest.approx(JURR[case][:7], abs=1e-10)
     assert total(design) == pytest.approx(JURR[case][7], abs=1e-8)
 
@@ -68,14 +68,14 @@ def test_the_total_variances_of_the_others(name):
 def test_cprr(case, own, other, truth):
     (response,) = made("cprr", *case).channel.responses
     assert response.shape.sensitive == (14,)
-    assert (*chances(response, 1, 1), response.extra[0] / SPACE) == pytest.approx(
+    assert (*chances(response, 1, 1), response.extra[0] / WORDS) == pytest.approx(
         (other, own, truth), abs=1e-9
     )
 
 
 def test_urr():
     (response,) = made("urr", (5,), (2,), "2").channel.responses
-    found = (*reversed(chances(response, 1, 1)), response.extra[0] / SPACE)
+    found = (*reversed(chances(response, 1, 1)), response.extra[0] / WORDS)
     assert found == pytest.approx((0.8807970780, 0.1192029220, 0.7615941560), abs=1e-10)
 
 
@@ -88,7 +88,7 @@ def test_urr():
 )
 def test_urap(form, vector):
     thresholds = made("urap", (5,), (2,), "2", form=form).thresholds
-    own, other, unnamed = (threshold / SPACE for threshold in thresholds)
+    own, other, unnamed = (threshold / WORDS for threshold in thresholds)
     assert (own, other, unnamed) == pytest.approx(vector, abs=1e-10)
     assert own / (other * unnamed) == pytest.approx(math.exp(2))
 
@@ -97,7 +97,7 @@ def test_the_levels_of_jurr_g():
     design = made("jurr-g", (4, 5), (2, 2), "1")
     (response,) = design.channel.responses
     g, h, t = response.words[1, 3], response.words[2, 3], response.extra[0]
-    found = (g / SPACE, h / SPACE, t / SPACE)
+    found = (g / WORDS, h / WORDS, t / WORDS)
     assert found == pytest.approx((0.195348, 0.202291, 0.080257), abs=2e-6)
     assert total(design) == pytest.approx(22.7485, abs=1e-4)
 
@@ -129,7 +129,7 @@ def test_the_variances_of_jurr_cell_by_cell():
     design = made("jurr", (4, 5), (2, 3), "2")
     (response,) = design.channel.responses
     (b, a), (q, p), (n, m) = (chances(response, kind, kind) for kind in (3, 1, 2))
-    t, table = response.extra[0] / SPACE, np.random.default_rng(1).dirichlet(np.ones(20))
+    t, table = response.extra[0] / WORDS, np.random.default_rng(1).dirichlet(np.ones(20))
     found = noise(design.channel, table, np.eye(20)).reshape(4, 5)
     shares = table.reshape(4, 5)
     assert found[:2, :3] == pytest.approx(
@@ -174,7 +174,7 @@ def test_the_variances_of_urap(form):
     """Section 3."""
     table = np.random.default_rng(3).dirichlet(np.ones(6))
     design = made("urap", (6,), (4,), "1", form=form)
-    theta, d1, d2 = (threshold / SPACE for threshold in design.thresholds)
+    theta, d1, d2 = (threshold / WORDS for threshold in design.thresholds)
     found = noise(design.channel, table, np.eye(6))
     sensitive = (table * theta * (1 - theta) + (1 - table) * d1 * (1 - d1)) / (theta - d1) ** 2
     assert found[:4] == pytest.approx(sensitive[:4])
@@ -185,7 +185,7 @@ def test_the_estimators_of_the_paper_are_the_inverse():
     """Section 6.1, with the corrected factor; the literal one of equation (27) is not."""
     design = made("jurr", (4, 5), (2, 3), "2")
     (response,) = design.channel.responses
-    (q, p), t = chances(response, 1, 1), response.extra[0] / SPACE
+    (q, p), t = chances(response, 1, 1), response.extra[0] / WORDS
     counts = np.random.default_rng(4).integers(0, 100, 20).astype(float)
     inverse = (counts @ np.linalg.inv(matrix(design))).reshape(4, 5)
     assert design.channel.behind(counts[:, None])[:, 0] == pytest.approx(inverse.ravel())

@@ -12,10 +12,9 @@ from support.partial_designs import PartialDesign
 
 from ldpsql.decoders.base import PlannedDesign
 from ldpsql.mechanisms.base import Codes, Entropy, Law, Words
-from ldpsql.mechanisms.draws import SPACE, below
 from ldpsql.recipes.oracles import ask
 from ldpsql.report import ReportFormat, Reports
-from ldpsql_device.draw import draw
+from ldpsql_device.draw import draw, scale
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import WORDS, Face
@@ -53,7 +52,7 @@ class TrueAncestor(PartialDesign):
         return Guarantee(self.kind, None if self.kind == "none" else self.epsilon, "nothing")
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        level = below(entropy.words(len(codes)), 2)
+        level = scale(entropy.words(len(codes)), 2)
         node = np.where(level == 0, codes[:, 0] // 2, codes[:, 0])
         return Reports.pack(self.report_format, [level, node])
 
@@ -109,7 +108,7 @@ class SameWords:
     """Gives every report the same words."""
 
     def words(self, count: int) -> Words:
-        return np.full(count, SPACE // 3, dtype=np.uint64)
+        return np.full(count, WORDS // 3, dtype=np.uint64)
 
 
 class SeedReused:

@@ -130,6 +130,12 @@ class Partition:
             labels[self._span(self.nodes[number])] = position
         return labels
 
+    @property
+    def coarse_labels(self) -> tuple[int, Codes]:
+        """How many codes the smallest leaves have per axis, and the labels of such bins alone."""
+        width = 1 << (self.depth - max(self.nodes[number].depth for number in self.leaves))
+        return width, self.labels[(slice(None, None, width),) * len(self.sizes)]
+
     def _span(self, node: Node) -> tuple[slice, ...]:
         width = 1 << (self.depth - node.depth)
         return tuple(slice(p * width, (p + 1) * width) for p in node.place)

@@ -21,7 +21,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import Protocol
 
 import numpy as np
 
@@ -186,31 +185,12 @@ class MatrixChannel(Channel):
 # -- the estimator ---------------------------------------------------------------------------------
 
 
-class Source(Protocol):
-    """Where sums over the people of a cell come from."""
-
-    @property
-    def people(self) -> float:
-        """Number of people."""
-        ...
-
-    @property
-    def added(self) -> float:
-        """Pseudo-reports to add before a variance is made of estimates."""
-        ...
-
-    def total(self, weight: Weight | None) -> float:
-        """Sum of a weight over all people."""
-        ...
-
-    def totals(self, pair: Pair) -> Array:
-        """Sums of u v over the people of each cell, shape (cells,)."""
-        ...
-
-
 @dataclass(eq=False)
 class ReportedTable:
-    """Unbiased sums from a histogram; remembers what it has computed."""
+    """Unbiased sums from a histogram; remembers what it has computed.
+
+    added: pseudo-reports that count before a variance is made of estimates.
+    """
 
     histogram: Histogram
     channel: Channel
@@ -232,7 +212,7 @@ class ReportedTable:
         return self.histogram.load(0)
 
     def totals(self, pair: Pair) -> Array:
-        """As the reports say; may be negative."""
+        """Sums of u v over the people of each cell, shape (cells,); may be negative."""
         if pair not in self._totals:
             self._totals[pair] = self.channel.totals(self.rows, pair)
         return self._totals[pair]
@@ -264,7 +244,7 @@ class TableEstimator:
     """Unbiased: nothing is clipped but what enters a variance."""
 
     channel: Channel
-    source: Source
+    source: ReportedTable | GivenTable
 
     def answer(self, queries: Sequence[CellSum]) -> Estimates:
         """Values (k,) and covariance (k, k); NaN and inf for what is asked of no reports."""

@@ -14,11 +14,19 @@ from itertools import product
 
 import numpy as np
 
+from ldpsql.decoders.linear import (
+    CellQuery,
+    Codes,
+    EvenSource,
+    GroupCells,
+    LinearEstimator,
+    Moments,
+    Source,
+)
+from ldpsql.decoders.nodes import Answer, OracleSource
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
-from ldpsql.mechanisms.levels_estimator import LevelEstimator
-from ldpsql.mechanisms.oracle import First, Weights
 from ldpsql.numerics import central_slopes, fit_marginals
+from ldpsql.report import Pair
 from ldpsql_device.errors import UnsupportedSQL
 
 BIAS = (
@@ -54,40 +62,74 @@ class FittedQuery(CellQuery):
     refusal: UnsupportedSQL
 
 
-@dataclass(frozen=True)
-class MarginalEstimator(LevelEstimator):
-    """Answers from marginals, each weighed by its variance for records spread evenly."""
+@dataclass(kw_only=True)
+class MarginalSource(OracleSource):
+    """Cells of marginals from reported oracles, weighed for people spread evenly."""
 
-    def _leading(self, cells: GroupCells) -> float:
-        size = self.frequencies.size(cells.group)
-        if not size:
-            return float(np.inf)
-        nodes = self.oracles.sizes[cells.group]
-        mean, square = cells.weights.sum() / nodes, float(np.sum(cells.weights**2))
-        at = np.array([mean])
-        sums = Weights(at * nodes, at * nodes, np.array([[square]]))
-        support = self.oracles.support(cells.group)
-        spread = support.covariance(sums, 1.0, First(at, at, at, at), sums.both / nodes)
-        return float(spread[0, 0]) / size
+    def spread(self, cells: GroupCells) -> float:
+        """See `spread_evenly`."""
+        return spread_evenly(self, cells, self.answers)
 
 
 @dataclass(frozen=True)
-class UnbiasedEstimator(MarginalEstimator):
-    """The same, of reports; UnsupportedSQL for what can only be fitted."""
+class EvenMarginals(EvenSource):
+    """Everybody spread evenly over the cells of each marginal.
 
-    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
-        """See `Estimator.answer`."""
-        for query in queries:
-            if isinstance(query, FittedQuery):
-                raise query.refusal
-        return super().answer(queries)
+    answers: how each group answers.  shares: of people at each node of each group.
+    """
+
+    answers: Sequence[Answer]
+    shares: Sequence[Array]
+
+    def moments(self, group: int) -> Moments:
+        """Those of the group's oracle."""
+        return self.answers[group].oracle.moments
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """The share of people at each node."""
+        return self.shares[group][nodes]
+
+    def spread(self, cells: GroupCells) -> float:
+        """See `spread_evenly`."""
+        return spread_evenly(self, cells, self.answers)
+
+
+def spread_evenly(source: Source, cells: GroupCells, answers: Sequence[Answer]) -> float:
+    """Predicted variance, per person, of a group's part of an answer, for people spread evenly.
+
+    Alternatives are weighted by it. Unlike the leading term of `Source.spread` it holds who was
+    asked, which is most of the error where budgets are large. With w the weights of N nodes,
+    E[Y^2] = same sum w^2 + every (sum w)^2 + 2 cross (sum w)^2 / N + own sum w^2 / N and
+    E[Y] = sum w / N.
+    """
+    size = source.size(cells.group)
+    if not size:
+        return float(np.inf)
+    nodes, moments = answers[cells.group].oracle.size, source.moments(cells.group)
+    total, squares = float(cells.weights.sum()), float(np.sum(cells.weights**2))
+    second = (moments.same + moments.own / nodes) * squares
+    second += (moments.every + 2.0 * moments.cross / nodes) * total**2
+    return (second - (total / nodes) ** 2) / size
+
+
+@dataclass(frozen=True)
+class UnbiasedEstimator(LinearEstimator):
+    """Of what was collected; UnsupportedSQL for what can only be fitted."""
+
+    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
+        """One joint answer per row."""
+        for row in rows:
+            for query in row:
+                if isinstance(query, FittedQuery):
+                    raise query.refusal
+        return super().answer_rows(rows)
 
 
 @dataclass(frozen=True)
 class MaxEntEstimator:
     """Fits what was not collected; the rest is answered as by the unbiased estimator."""
 
-    collected: MarginalEstimator
+    collected: LinearEstimator
 
     def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row."""
@@ -98,7 +140,7 @@ class MaxEntEstimator:
         fit. NaN and inf where a needed marginal has no reports."""
         asked = [_parts_of(query) for query in queries]
         collected = self.collected.answer([part for parts in asked for part in parts])
-        people = self.collected.frequencies.people
+        people = self.collected.source.people
         values, slopes = np.zeros(len(queries)), np.zeros((len(queries), len(collected)))
         start = 0
         for number, (query, parts) in enumerate(zip(queries, asked, strict=True)):

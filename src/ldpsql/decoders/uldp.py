@@ -141,55 +141,50 @@ class Response:
             default=0.0,
         )
 
-    # -- the channel as a linear map: values have the shape (*sizes, k) ---------------------------
+    # -- the channel C as a linear map: values have the shape (*sizes, k) -------------------------
 
-    def forward(self, values: Array) -> Array:
-        """C v: what a report is worth on average under each record."""
-        shape, result = self.shape, np.empty_like(values)
-        for kind in shape.kinds:
-            result[shape.block(kind)] = values[shape.block(kind)] * self._keep(kind)
-        for mask in filter(None, shape.kinds):
-            total = values[shape.block(mask)].sum(axis=shape.axes(mask), keepdims=True)
-            for kind in (mask, *shape.below(mask)):
-                result[shape.block(kind)] += self._chance(kind, mask) * total
+    def apply(self, values: Array, back: bool = False) -> Array:
+        """C v: what a report is worth on average under each record; v C, the expected reports of
+        so many records, where `back` says so."""
+        result = np.empty_like(values)
+        for kind in self.shape.kinds:
+            own = values[self.shape.block(kind)] * self._keep(kind)
+            for other, chance, mask in self._links(kind, back):
+                own = own + chance * self._sum(values, other, mask)
+            result[self.shape.block(kind)] = own
         return result
 
-    def backward(self, values: Array) -> Array:
-        """v C: expected reports of so many records."""
-        shape, result = self.shape, np.empty_like(values)
-        for mask in shape.kinds:
-            result[shape.block(mask)] = values[shape.block(mask)] * self._keep(mask)
-            for kind in (mask, *shape.below(mask)) if mask else ():
-                total = values[shape.block(kind)].sum(axis=shape.axes(mask), keepdims=True)
-                result[shape.block(mask)] += self._chance(kind, mask) * total
-        return result
+    def solve(self, values: Array, back: bool = False) -> Array:
+        """u with C u = values: the weight of each report; f with f C = values, the records behind
+        so many reports, where `back` says so.
 
-    def solve(self, values: Array) -> Array:
-        """u with C u = values: the weight of each report.
-
-        Reports of kinds above S are solved first; what they contribute under a record of kind S is
-        subtracted before kind S itself is solved.
+        Reports of kinds above S are solved before S, and what they contribute under a record of
+        kind S is subtracted; records of kinds below before those above.
         """
-        shape, solved = self.shape, np.empty_like(values)
-        for kind in reversed(shape.kinds):
-            rest = values[shape.block(kind)].copy()
-            for mask in shape.above(kind):
-                total = solved[shape.block(mask)].sum(axis=shape.axes(mask), keepdims=True)
-                rest -= self._chance(kind, mask) * total
-            solved[shape.block(kind)] = self._solve_kind(kind, rest)
+        solved = np.empty_like(values)
+        for kind in self.shape.kinds if back else reversed(self.shape.kinds):
+            rest = values[self.shape.block(kind)]
+            for other, chance, mask in self._links(kind, back):
+                if other != kind:
+                    rest = rest - chance * self._sum(solved, other, mask)
+            solved[self.shape.block(kind)] = self._solve_kind(kind, rest)
         return solved
 
-    def solve_reports(self, values: Array) -> Array:
-        """f with f C = values: the records behind so many reports; records of the kinds below a
-        report's are solved first."""
-        shape, solved = self.shape, np.empty_like(values)
-        for mask in shape.kinds:
-            rest = values[shape.block(mask)].copy()
-            for kind in shape.below(mask) if mask else ():
-                total = solved[shape.block(kind)].sum(axis=shape.axes(mask), keepdims=True)
-                rest -= self._chance(kind, mask) * total
-            solved[shape.block(mask)] = self._solve_kind(mask, rest)
-        return solved
+    def _links(self, kind: Kind, back: bool) -> list[tuple[Kind, float, Kind]]:
+        """Kinds that a kind's values depend on: (kind, probability per cell, attributes drawn).
+
+        Those of the reports that its records send, or of the records that send its reports.
+        """
+        if not back:
+            return [(t, self.words[kind, t] / WORDS, t) for t in self.targets(kind)]
+        senders = (kind, *self.shape.below(kind)) if kind else ()
+        return [(s, self.words[s, kind] / WORDS, kind) for s in senders]
+
+    def _sum(self, values: Array, kind: Kind, mask: Kind) -> Array:
+        """Values of a kind, summed over the attributes of a mask."""
+        return np.asarray(
+            values[self.shape.block(kind)].sum(axis=self.shape.axes(mask), keepdims=True)
+        )
 
     def _solve_kind(self, kind: Kind, rest: Array) -> Array:
         """x with keep x + chance (sum of x over the m sensitive cells) = rest.
@@ -200,15 +195,12 @@ class Response:
         keep = self._keep(kind)
         if not kind:
             return np.asarray(rest / keep)
-        chance = self._chance(kind, kind)
+        chance = self.words[kind, kind] / WORDS
         total = rest.sum(axis=self.shape.axes(kind), keepdims=True)
         return np.asarray((rest - chance * total / (keep + self.shape.cells(kind) * chance)) / keep)
 
     def _keep(self, kind: Kind) -> float:
         return self.extra[kind] / WORDS
-
-    def _chance(self, kind: Kind, mask: Kind) -> float:
-        return self.words[kind, mask] / WORDS
 
 
 # -- the cells of a record domain ------------------------------------------------------------------
@@ -297,7 +289,9 @@ class ResponseChannel(Channel):
             names |= np.expand_dims(~axis.is_sensitive, others)
         return names.ravel()
 
-    def _apply(self, what: Callable[[Response, Array], Array], values: Array) -> Array:
+    def _apply(
+        self, what: Callable[[Response, Array, bool], Array], values: Array, back: bool
+    ) -> Array:
         """A method of every response in turn, on one value per cell, shape (cells, k).
 
         The channel is the Kronecker product of the responses' channels, so each is applied along
@@ -310,7 +304,7 @@ class ResponseChannel(Channel):
             span, front = range(first, end), range(end - first)
             turned = np.moveaxis(table, span, front)
             flat = turned.reshape(*turned.shape[: end - first], -1)
-            table = np.moveaxis(what(response, flat).reshape(turned.shape), front, span)
+            table = np.moveaxis(what(response, flat, back).reshape(turned.shape), front, span)
         for j, axis in enumerate(self.axes):
             table = np.take(table, axis.rank, axis=j)
         return table.reshape(self.cells, -1)
@@ -334,19 +328,19 @@ class ResponseChannel(Channel):
 
     def behind(self, counts: Array) -> Array:
         """Unbiased records behind counts of reports, both (cells, k)."""
-        return self._apply(Response.solve_reports, counts)
+        return self._apply(Response.solve, counts, True)
 
     def expected(self, people: Array) -> Array:
         """Expected reports of people, both (cells, k)."""
-        return self._apply(Response.backward, people)
+        return self._apply(Response.apply, people, True)
 
     def worth(self, reports: Array) -> Array:
         """What each record makes of a worth per report on average, both (cells, k)."""
-        return self._apply(Response.forward, reports)
+        return self._apply(Response.apply, reports, False)
 
     def weights(self, cells: Array) -> Array:
         """The weight of each report for queries (k, cells), shape (cells, k)."""
-        return self._apply(Response.solve, cells.T)
+        return self._apply(Response.solve, cells.T, False)
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
         """See `Channel.second`."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
@@ -24,22 +23,19 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.adaptive_grids import GridEstimator, GridQuery, MeasuredGrid, Partition
-from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.linear import describe_known, split_known
+from ldpsql.decoders.nodes import OracleSource, answers_of
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import Codes, Entropy, Law, Outcome
-from ldpsql.mechanisms.cell_query import known_lines, split_known
-from ldpsql.mechanisms.channel import enumerate_law, in_blocks
-from ldpsql.mechanisms.draws import below, probability_below
-from ldpsql.mechanisms.levels_estimator import ReportedFrequencies
-from ldpsql.mechanisms.options import checked
-from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.mechanisms.oue import LARGEST_SLOT
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.base import Recipe, Takes, Task, read_options
-from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.recipes.cells import flat_terms
+from ldpsql.recipes.oracles import LARGEST, ask, kind_for, odds_words, oracle_for
+from ldpsql.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.plan import Digit, Face, Plan
 from ldpsql_device.schema import RecordDomain
 
 _BIAS = (
@@ -49,7 +45,7 @@ _BIAS = (
 
 
 @dataclass(frozen=True)
-class AheadDesign(Design[GridQuery]):
+class AheadDesign(PlannedDesign[GridQuery]):
     """One round: the grids so far, with the people of the rounds before."""
 
     name: str
@@ -58,6 +54,9 @@ class AheadDesign(Design[GridQuery]):
     oracle: str
     partitions: tuple[Partition, ...]
     asks_in_rounds = True
+
+    def __post_init__(self) -> None:
+        self.plan  # noqa: B018  SurveyError at birth for leaves that the oracle cannot serve
 
     @property
     def round(self) -> int:
@@ -80,59 +79,31 @@ class AheadDesign(Design[GridQuery]):
         return grids_for(self.domain)
 
     @cached_property
-    def oracles(self) -> OracleTable:
-        """The oracle over the leaves of each grid."""
-        return OracleTable(self.oracle, self.epsilon, tuple(len(p.leaves) for p in self.partitions))
-
-    @cached_property
-    def report_format(self) -> ReportFormat:
-        """The grid, then the columns of the oracle."""
-        limits = np.array(self.oracles.limits, dtype=np.int64).reshape(len(self.partitions), -1)
-        bits = self.oracles.sizes if self.oracle == "oue" else ()
-        columns = ("grid", *self.oracles.columns)
-        return ReportFormat(columns, limits, unary=self.oracle == "oue", bits=bits)
+    def plan(self) -> Plan:
+        """A question per grid, all equally likely: which of its leaves holds the codes."""
+        faces, tables = [], []
+        for grid, (axes, partition) in enumerate(zip(self.axes, self.partitions, strict=True)):
+            width, labels = partition.coarse_labels
+            leaves = len(partition.leaves)
+            terms = flat_terms(axes, labels.shape, width)
+            asked = ask(
+                kind_for(self.oracle, leaves, self.epsilon),
+                Digit(terms, leaves, table=grid),
+                [leaves],
+                self.epsilon,
+                odds=0,
+                first=0,
+            )
+            faces.append(Face(1, (asked.part,), (), asked.coins))
+            tables.append(tuple(labels.ravel().tolist()))
+        return Plan(self.domain.sizes, (odds_words(self.epsilon),), tuple(faces), tuple(tables))
 
     @property
     def guarantee(self) -> Guarantee:
         """Epsilon-LDP for the whole private record, for a person who answers one round."""
-        made = local_guarantee(self.epsilon)
+        plain = local_guarantee(self.epsilon)
         note = "a person who answers several rounds loses epsilon in each"
-        return replace(made, not_protected=(*made.not_protected, note))
-
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        """Device. See `Design.randomize`."""
-        return in_blocks(self.report_format, codes, entropy, self._randomize_block)
-
-    def _randomize_block(self, codes: Codes, entropy: Entropy) -> list[Codes]:
-        grid = below(entropy.words(len(codes)), len(self.partitions))
-        leaf = np.zeros(len(codes), dtype=np.int64)
-        for number in range(len(self.partitions)):
-            leaf = np.where(grid == number, self._leaf(number, codes), leaf)
-        return [grid, *self.oracles.respond(grid, leaf, entropy)]
-
-    def _leaf(self, grid: int, codes: Codes) -> Codes:
-        """The leaf that holds each person."""
-        place = tuple(codes[:, axis] for axis in self.axes[grid])
-        return np.asarray(self.partitions[grid].labels[place], dtype=np.int64)
-
-    def law(self) -> Law:
-        """The exact channel over all codes."""
-        outputs = sum(math.prod(map(int, row)) for row in self.report_format.limits)
-        return enumerate_law(self.domain, outputs, self._report_law)
-
-    def _report_law(self, record: Outcome) -> dict[Outcome, Fraction]:
-        law: dict[Outcome, Fraction] = {}
-        for grid in range(len(self.partitions)):
-            chosen = probability_below(grid, len(self.partitions))
-            leaf = int(self._leaf(grid, np.array([record]))[0])
-            for outcome, chance in self.oracles.law(grid, leaf):
-                law[grid, *outcome] = chosen * chance
-        return law
-
-    def selector_odds(self) -> Fraction | None:
-        """The worst grid's odds: every leaf holds some record, and grids are drawn without looking
-        at the record."""
-        return self.oracles.worst_odds()
+        return replace(plain, not_protected=(*plain.not_protected, note))
 
     def prepare(self, query: LinearQuery) -> GridQuery:
         """Its boxes as they are."""
@@ -141,9 +112,9 @@ class AheadDesign(Design[GridQuery]):
 
     def describe(self, planned: GridQuery) -> list[str]:
         """For EXPLAIN: how fine the grids are, and what the errors leave out."""
-        lines = known_lines(planned.known)
+        lines = describe_known(planned.known)
         if planned.terms:
-            leaves = sum(self.oracles.sizes)
+            leaves = sum(len(partition.leaves) for partition in self.partitions)
             lines.append(f"adaptive grids of {leaves} leaves, round {self.round} of {self.rounds}")
             lines.append(f"biased: {_BIAS}")
         return lines
@@ -155,15 +126,15 @@ class AheadDesign(Design[GridQuery]):
 
     def _measure(self, histogram: Histogram) -> tuple[Partition, ...]:
         """The grids after this round."""
-        source = ReportedFrequencies(oracles=self.oracles, histogram=histogram)
-        made = []
+        source = OracleSource(histogram=histogram, answers=answers_of(self.plan))
+        measured = []
         for grid, partition in enumerate(self.partitions):
             every, people = np.arange(len(partition.leaves)), int(histogram.sizes[grid])
-            found = np.zeros(len(every))
+            shares = np.zeros(len(every))
             if people:
-                found = project_on_simplex(source.at(grid, every, (None, None)))
-            made.append(partition.measure(found, people))
-        return tuple(made)
+                shares = project_on_simplex(source.at(grid, every, (None, None)))
+            measured.append(partition.measure(shares, people))
+        return tuple(measured)
 
     def _answer_from(self, partitions: tuple[Partition, ...], people: float) -> GridEstimator:
         """Answers about `people` people from measured grids."""
@@ -171,9 +142,11 @@ class AheadDesign(Design[GridQuery]):
 
     def _measure_noise(self, partition: Partition) -> MeasuredGrid:
         """With the noise that the oracle had on the leaves of each round."""
-        rounds = range(1, len(partition.people) + 1)
-        oracles = OracleTable(self.oracle, self.epsilon, tuple(map(partition.leaves_in, rounds)))
-        noises = [oracles.support(place).node_variance for place in range(len(rounds))]
+        noises = []
+        for number in range(1, len(partition.people) + 1):
+            leaves = partition.leaves_in(number)
+            kind = kind_for(self.oracle, leaves, self.epsilon)
+            noises.append(oracle_for(kind, leaves, self.epsilon).moments.node_variance)
         return MeasuredGrid(partition, noises)
 
     @property
@@ -190,10 +163,11 @@ class AheadDesign(Design[GridQuery]):
     def remarks(self) -> tuple[str, ...]:
         """See `Design.remarks`: bits for every leaf may end a survey before its last round."""
         codes = max(math.prod(partition.sizes) for partition in self.partitions)
-        if self.oracle != "oue" or codes <= LARGEST_SLOT:
+        most = LARGEST["oue"]
+        if self.oracle != "oue" or codes <= most:
             return ()
         return (
-            f"OUE sends a bit for each leaf of a grid, at most {LARGEST_SLOT}; one of {codes} "
+            f"OUE sends a bit for each leaf of a grid, at most {LARGEST['oue']}; one of {codes} "
             "codes may come to need more, and its next round cannot be asked then (oracle = "
             '"olh" has no such limit)',
         )
@@ -253,7 +227,7 @@ class Ahead(Recipe[AheadOptions]):
             for axes in grids_for(domain)
         )
         oracle = task.options.oracle
-        return checked(AheadDesign(self.name, domain, task.epsilon, oracle, partitions))
+        return AheadDesign(self.name, domain, task.epsilon, oracle, partitions)
 
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -268,7 +242,7 @@ class Ahead(Recipe[AheadOptions]):
         numbers = {len(partition.people) for partition in partitions}
         if len(numbers) != 1 or not max(numbers) < depth:
             raise SurveyError(f"a round is one of 1 to {depth}, the same for every grid")
-        return checked(AheadDesign(self.name, domain, epsilon, oracle, partitions))
+        return AheadDesign(self.name, domain, epsilon, oracle, partitions)
 
 
 def depth_for(domain: RecordDomain) -> int:

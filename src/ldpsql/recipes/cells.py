@@ -44,10 +44,16 @@ def refuse_cells(domain: RecordDomain, most: int, name: str) -> str | None:
 
 
 def flat_digit(sizes: Sequence[int]) -> Digit:
-    """The number of a cell, row by row over the attributes of a record."""
-    strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
-    terms = tuple(Term(j, stride) for j, stride in enumerate(strides))
-    return Digit(terms, math.prod(sizes))
+    """The number of a cell, row by row over all attributes of a record."""
+    return Digit(flat_terms(range(len(sizes)), sizes), math.prod(sizes))
+
+
+def flat_terms(axes: Sequence[int], sizes: Sequence[int], width: int = 1) -> tuple[Term, ...]:
+    """The number of a combination of bins of some attributes, row by row.
+
+    sizes: bins of each.  width: codes of a bin.
+    """
+    return tuple(Term(axis, math.prod(sizes[j + 1 :]), width) for j, axis in enumerate(axes))
 
 
 class TableDesign(PlannedDesign[CellSum]):

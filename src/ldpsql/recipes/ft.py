@@ -9,8 +9,9 @@ Kulkarni, Srivastava, SIGMOD 2018; docs/spec/shuffle.md#3.6.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
@@ -19,28 +20,25 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Box, Weight
-from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.cell_query import CellQuery, GroupCells
-from ldpsql.mechanisms.draws import SPACE
-from ldpsql.mechanisms.groups import GroupTable
-from ldpsql.mechanisms.options import restored_table
+from ldpsql.decoders.linear import CellQuery, GroupCells
 from ldpsql.recipes.base import Takes, Task
 from ldpsql.recipes.marginals import (
     Atoms,
     Axes,
     MarginalDesign,
     MarginalRecipe,
-    answered,
+    at,
     axes_of,
     choose_marginals,
-    group_marginals,
-    scaled,
+    read_marginals,
+    scale,
 )
 from ldpsql.shuffle import Blanket, largest_local, merged
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
+from ldpsql_device.plan import WORDS, Digit, Term, varying
 from ldpsql_device.schema import RecordDomain
 
 MOST_PAIRS = 1 << 22
@@ -49,27 +47,9 @@ _COARSE = 1 << 16
 """Weights of groups are added up in these units, so that they fit into 64 bits."""
 
 
-class ParityTable(GroupTable):
-    """Groups whose two nodes are the parities of the attributes at level 1."""
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Even and odd; one node where a group holds no attribute."""
-        return tuple(2 if any(group.levels) else 1 for group in self.groups)
-
-    @cached_property
-    def _bits(self) -> Codes:
-        """1 for every attribute of a group, shape (groups, d)."""
-        rows = [group.levels for group in self.groups]
-        return np.array(rows, dtype=np.int64).reshape(len(rows), len(self.trees))
-
-    def node(self, groups: Codes, codes: Codes) -> Codes:
-        """Device. The parity of each person in the given group, shape (n,)."""
-        own: Codes = (codes * self._bits[groups]).sum(axis=1)
-        return own & 1
-
-
-def choose_coefficients(domain: RecordDomain, ways: int, workload: Workload | None) -> ParityTable:
+def choose_coefficients(
+    domain: RecordDomain, ways: int, workload: Workload | None
+) -> tuple[Axes, ...]:
     """All sets inside the marginals."""
     inside = {
         part
@@ -77,13 +57,29 @@ def choose_coefficients(domain: RecordDomain, ways: int, workload: Workload | No
         for size in range(1, len(axes) + 1)
         for part in combinations(axes, size)
     }
-    table = group_marginals(domain, sorted(inside, key=lambda axes: (len(axes), axes)) or [()])
-    return ParityTable(table.trees, table.groups)
+    return tuple(sorted(inside, key=lambda axes: (len(axes), axes))) or ((),)
 
 
 @dataclass(frozen=True)
 class WalshDesign(MarginalDesign):
-    """Parities with randomized response in each."""
+    """Parities with randomized response in each; the sets of attributes are its `marginals`."""
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Even and odd; one node where a set holds no attribute."""
+        return tuple(2 if axes else 1 for axes in self.marginals)
+
+    def digit(self, members: Sequence[int]) -> Digit:
+        """How many of the set's attributes have code 1, modulo 2."""
+        return replace(super().digit(members), modulus=True)
+
+    def terms(self, members: Sequence[int]) -> tuple[Term, ...]:
+        """Every attribute of the set alike."""
+        chosen = [set(self.marginals[number]) for number in members]
+        return tuple(
+            Term(axis, varying(0, [int(axis in axes) for axes in chosen]))
+            for axis in sorted(set().union(*chosen))
+        )
 
     def holds(self, axes: Axes) -> bool:
         """Whether all coefficients inside were collected."""
@@ -124,7 +120,7 @@ class WalshDesign(MarginalDesign):
     def describe_group(self, number: int) -> str:
         """A coefficient in words."""
         names = ", ".join(self.domain.names[axis] for axis in self.marginals[number])
-        return f"parity of {names or 'nothing'} ({self._nodes_of(number)})"
+        return f"parity of {names or 'nothing'} ({self.sizes[number]} nodes, {self.oracle})"
 
     def blankets(self) -> tuple[Blanket, ...]:
         """Of two people between whom as many parities differ as can.
@@ -132,12 +128,13 @@ class WalshDesign(MarginalDesign):
         A parity that does not differ tells less: it changes no mean of the accountant's sum and
         makes it narrower (docs/spec/shuffle.md#3.3, part ii of the proof).
         """
-        if self.oracles.sizes == (1,):
+        if self.sizes == (1,):
             return super().blankets()
-        truth = self.oracles.truth(0)
+        named = self.named(0)
+        truth = named.truth
         differ = self._most_flipped
         alike: Atoms = ((1 - truth, truth, truth), (1 - truth, 1 - truth, 1 - truth))
-        parts = [*scaled(answered(truth, 2), differ), *scaled(alike, 1 - differ)]
+        parts = [*scale(named.atoms, differ), *scale(alike, 1 - differ)]
         return (Blanket(merged(atom for atom in parts if atom[0])),)
 
     @property
@@ -149,9 +146,9 @@ class WalshDesign(MarginalDesign):
             return Fraction(1)
         changed = (np.arange(1 << len(axes))[:, None] >> np.arange(len(axes))) & 1
         members = np.array([[axis in own for axis in axes] for own in self.marginals])
-        weights = np.array([-(-group.weight // _COARSE) for group in self.table.groups])
+        weights = np.array([math.ceil(chance * WORDS / _COARSE) for chance in self.chances])
         turned = int((((changed @ members.T) & 1) @ weights).max())
-        return min(Fraction(turned * _COARSE, SPACE), Fraction(1))
+        return min(Fraction(turned * _COARSE, WORDS), Fraction(1))
 
 
 @dataclass(frozen=True)
@@ -173,26 +170,23 @@ class Ft(MarginalRecipe[FtOptions]):
         ways = task.options.ways
         ways = min(ways, sum(size > 1 for size in task.domain.sizes)) or ways
         coefficients = choose_coefficients(task.domain, ways, task.workload)
-        return self._design(task.domain, coefficients, task.epsilon)
+        weights, budgets = (1,) * len(coefficients), (task.epsilon,) * len(coefficients)
+        return WalshDesign(
+            self.name, task.domain, task.epsilon, coefficients, weights, "grr", budgets
+        )
 
     def calibrate(self, task: Task[FtOptions], central: Central) -> WalshDesign:
         """See `Recipe.calibrate`."""
         first = self.make(task)
-        best = largest_local(
-            lambda e: self._design(task.domain, first.table, e).blankets(), central
-        )
-        return self._design(task.domain, first.table, best)
-
-    def _design(self, domain: RecordDomain, table: GroupTable, epsilon: Epsilon) -> WalshDesign:
-        budgets = (epsilon,) * len(table.groups)
-        return WalshDesign(self.name, domain, epsilon, table, "grr", budgets)
+        return at(first, largest_local(lambda e: at(first, e).blankets(), central))
 
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> WalshDesign:
         """See `Recipe.remake`."""
-        plain = restored_table(domain, data)
-        design = self._design(domain, ParityTable(plain.trees, plain.groups), epsilon)
+        marginals, weights = read_marginals(data)
+        budgets = (epsilon,) * len(marginals)
+        design = WalshDesign(self.name, domain, epsilon, marginals, weights, "grr", budgets)
         if design.to_json() != data:
             raise SurveyError(f"the design does not fit {self.name}")
         return design

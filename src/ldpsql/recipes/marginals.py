@@ -25,49 +25,67 @@ docs/spec/shuffle.md#3.6.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Estimators
+from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.groups import whole
+from ldpsql.decoders.linear import (
+    Alternative,
+    CellQuery,
+    Codes,
+    GroupCells,
+    LinearEstimator,
+    describe_known,
+    split_known,
+)
 from ldpsql.decoders.marginals import (
     BIAS,
+    EvenMarginals,
     Fit,
     FittedQuery,
-    MarginalEstimator,
+    MarginalSource,
     MaxEntEstimator,
     UnbiasedEstimator,
 )
+from ldpsql.decoders.nodes import Answer, answers_of, list_nodes
+from ldpsql.decoders.oracles import Olh, prime_from
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.cell_query import Alternative, CellQuery, GroupCells, split_known
-from ldpsql.mechanisms.draws import SPACE, least_preimages
-from ldpsql.mechanisms.groups import GroupTable, evenly
-from ldpsql.mechanisms.grr import Grr
-from ldpsql.mechanisms.grr import odds as grr_odds
-from ldpsql.mechanisms.levels import LevelDesign
-from ldpsql.mechanisms.levels_estimator import ReportedFrequencies, UniformFrequencies
-from ldpsql.mechanisms.olh import Solh
-from ldpsql.mechanisms.options import checked, restored_table, whole
-from ldpsql.mechanisms.oracle import Oracle
-from ldpsql.mechanisms.oracles import OracleTable
-from ldpsql.mechanisms.oue import Oue, Sue, words_of
 from ldpsql.recipes.base import Recipe, Takes, Task
+from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
 from ldpsql.report import Histogram
 from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
 from ldpsql.shuffle.accountant import balle_local
-from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError, UnsupportedSQL
-from ldpsql_device.guarantee import Central
+from ldpsql_device.guarantee import Central, Guarantee, local_guarantee
+from ldpsql_device.plan import (
+    HALVES,
+    LARGEST_RADIX,
+    WORDS,
+    Arcs,
+    Bits,
+    Digit,
+    Face,
+    Hash,
+    Integer,
+    Part,
+    Plan,
+    Step,
+    Term,
+    subset_words,
+    varying,
+)
 from ldpsql_device.schema import RecordDomain
 
 Axes = tuple[int, ...]
@@ -75,139 +93,98 @@ Atoms = tuple[Atom, ...]
 O = TypeVar("O")  # noqa: E741
 LARGEST_FIT = 10
 """Attributes of a conjunction that is fitted."""
-MOST_OTHERS = int(SPACE * UNEVEN / 2)
-"""Answers among which one that is not the true one is drawn: of k, each has 2^64 / k words, up to
-one word."""
+LARGEST_MARGINAL = 1 << 24
+ORACLES = ("grr", "padded", "solh", "oue", "sue")
 _DIGITS = Decimal("1e-9")
+_SCALE = 10**40
 
-# -- oracles with a budget for every group -------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PaddedGrr(Grr):
-    """GRR over as many answers for every slot, of which the slot's nodes are the first.
-
-    held: nodes per slot.
-    """
-
-    held: tuple[int, ...] = ()
-
-    def odds(self, slot: int) -> Fraction | None:
-        """Those of randomized response, where only the first answers are somebody's own."""
-        return grr_odds(self.thresholds[slot], self.sizes[slot], self.held[slot])
-
-
-MAKERS: Mapping[str, Callable[[Epsilon, tuple[int, ...], int], Oracle]] = {
-    "grr": lambda budget, sizes, _: Grr(budget, sizes),
-    "padded": lambda budget, sizes, values: PaddedGrr(
-        budget, tuple(values for _ in sizes), held=sizes
-    ),
-    "solh": lambda budget, sizes, values: Solh(budget, sizes, hash_values=values),
-    "oue": Oue,
-    "sue": Sue,
-}
-UNARY = ("oue", "sue")
+# -- responses and their blankets ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class CalibratedOracles(OracleTable):
-    """The oracle of every group, all of one kind, each with its budget.
+class NamedAnswer:
+    """Randomized response over so many answers, at least two, for odds n / 2^64."""
 
-    epsilon: the largest of `epsilons`.  values: answers of padded GRR, hash
-    values of SOLH; 0 for the others.
-    """
+    answers: int
+    odds: int
 
-    values: int = 0
+    @cached_property
+    def _words(self) -> tuple[int, int]:
+        return subset_words(1, self.answers, self.odds)
 
-    def __post_init__(self) -> None:
-        if self.name not in MAKERS:
-            raise SurveyError(f"a calibrated oracle is one of {', '.join(MAKERS)}")
-        if len(self.epsilons) != len(self.sizes):
-            raise SurveyError("a design needs a budget for every group")
-        if any(budget.value > self.epsilon.value for budget in self.epsilons):
-            raise SurveyError("a group's budget exceeds the epsilon of the design")
-        if self.name == "padded" and self.values < max(self.sizes):
-            raise SurveyError("a padded domain is at least as large as every attribute")
-        if self.name == "solh" and not 2 <= self.values < 1 << 31:
-            raise SurveyError("hash functions need at least 2 values, and less than 2^31")
+    @property
+    def truth(self) -> Fraction:
+        """Probability of the true answer."""
+        return Fraction(self._words[0], WORDS)
 
-    def kind(self, group: int) -> str:
-        """The same for all groups."""
-        return self.name
+    @property
+    def least(self) -> Fraction:
+        """Least probability of another one."""
+        return Fraction(self._words[1], WORDS)
 
-    def is_unary(self, group: int) -> bool:
-        """See `OracleTable.is_unary`."""
-        return self.name in UNARY
+    @property
+    def other(self) -> Fraction:
+        """Mean probability of another one."""
+        return (1 - self.truth) / (self.answers - 1)
 
-    def _make(self, kind: str, budget: Decimal, sizes: tuple[int, ...]) -> Oracle:
-        """Bits of a node stand in the same word whatever the budget of its group."""
-        unary = self.name in UNARY
-        values = words_of(max(self.sizes)) if unary else self.values
-        return MAKERS[kind](Epsilon(budget), sizes, values)
+    @property
+    def uneven(self) -> Fraction:
+        """By how much one of them may be likelier than another, relatively: the last one has the
+        words that rounding leaves."""
+        return (1 - self.truth - (self.answers - 1) * self.least) / self.least
 
-    def truth(self, group: int) -> Fraction:
-        """The exact probability with which randomized response names a group's true node."""
-        oracle = self._of(group)
-        if not isinstance(oracle, Grr):
-            raise ValueError(f"{self.name} is no randomized response")
-        return Fraction(oracle.thresholds[self._slot(group)], SPACE)
+    @property
+    def atoms(self) -> Atoms:
+        """The blanket of two people who would truthfully answer differently.
 
-    def atoms(self, group: int) -> Atoms:
-        """The blanket of a group's reports for two people at different nodes of it.
-
-        (r, R0, R1) as in `Blanket`, without the draw of the group.
+        Under a record all other answers have their mean probability, which the real ones differ
+        from by less than `uneven`; the blanket has the least.
         """
-        oracle, slot = self._of(group), self._slot(group)
-        if self.sizes[group] == 1:
-            return ((Fraction(1), Fraction(1), Fraction(1)),)
-        if isinstance(oracle, Grr):
-            return answered(self.truth(group), oracle.sizes[slot])
-        if isinstance(oracle, Solh):
-            return _hashed(oracle, oracle.collision(slot))
-        assert isinstance(oracle, Oue)
-        return unary(*oracle.chances, self.sizes[group]).atoms
+        least, other, rest = self.least, self.other, self.answers - 2
+        pair = ((least, self.truth, other), (least, other, self.truth))
+        return (*pair, (rest * least, rest * other, rest * other)) if rest else pair
 
+    def hashed_atoms(self, collision: Fraction) -> Atoms:
+        """The same for nodes that are hashed to the answers, and collide with this probability.
 
-def least_other(truth: Fraction, answers: int) -> Fraction:
-    """The least probability of an answer under a record that would truthfully give another one.
-
-    SurveyError for more answers than draws of 64 bits are even enough for (see `UNEVEN`).
-    """
-    if answers - 1 > MOST_OTHERS:
-        raise SurveyError(
-            f"the accountant of shuffled reports takes at most {MOST_OTHERS + 1:,} answers, not "
-            f"{answers:,}: use coarser bins, fewer attributes together, or solh with fewer values"
+        A collision tells nothing: it leaves the mean of the accountant's sum and makes it narrower.
+        So the least probability of one is the one to count with.
+        """
+        lie = 1 - self.truth
+        alike = (
+            (self.least, self.truth, self.truth),
+            ((self.answers - 1) * self.least, lie, lie),
         )
-    return (1 - truth) * Fraction(least_preimages(answers - 1), SPACE)
+        apart = scale(self.atoms, 1 - collision)
+        return (*apart, *(scale(alike, collision) if collision else ()))
 
 
-def answered(truth: Fraction, answers: int) -> Atoms:
-    """Randomized response by two people who would truthfully answer differently.
+def least_collision(oracle: Olh) -> Fraction:
+    """Least probability that two nodes have one hash value, a little rounded down.
 
-    Under a record all other answers have their mean probability, which the real ones differ from by
-    less than the accountant allows for; the blanket has the least.
+    Exact for a drawn evenly from 1..P-1 and c from 0..P-1; 64-bit draws are even up to 2^-37.
     """
-    least, other = least_other(truth, answers), (1 - truth) / (answers - 1)
-    pair = ((least, truth, other), (least, other, truth))
-    rest = answers - 2
-    return (*pair, (rest * least, rest * other, rest * other)) if rest else pair
+    values, prime = oracle.values, oracle.prime
+    size, larger = divmod(prime, values)
+    pairs = (values - larger) * size * (size - 1) + larger * (size + 1) * size
+    return Fraction(pairs, prime * (prime - 1)) * (1 - Fraction(1, 1 << 30))
 
 
-def _hashed(oracle: Solh, collision: Fraction) -> Atoms:
-    """Two nodes with different hash values, or with the same.
+def bit_thresholds(oracle: str, epsilon: Epsilon) -> tuple[int, int]:
+    """Words that set the bit of a person's own cell, and of another one, by OUE or SUE.
 
-    A collision tells nothing: it leaves the mean of the accountant's sum and makes it narrower. So
-    the least probability of one is the one to count with. Some functions are drawn a little more
-    often than others, by all records alike.
+    SUE: the own bit has the largest t with (t / (2^64 - t))^2 <= e^epsilon, and another one is as
+    likely set as the own is not. Source: Erlingsson, Pihur, Korolova 2014;
+    docs/spec/shuffle.md#3.6.
     """
-    truth, values = Fraction(oracle.threshold, SPACE), oracle.values
-    least, lie = least_other(truth, values), 1 - truth
-    apart = scaled(answered(truth, values), 1 - collision)
-    alike = ((least, truth, truth), ((values - 1) * least, lie, lie))
-    return (*apart, *(scaled(alike, collision) if collision else ()))
+    if oracle == "oue":
+        return WORDS // 2, other_bit(epsilon)
+    root = Fraction(math.isqrt(int(epsilon.odds * _SCALE**2)), _SCALE)
+    own = int(WORDS * root / (1 + root))
+    return own, WORDS - own
 
 
-def scaled(atoms: Atoms, share: Fraction) -> Atoms:
+def scale(atoms: Atoms, share: Fraction) -> Atoms:
     """The blanket's part of a channel that is entered with probability `share`."""
     return tuple((share * r, share * one, share * two) for r, one, two in atoms)
 
@@ -234,38 +211,67 @@ def choose_marginals(
     if ways:
         return tuple(combinations(asked, ways))
     wanted = (workload or Workload.everyday(domain)).supports
-    found = {tuple(axis for axis in support if axis in asked) for support in wanted} - {()}
-    if not found:
+    sets = {tuple(axis for axis in support if axis in asked) for support in wanted} - {()}
+    if not sets:
         return tuple((axis,) for axis in asked)
-    return tuple(sorted(s for s in found if not any(set(s) < set(other) for other in found)))
-
-
-def group_marginals(domain: RecordDomain, marginals: Sequence[Axes]) -> GroupTable:
-    """A group for every marginal, all equally likely: a tree has a root and its codes."""
-    trees = tuple(Tree(size, (size,) if size > 1 else ()) for size in domain.sizes)
-    chosen = [tuple(int(axis in axes) for axis in range(len(trees))) for axes in marginals]
-    return GroupTable(trees, evenly((levels, None, 0) for levels in chosen))
+    return tuple(sorted(s for s in sets if not any(set(s) < set(other) for other in sets)))
 
 
 @dataclass(frozen=True)
-class CollectedMarginals(LevelDesign):
-    """Questions broken into cells of marginals; how these are reported is left open."""
+class CollectedMarginals(PlannedDesign[CellQuery]):
+    """Questions broken into cells of marginals; how these are reported is left open.
 
+    marginals: the attributes of each.  weights: whole numbers; each person is asked about one
+    marginal, with a probability in proportion.
+    """
+
+    name: str
+    domain: RecordDomain
+    epsilon: Epsilon
+    marginals: tuple[Axes, ...]
+    weights: tuple[int, ...]
     states_blankets = True
 
     def __post_init__(self) -> None:
-        if any(
-            tree.widths != ((tree.size, 1) if tree.size > 1 else (1,)) for tree in self.table.trees
-        ):
-            raise SurveyError("a marginal holds whole attributes")
+        axes = range(len(self.domain.sizes))
+        for marginal in self.marginals:
+            if list(marginal) != sorted(set(marginal)) or not set(marginal) <= set(axes):
+                raise SurveyError("a marginal of the design does not fit the schema")
+        if len(self.weights) != len(self.marginals) or min(self.weights, default=0) < 1:
+            raise SurveyError("every marginal needs a positive weight")
+        if max(self.sizes) > LARGEST_MARGINAL:
+            raise SurveyError(
+                f"a marginal has {max(self.sizes)} cells, more than {LARGEST_MARGINAL}; "
+                "use coarser bins or fewer attributes together"
+            )
 
     @cached_property
-    def marginals(self) -> tuple[Axes, ...]:
-        """The attributes of every group."""
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of every marginal."""
+        sizes = self.domain.sizes
+        return tuple(math.prod(sizes[axis] for axis in axes) for axes in self.marginals)
+
+    def terms(self, members: Sequence[int]) -> tuple[Term, ...]:
+        """The cell, row by row, of the marginal that a face's one step chooses among members."""
+        strides = np.zeros((len(members), len(self.domain.sizes)), dtype=np.int64)
+        for row, number in enumerate(members):
+            step = 1
+            for axis in reversed(self.marginals[number]):
+                strides[row, axis] = step
+                step *= self.domain.sizes[axis]
         return tuple(
-            tuple(axis for axis, level in enumerate(group.levels) if level)
-            for group in self.table.groups
+            Term(axis, varying(0, column)) for axis, column in enumerate(strides.T) if column.any()
         )
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """How every question is answered."""
+        return answers_of(self.plan)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record; marginals are drawn without looking at it."""
+        return local_guarantee(self.epsilon)
 
     @cached_property
     def fits(self) -> bool:
@@ -274,7 +280,7 @@ class CollectedMarginals(LevelDesign):
 
     def holds(self, axes: Axes) -> bool:
         """Whether a question on these attributes together can be answered."""
-        return bool(self._holding(axes))
+        return bool(self._marginals_with(axes))
 
     def prepare(self, query: LinearQuery) -> CellQuery:
         """The cells that answer a query, in every marginal that can.
@@ -282,13 +288,13 @@ class CollectedMarginals(LevelDesign):
         UnsupportedSQL for attributes that no marginal holds together; where there are marginals of
         several attributes, only once the unbiased estimator is asked.
         """
-        known, boxes = split_known(normal(query, self.domain.sizes))
+        known, boxes = split_known(free_full_sides(query, self.domain.sizes))
         if not boxes:
             return CellQuery(known, False, (), query.weight)
         missing = [axes for axes in (axes_of(box) for _, box in boxes) if not self.holds(axes)]
         if not missing:
             return self.direct(known, boxes, query.weight)
-        refusal = uncollected(self.domain, missing[0], self.name)
+        refusal = refuse_axes(self.domain, missing[0], self.name)
         alone = all(self.holds((axis,)) for axes in missing for axis in axes)
         crowded = max(map(len, missing)) > LARGEST_FIT
         if query.weight is not None or not self.fits or not alone or crowded:
@@ -300,7 +306,7 @@ class CollectedMarginals(LevelDesign):
         self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
     ) -> CellQuery:
         """The cells of boxes whose attributes were collected together."""
-        return CellQuery(known, True, self.answering(boxes), weight)
+        return CellQuery(known, True, self._split(boxes), weight)
 
     def _fit(self, share: float, box: Box) -> Fit:
         """What the marginals tell of a box: all of it, or its parts on fewer attributes."""
@@ -317,59 +323,63 @@ class CollectedMarginals(LevelDesign):
             queries.append(self.direct(0.0, [(1.0, Box(tuple(sides)))], None))
         return Fit(share, len(axes), tuple(subsets), tuple(queries))
 
-    def answering(self, boxes: Sequence[tuple[float, Box]]) -> tuple[Alternative, ...]:
+    def _split(self, boxes: Sequence[tuple[float, Box]]) -> tuple[Alternative, ...]:
         """Independent ways to answer the boxes; where none holds them all, one that takes the
         first marginal that holds each."""
         constrained = [axes_of(box) for _, box in boxes]
         union = tuple(sorted(set().union(*constrained)))
-        together = self._holding(union)
+        together = self._marginals_with(union)
         if together:
             return tuple(self._cells([(group, boxes)]) for group in together)
         parts: dict[int, list[tuple[float, Box]]] = {}
         for part, axes in zip(boxes, constrained, strict=True):
-            parts.setdefault(self._holding(axes)[0], []).append(part)
+            parts.setdefault(self._marginals_with(axes)[0], []).append(part)
         return (self._cells(sorted(parts.items())),)
 
-    def _holding(self, axes: Axes) -> list[int]:
+    def _marginals_with(self, axes: Axes) -> list[int]:
         """The marginals that hold the attributes."""
         return [n for n, marginal in enumerate(self.marginals) if set(axes) <= set(marginal)]
 
     def _cells(self, parts: Sequence[tuple[int, Sequence[tuple[float, Box]]]]) -> Alternative:
         """The cells of boxes in the marginals that answer them."""
-        found = []
+        alternative = []
         for group, boxes in parts:
             covers = [cells_in(box, self.marginals[group], self.domain.sizes) for _, box in boxes]
             weights = [
                 np.full(len(cells), share) for (share, _), cells in zip(boxes, covers, strict=True)
             ]
-            found.append(self.group_cells(group, np.concatenate(covers), np.concatenate(weights)))
-        return tuple(found)
+            nodes, amounts = np.concatenate(covers), np.concatenate(weights)
+            alternative.append(self.group_cells(group, nodes, amounts))
+        return tuple(alternative)
 
     def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
         """Weighted cells of a marginal as weighted nodes of a group of reports."""
         return GroupCells(marginal, cells, weights)
 
+    @abstractmethod
     def describe_group(self, number: int) -> str:
-        """A marginal in words."""
-        names = " x ".join(self.domain.names[axis] for axis in self.marginals[number])
-        return f"marginal of {names or 'nothing'} ({self._nodes_of(number)})"
+        """What a group of reports is about, in words."""
 
     def describe(self, planned: CellQuery) -> list[str]:
-        """See `Design.describe`; what can only be fitted says so."""
+        """The cells of each group used; what can only be fitted says so."""
         if isinstance(planned, FittedQuery):
             return [f"{planned.refusal.reason}: estimator maxent fits it to what was collected"]
-        return super().describe(planned)
+        lines = describe_known(planned.known)
+        for alternative in planned.alternatives:
+            for cells in alternative:
+                lines.append(f"{self.describe_group(cells.group)}: {list_nodes(cells.nodes)}")
+        return lines
 
-    def _reported(self, histogram: Histogram) -> ReportedFrequencies:
-        return ReportedFrequencies(oracles=self.oracles, histogram=histogram)
+    def _reported(self, histogram: Histogram) -> MarginalSource:
+        return MarginalSource(histogram=histogram, answers=self.answers)
 
     def estimator(self, histogram: Histogram) -> UnbiasedEstimator:
-        """Collector. Unbiased, by the actual number of reports of each marginal."""
-        return UnbiasedEstimator(self.oracles, self._reported(histogram))
+        """Unbiased, by the actual number of reports of each marginal."""
+        return UnbiasedEstimator(self._reported(histogram))
 
     def fitted(self, histogram: Histogram) -> MaxEntEstimator:
-        """Collector. Biased: conjunctions of any attributes."""
-        return MaxEntEstimator(MarginalEstimator(self.oracles, self._reported(histogram)))
+        """Biased: conjunctions of any attributes."""
+        return MaxEntEstimator(LinearEstimator(self._reported(histogram)))
 
     @property
     def estimators(self) -> Estimators[CellQuery]:
@@ -382,17 +392,29 @@ class CollectedMarginals(LevelDesign):
         """See `Design.biases`."""
         return {"maxent": BIAS} if self.fits else {}
 
+    def spread_evenly(self) -> list[Array]:
+        """The share of people at each node of each group of reports, where records are even."""
+        return [np.full(size, 1.0 / size) for size in self.sizes]
+
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all cells, shape (k,); infinite for
         what was not collected."""
-        evenly = MarginalEstimator(self.oracles, self._evenly(people))
-        return np.diagonal(evenly.answer(queries).covariance).copy()
+        shares = self.spread_evenly()
+        source = EvenMarginals(people, self.plan.shares * people, self.answers, shares)
+        return np.diagonal(LinearEstimator(source).answer(queries).covariance).copy()
 
-    def _evenly(self, people: int) -> UniformFrequencies:
-        return UniformFrequencies(people, self.shares * people, self.table)
+    def to_json(self) -> Mapping[str, Any]:
+        """What the recipe needs besides name, domain and epsilon."""
+        return {"marginals": [list(m) for m in self.marginals], "weights": list(self.weights)}
 
 
-def normal(query: LinearQuery, sizes: Sequence[int]) -> LinearQuery:
+def read_marginals(data: Mapping[str, Any]) -> tuple[tuple[Axes, ...], tuple[int, ...]]:
+    """Marginals and weights from what a design's `to_json` wrote."""
+    marginals = tuple(tuple(map(whole, axes)) for axes in data["marginals"])
+    return marginals, tuple(map(whole, data["weights"]))
+
+
+def free_full_sides(query: LinearQuery, sizes: Sequence[int]) -> LinearQuery:
     """The same query with every full side left free."""
     return replace(query, terms=tuple((share, box.normal(sizes)) for share, box in query.terms))
 
@@ -413,7 +435,7 @@ def cells_in(box: Box, axes: Axes, sizes: Sequence[int]) -> Codes:
     return cells
 
 
-def uncollected(domain: RecordDomain, axes: Axes, mechanism: str) -> UnsupportedSQL:
+def refuse_axes(domain: RecordDomain, axes: Axes, mechanism: str) -> UnsupportedSQL:
     """The error for a question whose attributes no marginal holds, and what would have to be."""
     asked = " and ".join(domain.names[axis] for axis in axes)
     together, fewer = "", ""
@@ -431,44 +453,132 @@ def uncollected(domain: RecordDomain, axes: Axes, mechanism: str) -> Unsupported
 class MarginalDesign(CollectedMarginals):
     """Marginals with a frequency oracle in each.
 
-    budgets: local epsilon of every group.  values: see `CalibratedOracles`.  visible: whether
-    whoever sees the reports may know who reports on which marginal, as where each has a shuffler
-    of its own.
+    oracle: one of ORACLES.  budgets: local epsilon of every marginal.  values: answers of a padded
+    domain, hash values of SOLH; 0 for the others.  visible: whether whoever sees the reports may
+    know who reports on which marginal, as where each has a shuffler of its own.
     """
 
-    budgets: tuple[Epsilon, ...] = ()
+    oracle: str
+    budgets: tuple[Epsilon, ...]
     values: int = 0
     visible: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.oracle not in ORACLES:
+            raise SurveyError(f"the oracle of marginals is one of {', '.join(ORACLES)}")
+        if len(self.budgets) != len(self.marginals):
+            raise SurveyError("a design needs a budget for every marginal")
+        if any(budget.value > self.epsilon.value for budget in self.budgets):
+            raise SurveyError("a marginal's budget exceeds the epsilon of the design")
+        if self.oracle == "padded" and self.values < max(self.sizes):
+            raise SurveyError("a padded domain is at least as large as every attribute")
+        if self.oracle == "solh" and not 2 <= self.values < LARGEST_RADIX:
+            raise SurveyError("hash functions need at least 2 values, and less than 2^31")
+        most = LARGEST.get({"solh": "olh", "sue": "oue"}.get(self.oracle, self.oracle))
+        if most is not None and max(self.sizes) > most:
+            raise SurveyError(
+                f"a marginal has {max(self.sizes)} cells, more than the {most} of "
+                f"{self.oracle.upper()}; use srr-ss, coarser bins or fewer attributes together"
+            )
+
     @cached_property
-    def oracles(self) -> CalibratedOracles:
-        """The oracle of every marginal."""
-        return CalibratedOracles(
-            self.oracle, self.epsilon, self.table.sizes, self.budgets, self.values
+    def plan(self) -> Plan:
+        """A question per marginal, a face for neighbours of one budget."""
+        budgets = list(dict.fromkeys(self.budgets))
+        faces = []
+        for budget, run in groupby(range(len(self.marginals)), self.budgets.__getitem__):
+            members = list(run)
+            weights = tuple(self.weights[number] for number in members)
+            part, coins = self._ask(members, budget, budgets.index(budget))
+            steps = (Step(weights),) if len(members) > 1 else ()
+            faces.append(Face(sum(weights), (part,), steps, coins))
+        return Plan(self.domain.sizes, tuple(map(odds_words, budgets)), tuple(faces))
+
+    def _ask(
+        self, members: Sequence[int], budget: Epsilon, odds: int
+    ) -> tuple[Part, tuple[Integer, ...]]:
+        """The part of a face, and its coins."""
+        digit, response = self.digit(members), Arcs(odds, (1,))
+        if self.oracle == "solh":
+            primes = [prime_from(self.sizes[number]) for number in members]
+            prime, slope = varying(0, primes), varying(0, [prime - 1 for prime in primes])
+            return Part((digit,), response, Hash(prime, self.values, 0, 1)), (slope, prime)
+        if self.oracle in ("oue", "sue"):
+            own, other = bit_thresholds(self.oracle, budget)
+            return Part((digit,), Bits((own,), (other,))), ()
+        return Part((digit,), response), ()
+
+    def digit(self, members: Sequence[int]) -> Digit:
+        """The symbol of the marginal that a face's step chooses."""
+        sizes = [self.sizes[number] for number in members]
+        return Digit(
+            self.terms(members), self.values if self.oracle == "padded" else varying(0, sizes)
         )
+
+    def describe_group(self, number: int) -> str:
+        """A marginal in words."""
+        names = " x ".join(self.domain.names[axis] for axis in self.marginals[number])
+        return f"marginal of {names or 'nothing'} ({self.sizes[number]} nodes, {self.oracle})"
+
+    @cached_property
+    def chances(self) -> tuple[Fraction, ...]:
+        """Exact probability of every question."""
+        return tuple(question_chances(self.plan))
+
+    def named(self, group: int) -> NamedAnswer:
+        """The randomized response of a marginal of several cells."""
+        answers = self.values or self.sizes[group]
+        return NamedAnswer(answers, odds_words(self.budgets[group]))
+
+    def atoms(self, group: int) -> tuple[Atoms, Fraction]:
+        """(r, R0, R1) as in `Blanket` of a marginal's reports for two people at different cells of
+        it, without the draw of the marginal; and how uneven these are."""
+        oracle = self.answers[group].oracle
+        if self.sizes[group] == 1:
+            return ((Fraction(1), Fraction(1), Fraction(1)),), Fraction(0)
+        if self.oracle in ("oue", "sue"):
+            own, other = bit_thresholds(self.oracle, self.budgets[group])
+            chances = Fraction(own, WORDS), Fraction(other, WORDS)
+            return unary(*chances, self.sizes[group]).atoms, Fraction(0)
+        named = self.named(group)
+        if isinstance(oracle, Olh):
+            return named.hashed_atoms(least_collision(oracle)), named.uneven
+        return named.atoms, named.uneven
 
     def blankets(self) -> tuple[Blanket, ...]:
         """Of two people who differ in all attributes; see `Design.blankets`."""
-        groups = range(len(self.table.groups))
+        groups = range(len(self.marginals))
         if self.visible:
             return tuple(dict.fromkeys(self.blanket_of(number) for number in groups))
-        parts = (scaled(self.oracles.atoms(number), self._chance(number)) for number in groups)
-        return (Blanket(merged(atom for part in parts for atom in part)),)
+        parts = [self.atoms(number) for number in groups]
+        together = (
+            atom
+            for (atoms, _), chance in zip(parts, self.chances, strict=True)
+            for atom in scale(atoms, chance)
+        )
+        return (Blanket(merged(together), uneven=UNEVEN + max(uneven for _, uneven in parts)),)
 
     def blanket_of(self, group: int) -> Blanket:
         """That of one marginal, where whoever looks knows who reports on it."""
-        return Blanket(self.oracles.atoms(group), self._chance(group))
-
-    def _chance(self, group: int) -> Fraction:
-        return Fraction(self.table.groups[group].weight, SPACE)
+        atoms, uneven = self.atoms(group)
+        return Blanket(atoms, self.chances[group], UNEVEN + uneven)
 
     def to_json(self) -> Mapping[str, Any]:
-        """What `restored` needs besides name, domain and epsilon."""
+        """What the recipe needs besides name, domain and epsilon."""
         return {
             **super().to_json(),
+            "oracle": self.oracle,
             "budgets": [str(budget) for budget in self.budgets],
             "values": self.values,
         }
+
+
+def question_chances(plan: Plan) -> Iterator[Fraction]:
+    """Exact probabilities of the questions of a plan whose faces have one step at most."""
+    for face, halves in zip(plan.faces, plan.face_choice.preimages, strict=True):
+        for choice in face.steps[0].choice.preimages if face.steps else (HALVES,):
+            yield Fraction(halves * choice, HALVES**2)
 
 
 # -- recipes ---------------------------------------------------------------------------------------
@@ -505,10 +615,10 @@ def best_hash_values(calibrate: Callable[[int], MarginalDesign]) -> MarginalDesi
 def cell_variance(design: MarginalDesign) -> float:
     """Mean variance per report of a cell's frequency, for records spread evenly."""
     variances = []
-    for group, size in enumerate(design.table.sizes):
-        support = design.oracles.support(group)
-        seen = support.q + (support.p - support.q) / size
-        variances.append(seen * (1.0 - seen) / (support.p - support.q) ** 2)
+    for answer, size in zip(design.answers, design.sizes, strict=True):
+        p, q = answer.oracle.p, answer.oracle.q
+        seen = q + (p - q) / size
+        variances.append(seen * (1.0 - seen) / (p - q) ** 2)
     return float(np.mean(variances))
 
 
@@ -562,42 +672,36 @@ class Marginals(MarginalRecipe[MarginalOptions]):
 
     def make(self, task: Task[MarginalOptions]) -> MarginalDesign:
         """Every marginal at the whole epsilon."""
-        table = self._table(task)
-        values = self._hash_values(task) or self._values(table, task.epsilon)
-        return checked(self._design(task.domain, table, task.epsilon, values))
+        return self._first(task, task.epsilon, self._hash_values(task))
 
     def calibrate(self, task: Task[MarginalOptions], central: Central) -> MarginalDesign:
         """See `Recipe.calibrate`."""
-        table = self._table(task)
 
-        def start(values: int) -> MarginalDesign:
-            return self._design(task.domain, table, central.epsilon, values)
-
-        def common(first: MarginalDesign) -> MarginalDesign:
+        def common(values: int) -> MarginalDesign:
+            first = self._first(task, central.epsilon, values)
             return at(first, largest_local(lambda e: at(first, e).blankets(), central))
 
-        if self.oracle == "solh":
-            values = self._hash_values(task)
-            chosen = (
-                common(start(values)) if values else best_hash_values(lambda v: common(start(v)))
-            )
-            return checked(chosen)
-        first = start(self._values(table, central.epsilon))
+        values, first = self._hash_values(task), self._first(task, central.epsilon, 2)
         if task.options.calibration == "published":
-            people = central.people // len(table.groups) if self.visible else central.people
-            answers = table.sizes if self.visible else (max(table.sizes),) * len(table.sizes)
-            published = tuple(published_local(central, people, size) for size in answers)
-            return checked(with_budgets(first, published))
+            people = central.people // len(first.marginals) if self.visible else central.people
+            answers = first.sizes if self.visible else (max(first.sizes),) * len(first.sizes)
+            return with_budgets(first, [published_local(central, people, k) for k in answers])
+        if self.oracle == "solh" and not values:
+            return best_hash_values(common)
         if not self.visible:
-            return checked(common(first))
+            return common(values)
         budgets = {
-            size: largest_local(partial(_alone, first, table.sizes.index(size)), central)
-            for size in set(table.sizes)
+            size: largest_local(partial(_alone, first, first.sizes.index(size)), central)
+            for size in set(first.sizes)
         }
-        return checked(with_budgets(first, tuple(budgets[size] for size in table.sizes)))
+        return with_budgets(first, [budgets[size] for size in first.sizes])
 
-    def _table(self, task: Task[MarginalOptions]) -> GroupTable:
-        """The marginals; SurveyError for a published calibration that there is not."""
+    def _first(self, task: Task[MarginalOptions], epsilon: Epsilon, values: int) -> MarginalDesign:
+        """Every marginal at an epsilon.
+
+        values: of the hash functions, 0 for the best ones without a shuffler. SurveyError for a
+        published calibration that there is not.
+        """
         if task.options.calibration == "published":
             if self.oracle == "sue":
                 raise SurveyError(
@@ -611,24 +715,26 @@ class Marginals(MarginalRecipe[MarginalOptions]):
                     f"{self.name} has no published calibration; leave out calibration"
                 )
         marginals = choose_marginals(task.domain, task.options.ways, task.workload)
-        return group_marginals(task.domain, marginals)
+        if self.oracle == "solh":
+            values = values or max(2, math.floor(epsilon.odds + 1))
+        else:
+            sizes = task.domain.sizes
+            largest = max(math.prod(sizes[axis] for axis in axes) for axes in marginals)
+            values = largest if self.oracle == "padded" else 0
+        return MarginalDesign(
+            self.name,
+            task.domain,
+            epsilon,
+            marginals,
+            (1,) * len(marginals),
+            self.oracle,
+            (epsilon,) * len(marginals),
+            values,
+            self.visible,
+        )
 
     def _hash_values(self, task: Task[MarginalOptions]) -> int:
         return task.options.values if isinstance(task.options, HashOptions) else 0
-
-    def _values(self, table: GroupTable, epsilon: Epsilon) -> int:
-        """Answers of a padded domain, hash values of OLH; 0 for the others."""
-        if self.oracle == "padded":
-            return max(table.sizes)
-        return max(2, math.floor(epsilon.odds + 1)) if self.oracle == "solh" else 0
-
-    def _design(
-        self, domain: RecordDomain, table: GroupTable, epsilon: Epsilon, values: int
-    ) -> MarginalDesign:
-        budgets = (epsilon,) * len(table.groups)
-        return MarginalDesign(
-            self.name, domain, epsilon, table, self.oracle, budgets, values, self.visible
-        )
 
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -636,20 +742,31 @@ class Marginals(MarginalRecipe[MarginalOptions]):
         """See `Recipe.remake`."""
         if data["oracle"] != self.oracle:
             raise SurveyError(f"{self.name} uses the oracle {self.oracle}")
-        budgets = tuple(map(Epsilon.parse, data["budgets"]))
-        first = self._design(domain, restored_table(domain, data), epsilon, whole(data["values"]))
-        return checked(replace(first, budgets=budgets))
+        budgets, values = tuple(map(Epsilon.parse, data["budgets"])), whole(data["values"])
+        return MarginalDesign(
+            self.name,
+            domain,
+            epsilon,
+            *read_marginals(data),
+            self.oracle,
+            budgets,
+            values,
+            self.visible,
+        )
 
 
-def at(design: MarginalDesign, epsilon: Epsilon) -> MarginalDesign:
+D = TypeVar("D", bound=MarginalDesign)
+
+
+def at(design: D, epsilon: Epsilon) -> D:
     """The same design with another local epsilon for every marginal."""
     return replace(design, epsilon=epsilon, budgets=(epsilon,) * len(design.budgets))
 
 
-def with_budgets(design: MarginalDesign, budgets: tuple[Epsilon, ...]) -> MarginalDesign:
+def with_budgets(design: MarginalDesign, budgets: Sequence[Epsilon]) -> MarginalDesign:
     """The same design with a local epsilon per marginal."""
     largest = max(budgets, key=lambda budget: budget.value)
-    return replace(design, epsilon=largest, budgets=budgets)
+    return replace(design, epsilon=largest, budgets=tuple(budgets))
 
 
 def _alone(design: MarginalDesign, group: int, epsilon: Epsilon) -> tuple[Blanket, ...]:

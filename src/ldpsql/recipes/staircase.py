@@ -17,8 +17,8 @@ import numpy as np
 
 from ldpsql.bounds import BOUND_BELOW, spectral_bound
 from ldpsql.decoders.cells import shape_of
+from ldpsql.decoders.groups import whole
 from ldpsql.estimate import Array
-from ldpsql.mechanisms.options import whole
 from ldpsql.recipes.base import NoOptions, Recipe, Task
 from ldpsql.recipes.cells import RowsDesign, refuse_cells
 from ldpsql.recipes.staircase_optimiser import Patterns, cell_gram, optimise, raise_eigenvalues

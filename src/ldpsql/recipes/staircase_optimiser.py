@@ -246,7 +246,7 @@ def missing_patterns(program: Program, random: np.random.Generator) -> Patterns:
     cells = len(program.gram)
     heaviest = np.argsort(-program.weights, kind="stable")[:_FROM_HEAVIEST]
     drawn = random.random((_FROM_RANDOM, cells)) < 1.0 / (program.odds + 1.0)
-    search = _Search(program, np.concatenate([program.patterns[heaviest], drawn]))
+    search = Search(program, np.concatenate([program.patterns[heaviest], drawn]))
     for _ in range(_FLIPS_PER_CELL * cells):
         if not search.flip():
             break
@@ -259,19 +259,7 @@ def missing_patterns(program: Program, random: np.random.Generator) -> Patterns:
     return np.array([missing[key] for key in sorted(missing)], dtype=bool).reshape(-1, cells)
 
 
-def worst_excess(program: Program, random: np.random.Generator) -> float:
-    """Largest w_S / lambda'x_S - 1 that the search finds, 0 at the optimum; inf where no finite
-    ratio is the largest."""
-    drawn = random.random((_FROM_RANDOM, len(program.gram))) < 1.0 / (program.odds + 1.0)
-    search = _Search(program, np.concatenate([program.patterns, drawn]))
-    while search.flip():
-        pass
-    if search.costs.min() <= 0.0:
-        return float("inf")
-    return float((search.excess / search.costs).max())
-
-
-class _Search:
+class Search:
     """Patterns on their way up, by rows: w_S - lambda'x_S with what a flip changes."""
 
     def __init__(self, program: Program, patterns: Patterns) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.cells import CellSum, shape_of
-from ldpsql.mechanisms.options import whole
+from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.recipes.cells import RowsDesign, refuse_cells
 from ldpsql_device.epsilon import Epsilon

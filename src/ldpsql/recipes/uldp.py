@@ -26,8 +26,9 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ldpsql.decoders.base import Estimators
+from ldpsql.decoders.base import AnyDesign, Estimators
 from ldpsql.decoders.cells import CellSum, ReportedTable
+from ldpsql.decoders.groups import whole
 from ldpsql.decoders.people_tables import SmoothTable, find_likeliest, find_nearest
 from ldpsql.decoders.uldp import (
     Axis,
@@ -38,7 +39,6 @@ from ldpsql.decoders.uldp import (
     separate_axes,
     shape_over,
 )
-from ldpsql.mechanisms.options import whole
 from ldpsql.recipes.base import NoOptions, Recipe, Takes, Task
 from ldpsql.recipes.cells import TableDesign, flat_digit
 from ldpsql.recipes.uldp_responses import (
@@ -355,6 +355,14 @@ class SensitiveRecipe(Recipe[O]):
             return None
         return "every record has a sensitive value, so it would protect all, as others do better"
 
+    def make(self, task: Task[O]) -> AnyDesign:
+        """What `choose` has chosen; the rest follows from domain and epsilon."""
+        return self.remake(task.domain, task.epsilon, self.choose(task))
+
+    def choose(self, task: Task[O]) -> Mapping[str, Any]:
+        """What a design needs besides domain and epsilon."""
+        return {}
+
     def _design(
         self,
         domain: RecordDomain,
@@ -369,10 +377,6 @@ class SensitiveRecipe(Recipe[O]):
 class Cprr(SensitiveRecipe[NoOptions]):
     """One response over the combinations of all attributes."""
 
-    def make(self, task: Task[NoOptions]) -> CellDesign:
-        """See `Recipe.make`."""
-        return self.remake(task.domain, task.epsilon, {})
-
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
         """Everything follows from domain and epsilon; "local" makes every combination sensitive."""
         cells = sensitive_cells(domain).ravel()
@@ -382,10 +386,6 @@ class Cprr(SensitiveRecipe[NoOptions]):
 
 class Jurr(SensitiveRecipe[NoOptions]):
     """One response in which every attribute is protected by itself."""
-
-    def make(self, task: Task[NoOptions]) -> CellDesign:
-        """See `Recipe.make`."""
-        return self.remake(task.domain, task.epsilon, {})
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
         """SurveyError where epsilon is too small for it."""
@@ -406,10 +406,10 @@ class Jurr(SensitiveRecipe[NoOptions]):
 class JurrG(SensitiveRecipe[NoOptions]):
     """JuRR with levels of their own for records that are sensitive in one of two attributes."""
 
-    def make(self, task: Task[NoOptions]) -> CellDesign:
+    def choose(self, task: Task[NoOptions]) -> Mapping[str, Any]:
         """The levels with the least total variance for records spread evenly."""
-        own = best_levels(shape_over(separate_axes(task.domain)), task.epsilon.odds)
-        return self.remake(task.domain, task.epsilon, {"levels": list(own)})
+        levels = best_levels(shape_over(separate_axes(task.domain)), task.epsilon.odds)
+        return {"levels": list(levels)}
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
         """SurveyError for levels that epsilon does not allow."""
@@ -433,12 +433,12 @@ class Tdrr(SensitiveRecipe[Split]):
 
     options = Split
 
-    def make(self, task: Task[Split]) -> CellDesign:
-        """See `Recipe.make`."""
+    def choose(self, task: Task[Split]) -> Mapping[str, Any]:
+        """A part for each dimension."""
         chosen = task.options.split or [1] * len(task.domain.sizes)
         if not all(type(part) is int and 1 <= part <= 1000 for part in chosen):
             raise SurveyError("split is a whole number from 1 to 1000 per dimension, like [1, 2]")
-        return self.remake(task.domain, task.epsilon, {"split": chosen})
+        return {"split": chosen}
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
         """SurveyError unless there is a part for each dimension."""
@@ -486,13 +486,13 @@ class Urap(SensitiveRecipe[UrapOptions]):
             return refused
         return f"urap sends a bit per sensitive value, at most {MOST_BITS - 1}, not {bits}; use urr"
 
-    def make(self, task: Task[UrapOptions]) -> UrapDesign:
-        """See `Recipe.make`."""
+    def choose(self, task: Task[UrapOptions]) -> Mapping[str, Any]:
+        """The threshold of the own bit."""
         if task.options.form == "optimised":
-            return UrapDesign(task.domain, task.epsilon, WORDS // 2)
+            return {"theta": WORDS // 2}
         root = _DIGITS.exp(_DIGITS.divide(task.epsilon.value, 2))
         theta = Fraction(_DIGITS.divide(root, _DIGITS.add(root, 1)))
-        return UrapDesign(task.domain, task.epsilon, round(theta * WORDS))
+        return {"theta": round(theta * WORDS)}
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> UrapDesign:
         """See `Recipe.remake`."""

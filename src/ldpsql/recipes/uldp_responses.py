@@ -142,7 +142,7 @@ def total_variance(response: Response) -> float:
     """
     shape = response.shape
     even = np.full((*shape.sizes, 1), 1.0 / math.prod(shape.sizes))
-    reports = response.backward(even)
+    reports = response.apply(even, back=True)
     total = 0.0
     for kind in shape.kinds:
         cell = tuple(side.start for side in shape.block(kind))

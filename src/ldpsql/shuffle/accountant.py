@@ -73,10 +73,12 @@ def _delta(blanket: Blanket, people: int, odds: Fraction) -> float:
     forward = sorted(blanket.atoms)
     backward = sorted((r, other, one) for r, one, other in blanket.atoms)
     ways = [forward] if forward == backward else [forward, backward]
-    return max(_one_way(atoms, blanket.share, people, odds) for atoms in ways)
+    return max(_one_way(atoms, blanket.share, people, odds, blanket.uneven) for atoms in ways)
 
 
-def _one_way(atoms: list[Atom], share: Fraction, people: int, odds: Fraction) -> float:
+def _one_way(
+    atoms: list[Atom], share: Fraction, people: int, odds: Fraction, uneven: Fraction = UNEVEN
+) -> float:
     """delta of telling the first record from the second."""
     # Atoms that the blanket does not cover hide among nobody: they add their part of the
     # hockey-stick divergence of the one report, which is subadditive over parts of the outputs.
@@ -85,11 +87,11 @@ def _one_way(atoms: list[Atom], share: Fraction, people: int, odds: Fraction) ->
         start=Fraction(0),
     )
     # The values of L, exact until they are rounded up, R0 and R1 taken at the worse end of what
-    # `UNEVEN` allows. A larger L can only raise the expectation.
+    # `uneven` allows. A larger L can only raise the expectation.
     jumps: defaultdict[float, Fraction] = defaultdict(Fraction)
     for r, one, other in atoms:
         if r > 0:
-            jumps[_above((one * (1 + UNEVEN) - odds * other * (1 - UNEVEN)) / r)] += r * share
+            jumps[_above((one * (1 + uneven) - odds * other * (1 - uneven)) / r)] += r * share
     law = Jumps(
         np.array(list(jumps)),
         np.array([float(chance) for chance in jumps.values()]),

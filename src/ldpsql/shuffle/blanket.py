@@ -13,8 +13,9 @@ from fractions import Fraction
 
 Atom = tuple[Fraction, Fraction, Fraction]
 UNEVEN = Fraction(1, 1 << 43)
-"""By how much the probabilities of reports in one atom may differ, relatively; the accountant
-counts with the worse. Half of it is for uneven draws, half for what `merged` puts together."""
+"""By how much the probabilities of reports in one atom may differ, relatively, unless a blanket
+says more; the accountant counts with the worse. Half of it is for uneven draws, half for what
+`merged` puts together."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,18 @@ class Blanket:
 
     atoms: (r, R0, R1) for every class of reports with equal ratios: its probability under the
     blanket, at most the least of the channel over all records, and under the two records.  The R0
-    add up to 1, so do the R1.  Reports whose ratios differ by less than `UNEVEN`, as those of
+    add up to 1, so do the R1.  Reports whose ratios differ by less than `uneven`, as those of
     64-bit draws do, may be one class; r is then the least of them, times their number.
     share: the chance with which a person's report goes into the batch that is looked at,
     independently of the record; 1 where there is one shuffler. The atoms are given that it does.
+    uneven: see `UNEVEN`.
     Source: Balle, Bell, Gascon, Nissim 2019, section 5; docs/spec/shuffle.md#2.1. Raises ValueError
     for atoms that are not a blanket.
     """
 
     atoms: tuple[Atom, ...]
     share: Fraction = Fraction(1)
+    uneven: Fraction = UNEVEN
 
     def __post_init__(self) -> None:
         if any(not 0 <= r <= min(one, other) for r, one, other in self.atoms):

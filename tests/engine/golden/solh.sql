@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2039.06 +/- 193 | 96037 +/- 1.121e+04 | 47.0986 +/- 2.833
+1975.96 +/- 191.5 | 105256 +/- 1.127e+04 | 53.2684 +/- 2.895
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-40 | 366.969 +/- 84.84
-42 | 332.669 +/- 84.12
-18 | 332.669 +/- 84.12
-30 | 308.17 +/- 83.6
+30 | 406.476 +/- 85.07
+34 | 353.316 +/- 83.98
+40 | 329.152 +/- 83.47
+44 | 314.654 +/- 83.16
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 518.648 +/- 109.1
-2026-03-02 | 703.361 +/- 112.7
-2026-03-03 | 819.845 +/- 112.4
+2026-03-01 | 997.139 +/- 111.6
+2026-03-02 | 399.235 +/- 110.1
+2026-03-03 | 589.819 +/- 109.1
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
@@ -27,11 +27,11 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 193.5
-    standard error of these reports: 193
+    standard error of these reports: 191.5
     marginal of age (20 nodes, solh): nodes 4..11
   SUM(pay), public
     predicted standard error: 193.5 per unit of the public column
-    standard error of these reports: 1.121e+04
+    standard error of these reports: 1.127e+04
     marginal of age (20 nodes, solh): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2354.45 +/- 203.1 | 115622 +/- 1.18e+04 | 49.108 +/- 2.557
+1904.14 +/- 202.1 | 96784.1 +/- 1.171e+04 | 50.8283 +/- 3.146
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-20 | 374.304 +/- 94.83
-34 | 374.304 +/- 94.83
-30 | 357.895 +/- 94.2
-52 | 349.69 +/- 93.88
+30 | 390.901 +/- 95.81
+54 | 366.109 +/- 94.86
+56 | 357.845 +/- 94.54
+48 | 316.525 +/- 92.91
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 749.467 +/- 115.5
-2026-03-02 | 914.509 +/- 119.2
-2026-03-03 | 688.611 +/- 117.1
+2026-03-01 | 661.543 +/- 115.9
+2026-03-02 | 705.141 +/- 120.7
+2026-03-03 | 542.075 +/- 113.7
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
@@ -27,11 +27,11 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 202.3
-    standard error of these reports: 203.1
+    standard error of these reports: 202.1
     marginal of age (20 nodes, grr): nodes 4..11
   SUM(pay), public
     predicted standard error: 202.3 per unit of the public column
-    standard error of these reports: 1.18e+04
+    standard error of these reports: 1.171e+04
     marginal of age (20 nodes, grr): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
