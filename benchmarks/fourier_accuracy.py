@@ -16,7 +16,7 @@ from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.dbapi import Connection
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon

@@ -20,8 +20,8 @@ from benchmarks.h4mda_case import CASES, EPSILONS, TABLES
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.real_data import folder
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyEstimator as Estimator
 from ldpsql.designer import design
-from ldpsql.mechanisms.base import Estimator
 from ldpsql.simulation import Spent, collect
 from ldpsql.store import Selection
 from ldpsql.survey import Survey

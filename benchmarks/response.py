@@ -11,9 +11,9 @@ from benchmarks.dense import flat_variances, uniform_hierarchy, workload_gram
 from benchmarks.tables import print_table
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon

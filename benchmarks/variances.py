@@ -10,8 +10,9 @@ import numpy as np
 from benchmarks.h4mda import inside
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design, Estimator
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.base import AnyEstimator as Estimator
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

@@ -25,7 +25,7 @@ from ldpsql.boxes import Weight
 from ldpsql.designer import design
 from ldpsql.domains import domain_labels
 from ldpsql.engine.session import Session
-from ldpsql.mechanisms import registry
+from ldpsql.recipes import registry
 from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql.store.duckdb import DuckDBStore
 from ldpsql_device.errors import InternalError, Place, QueryError

@@ -10,7 +10,7 @@ import pytest
 
 from ldpsql.bounds import EXACT_CELLS, _product, invariant_bound, spectral_bound
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

@@ -11,8 +11,8 @@ from support.blanket_mechanism import StatingGrr
 from support.resealing import resealed
 
 from ldpsql.designer import design, design_survey
-from ldpsql.mechanisms.promise import check_promise, design_for
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.central import check_promise, design_for
+from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import expectation, largest_local_of_any
 from ldpsql.shuffle.accountant import _delta
 from ldpsql.survey import Survey

@@ -14,7 +14,7 @@ from benchmarks.figures.cases import Row
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
-from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.simulation import collect
 from ldpsql.store import Selection
 from ldpsql.survey import Survey

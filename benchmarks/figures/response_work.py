@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures.data import people
-from ldpsql.mechanisms.base import Codes, Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.base import Codes
+from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.marginals import EvenMarginals
-from ldpsql.mechanisms.base import Codes
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql.recipes.arr import ArrDesign
 from ldpsql.recipes.marginals import CollectedMarginals
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

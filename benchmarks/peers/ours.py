@@ -13,8 +13,8 @@ import pyarrow as pa
 from benchmarks.figures.h4mda_work import values_of
 from benchmarks.peers.work import Task, codes_of
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import collect
 from ldpsql.store import Selection, Store
 from ldpsql.survey import Survey

@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.mechanisms.base import Codes, Design, Entropy
-from ldpsql.mechanisms.promise import check_promise, design_for
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.base import Codes
 from ldpsql.recipes.base import Promise
+from ldpsql.recipes.central import check_promise, design_for
+from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.atomic import replace_file
+from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import SHUFFLE_NOT_PROTECTED, Guarantee, Shuffled

@@ -11,7 +11,7 @@ from support.blankets import randomized_response
 
 from ldpsql.audit.central import audit_central, covers, enumerated_blankets
 from ldpsql.audit.exact import made_up
-from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.shuffle import clones, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon

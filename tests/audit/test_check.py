@@ -20,9 +20,9 @@ from support.later_rounds import at_round
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import enumerate_channel, made_up
-from ldpsql.mechanisms.base import StatesOdds
-from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.decoders.base import StatesOdds
 from ldpsql.recipes.ahead import AheadDesign
+from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql_device import odds as plan_odds
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS

@@ -17,8 +17,8 @@ from ldpsql.audit.exact import (
     made_up,
     smaller,
 )
+from ldpsql.decoders.law import Law
 from ldpsql.decoders.uldp import Response
-from ldpsql.mechanisms.base import Law
 from ldpsql.recipes import uldp, uldp_responses
 from ldpsql.recipes.uldp import CellDesign
 from ldpsql.report import Reports

@@ -20,7 +20,7 @@ from support.broken_promises import (
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import made_up
 from ldpsql.audit.sampling import ALPHA, corners, random_records
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, subset_words

@@ -13,7 +13,7 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.surveys import TOML
 
 from ldpsql.designer import design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store

@@ -14,7 +14,7 @@ from support.significance import coverage_fits, is_unbiased, variance_fits
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.cells import MatrixChannel
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Histogram, Rows
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

@@ -15,9 +15,9 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
 from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes import allocation
 from ldpsql.recipes.allocation import ConsistentAllocation, Energies, workload_energies
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree, balanced

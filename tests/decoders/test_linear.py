@@ -12,7 +12,7 @@ from support.histograms import histogram_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders import linear
 from ldpsql.decoders.linear import limit_jointly, merge_entries
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

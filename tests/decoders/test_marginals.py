@@ -11,10 +11,10 @@ from support.marginals import count, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Weight
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.marginals import fit_share
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import UnsupportedSQL

@@ -19,8 +19,8 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.oracles import plan_of_groups
+from ldpsql.recipes.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain
 

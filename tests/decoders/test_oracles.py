@@ -7,8 +7,8 @@ import pytest
 
 from ldpsql.decoders.nodes import Answer, NodeDesign
 from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.oracles import LARGEST, hash_values, kind_for, odds_words, oracle_for
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.draw import invert
 from ldpsql_device.epsilon import Epsilon

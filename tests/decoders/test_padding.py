@@ -21,7 +21,7 @@ from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.decoders.groups import Group
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.paths import EvenForest
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

@@ -10,10 +10,10 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.linear import pseudo_squares
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Histogram, Reports
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

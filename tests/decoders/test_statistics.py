@@ -14,10 +14,10 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.nodes import OracleSource
 from ldpsql.estimate import Ratio, quantile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Reports
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

@@ -17,7 +17,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.cells import CellSum, noise
 from ldpsql.decoders.uldp import Response, Shape
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.uldp_responses import joint_response, least_epsilon
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

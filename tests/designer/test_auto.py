@@ -21,7 +21,7 @@ from ldpsql.designer.auto import (
     option_sets,
 )
 from ldpsql.designer.forecast import Forecast, sample_queries
-from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError, UnsupportedSQL

@@ -7,7 +7,7 @@ from support.surveys import TOML
 
 from ldpsql.designer import design, file
 from ldpsql.designer.estimators import check_estimator
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain

@@ -20,7 +20,7 @@ from ldpsql.designer.forecast import (
     predicate_of,
     sample_queries,
 )
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.workload import QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -10,7 +10,7 @@ import pytest
 from support import reference_client
 from support.vectors import FOLDER, answer, code_of, read_record, threshold_of
 
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import ReportFormat
 from ldpsql_device.encode import public_values
 from ldpsql_device.errors import ReportError, SurveyError

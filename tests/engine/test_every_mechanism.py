@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.designer import design
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 

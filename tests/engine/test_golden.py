@@ -19,7 +19,7 @@ from support.surveys import boolean, category, integer, measure, public, survey_
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine.result import Result
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError, UnsupportedSQL

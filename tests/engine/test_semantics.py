@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 
 from ldpsql.engine.session import Session
-from ldpsql.mechanisms import registry
+from ldpsql.recipes import registry
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema

@@ -20,9 +20,9 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.adaptive_grids import MeasuredGrid, Node, Partition, fit_pairs
 from ldpsql.designer import design
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.ahead import AheadDesign, splitting_threshold
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.store import open_store
 from ldpsql.survey import Survey

@@ -12,9 +12,9 @@ import pytest
 from support.exact_shuffle import batch_law, blanket_delta, true_delta
 from support.marginals import NAMES, domain_of
 
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.recipes.marginals import CollectedMarginals, NamedAnswer
+from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import UNEVEN, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central

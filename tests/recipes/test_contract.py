@@ -23,8 +23,8 @@ from ldpsql.audit.exact import Definition
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.law import Law, Outcome
-from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.recipes.base import AnyRecipe
+from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

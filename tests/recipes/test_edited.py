@@ -11,8 +11,8 @@ import pytest
 from support.histograms import histogram_of
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -30,10 +30,10 @@ from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
 from ldpsql.decoders.linear import LinearEstimator, Moments
 from ldpsql.decoders.nodes import EvenNodes, NodeDesign
 from ldpsql.decoders.paths import LgrrDesign
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes import allocation
 from ldpsql.recipes.allocation import ConsistentAllocation, Energies
 from ldpsql.recipes.oracles import LARGEST, oracle_for
+from ldpsql.recipes.registry import mechanism
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree

@@ -13,12 +13,13 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.law import Law
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Design, Law
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.oracles import plan_of_split
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon

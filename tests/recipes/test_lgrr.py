@@ -15,7 +15,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.linear import CellQuery, GroupCells, LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.decoders.paths import EvenForest, Forest, LgrrDesign, PublishedEstimator
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -12,10 +12,10 @@ from support.histograms import histogram_of
 from support.marginals import CENTRAL, NAMES, count, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.arr import local_budget
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon

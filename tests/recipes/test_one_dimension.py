@@ -13,6 +13,7 @@ from support.node_sources import X1, N, TrueNodes
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.decoders.haar import HaarDesign
 from ldpsql.decoders.linear import LinearEstimator
@@ -20,9 +21,8 @@ from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.decoders.oracles import Hrr, hadamard
 from ldpsql.decoders.split import SplitEstimator
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.oracles import odds_words
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.draw import symbols
 from ldpsql_device.epsilon import Epsilon

@@ -11,7 +11,7 @@ from support.fourier_designs import domain_of
 
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.staircase import FAST_CELLS, MOST_CELLS
 from ldpsql.recipes.staircase_optimiser import (
     MOST_PATTERNS,

@@ -18,8 +18,8 @@ from ldpsql.audit import audit_design
 from ldpsql.boxes import Box, LinearQuery, codes
 from ldpsql.decoders.cells import MatrixChannel
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.promise import design_for
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.central import design_for
+from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign, truthful_optimum
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

@@ -1,7 +1,7 @@
 import pytest
 from support.fake_survey import FakeMechanism
 
-from ldpsql.mechanisms import registry
+from ldpsql.recipes import registry
 from ldpsql.store import open_store
 
 

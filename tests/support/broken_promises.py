@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from support.partial_designs import PartialDesign
 
-from ldpsql.decoders.base import PlannedDesign
-from ldpsql.mechanisms.base import Codes, Entropy, Law, Words
+from ldpsql.decoders.base import Codes, PlannedDesign
+from ldpsql.decoders.law import Law
 from ldpsql.recipes.oracles import ask
 from ldpsql.report import ReportFormat, Reports
 from ldpsql_device.draw import draw, scale
+from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import WORDS, Face
+from ldpsql_device.plan import WORDS, Face, Words
 from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x",), (4,), (), (), ())

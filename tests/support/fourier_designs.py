@@ -14,7 +14,7 @@ from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import Base, Cluster, FamilyTable
 from ldpsql.decoders.fourier.group import Axes, Group
 from ldpsql.decoders.fourier.queries import BoxQuery
-from ldpsql.mechanisms.base import Outcome
+from ldpsql.decoders.law import Outcome
 from ldpsql.recipes.fourier.components import Emitted
 from ldpsql.recipes.fourier.plan import plan_of
 from ldpsql.report import Histogram, Reports

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpsql.mechanisms.base import Design
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.survey import Survey
 

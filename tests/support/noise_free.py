@@ -21,7 +21,7 @@ from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.decoders.linear import CellQuery, LinearEstimator, Moments, Source
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Estimates, rows_of
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Histogram, ReportFormat, Reports, Rows
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Rows
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import RecordDomain

@@ -18,7 +18,7 @@ from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_sur
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Estimates, rows_of
-from ldpsql.mechanisms import registry
+from ldpsql.recipes import registry
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import Store, open_store

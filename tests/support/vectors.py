@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.domains import labels
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import Survey
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.entropy import Words

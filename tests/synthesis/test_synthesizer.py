@@ -18,8 +18,8 @@ import ldpsql
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
-from ldpsql.mechanisms import registry
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes import registry
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.simulation import SeededEntropy, simulate

@@ -17,8 +17,9 @@ from fractions import Fraction
 from typing import Any
 
 from ldpsql.audit.exact import enumerate_channel
-from ldpsql.mechanisms.base import Design, Law
-from ldpsql.mechanisms.promise import achieved, keeps_promise
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.law import Law
+from ldpsql.recipes.central import achieved, keeps_promise
 from ldpsql.shuffle import Blanket, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.guarantee import Shuffled

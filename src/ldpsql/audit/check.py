@@ -11,10 +11,11 @@ from typing import Any, Literal
 from ldpsql.audit.bisection import DeviceCheck, check_device
 from ldpsql.audit.exact import Channel, Exposure, enumerate_channel, find_exposures
 from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
-from ldpsql.decoders.base import PlannedDesign
-from ldpsql.mechanisms.base import Design, Entropy, StatesOdds, Worst
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.base import PlannedDesign, StatesOdds
+from ldpsql.decoders.law import Worst
 from ldpsql_device import odds as plan_odds
-from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.epsilon import Epsilon, epsilon_of
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee

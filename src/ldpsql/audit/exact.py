@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.mechanisms.base import Design, Law, Outcome, Worst
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.law import Law, Outcome, Worst
+from ldpsql.recipes.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
 from ldpsql_device.schema import RecordDomain

@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.audit.exact import Channel, Definition
-from ldpsql.mechanisms.base import Design, Entropy, Outcome
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.law import Outcome
 from ldpsql.numerics import Array, chi_square_tail, lower_probability, upper_probability
+from ldpsql_device.entropy import Entropy
 from ldpsql_device.schema import RecordDomain
 
 ALPHA = 1e-6

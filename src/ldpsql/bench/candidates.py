@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

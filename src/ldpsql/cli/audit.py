@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ldpsql.audit.central import CentralAudit
     from ldpsql.audit.check import Audit, Enumerated
     from ldpsql.audit.sampling import Empirical
-    from ldpsql.mechanisms.base import Design, Outcome
+    from ldpsql.decoders.base import AnyDesign as Design
+    from ldpsql.decoders.law import Outcome
     from ldpsql.survey import Survey
     from ldpsql_device.guarantee import Guarantee
     from ldpsql_device.schema import RecordDomain
@@ -152,7 +153,7 @@ def _smallest_batch(survey: Survey, database: Path) -> int:
 
 
 def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[str, Any]) -> Design:
-    from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
+    from ldpsql.recipes.registry import mechanism  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
     maker, budget, codes = mechanism(name), Epsilon.parse(epsilon), sum(domain.sizes)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,6 +199,15 @@ class Design(ABC, Generic[Q]):
 
 AnyDesign = Design[Any]
 """A design of whatever recipe: its planned queries are passed from `prepare` to its estimators."""
+
+
+@runtime_checkable
+class StatesOdds(Protocol):
+    """A design that states its exact odds."""
+
+    def selector_odds(self) -> Fraction | None:
+        """The largest odds that the definition of its guarantee limits; None if unbounded."""
+        ...
 
 
 class PlannedDesign(Design[Q]):

@@ -16,9 +16,9 @@ from typing import Any
 from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
-from ldpsql.mechanisms.promise import design_for
-from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.recipes.base import AnyRecipe, Promise
+from ldpsql.recipes.central import design_for
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError

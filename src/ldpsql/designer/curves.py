@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Side
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.fourier.queries import demand
-from ldpsql.mechanisms.base import Design
 from ldpsql.numerics import Array
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload

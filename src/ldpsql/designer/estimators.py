@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import AUTO
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError

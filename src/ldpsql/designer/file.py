@@ -18,9 +18,9 @@ from ldpsql.bounds import Bound
 from ldpsql.designer.auto import FINAL, Choice, bound_of, choose
 from ldpsql.designer.estimators import check_estimator
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
-from ldpsql.mechanisms.promise import design_for
-from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.recipes.base import Promise
+from ldpsql.recipes.central import design_for
+from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.survey import AUTO, Survey, check_users
 from ldpsql.workload import DEFAULT_PREDICATES, KINDS, DeclaredQuery, Kind, Workload
 from ldpsql_device.epsilon import Epsilon

@@ -19,10 +19,10 @@ import numpy as np
 
 from ldpsql.bounds import Bound
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
+from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.estimate import CONFIDENCE, quantile
-from ldpsql.mechanisms.base import Design
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.numerics import Array
+from ldpsql.recipes.registry import mechanism
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql_device.epsilon import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import Error, SurveyError

@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.mechanisms.base import Entropy
+from ldpsql_device.entropy import Entropy
 
 Table = NDArray[np.void]
 """Rows as one structured array."""

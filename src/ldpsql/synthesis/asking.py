@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Box, CodeSet, LinearQuery
-from ldpsql.mechanisms.base import Estimator
+from ldpsql.decoders.base import AnyEstimator as Estimator
 from ldpsql.numerics import Array
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey

@@ -23,7 +23,7 @@ from ldpsql.decoders.fourier.contributions import Contributions, Sample, Sampled
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.decoders.fourier.reports import Reported
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

@@ -28,8 +28,8 @@ from ldpsql.decoders.fourier import reports
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.information import Collected
 from ldpsql.decoders.fourier.transforms import Reals
+from ldpsql.decoders.law import Outcome
 from ldpsql.estimate import quantile
-from ldpsql.mechanisms.base import Outcome
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon

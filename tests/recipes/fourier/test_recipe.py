@@ -21,8 +21,8 @@ from support.resealing import resealed
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.mechanisms.registry import mechanism
 from ldpsql.recipes.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
+from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload

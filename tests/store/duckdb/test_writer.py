@@ -158,7 +158,7 @@ KILLED = """
     import sys, os, signal
     sys.path.insert(0, {here!r})
     from support.fake_survey import FakeMechanism
-    from ldpsql.mechanisms import registry
+    from ldpsql.recipes import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
     from ldpsql.store import open_store, rules
     from ldpsql.store.duckdb import fold

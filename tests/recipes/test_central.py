@@ -9,8 +9,8 @@ import pytest
 from support.blanket_mechanism import LyingGrr, ShufflingGrr, StatingGrr
 
 from ldpsql.audit.exact import made_up
-from ldpsql.mechanisms.promise import achieved, blankets_of, check_promise, design_for
-from ldpsql.mechanisms.registry import mechanism
+from ldpsql.recipes.central import achieved, blankets_of, check_promise, design_for
+from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import keeps, largest_local_of_any
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -1,8 +1,9 @@
-"""Public. Sees parameters. Designs that keep a promise made for a shuffled batch.
+"""Designs that keep a promise made for a shuffled batch.
 
 The survey promises (epsilon, delta) against whoever sees the batch; the accountant says which
-local epsilon goes with it. A mechanism that chooses its local budgets itself does; one that states
-its blankets is accounted for by them; of any other one only the local epsilon counts (clones).
+local epsilon goes with it. A recipe that chooses its local budgets itself does (`calibrates`); a
+design that states its blankets is accounted for by them; of any other only the local epsilon
+counts (clones).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from ldpsql.mechanisms.base import Design, Mechanism
+from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.recipes.base import AnyRecipe as Mechanism
 from ldpsql.recipes.base import Promise, require_local
 from ldpsql.shuffle import Blanket, epsilon_of_batch, keeps
 from ldpsql.workload import Workload
