@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -44,6 +46,28 @@ def test_docs(page: Path, session: Path, tmp_path: Path, monkeypatch: pytest.Mon
     prepare(folder, README, page)
     monkeypatch.chdir(folder)
     check(page)
+
+
+def test_the_python_of_readme_runs(
+    session: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A device answers from the survey file alone; the collector asks what was ingested."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    device, collector = blocks
+    shutil.copy(session / "people.survey.json", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    sent: list[str] = []
+    exec(device, {"send": sent.append})
+    exec(device, {"send": sent.append})
+    assert sent[0] == sent[1]  # the ledger gives the same report again
+    assert set(json.loads(sent[0])) == {"id", "report", "public"}
+    monkeypatch.chdir(session)
+    exec(collector, {})
+    value, error = map(float, re.findall(r"\d+\.\d+", capsys.readouterr().out))
+    assert 100 < error < value < 45_222
 
 
 PAGE = """
@@ -96,3 +120,11 @@ def test_random_numbers_may_differ_and_nothing_else(
 ) -> None:
     assert agree([documented], [shown]) is same
     assert not agree([documented], [shown, shown])
+
+
+def test_lines_may_be_left_out_where_the_page_says_so() -> None:
+    assert agree(["a", "...", "d"], ["a", "b", "c", "d"])
+    assert agree(["...", "b", "..."], ["a", "b"])
+    assert not agree(["a", "...", "d"], ["a", "b", "c"])
+    assert not agree(["b", "..."], ["a", "b"])
+    assert not agree(["a", "...", "a"], ["a"])

@@ -2,7 +2,8 @@
 
 The blocks of a file run in their order in one folder, which also gets every TOML block whose first
 line is its name (`# survey.toml`). A line `<!-- transcript: last -->` before a block has it run
-after all others, for what a page shows before it explains how one gets there.
+after all others, for what a page shows before it explains how one gets there. A line `...` stands
+for any number of lines that the page leaves out.
 
 `python -m support.transcripts FILE...`, with tests/ on the path, writes what the commands print now
 into the files.
@@ -30,6 +31,7 @@ DATABASE = "people.duckdb"
 """The database that a command asks without --db."""
 
 _FENCE = re.compile(r"^```\w*$")
+_ELLIPSIS = "..."
 _LAST = "<!-- transcript: last -->"
 _NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 # A number with its error, an interval, and what else the devices' randomness decides.
@@ -105,7 +107,16 @@ def run_step(step: Step) -> list[str]:
 
 
 def agree(documented: list[str], shown: list[str]) -> bool:
-    """Whether two outputs are the same but for random numbers, which must be alike, and spaces."""
+    """Whether two outputs are the same but for random numbers, which must be alike, and spaces.
+
+    A documented line `...` stands for any number of lines.
+    """
+    if _ELLIPSIS in documented:
+        place = documented.index(_ELLIPSIS)
+        rest = documented[place + 1 :]
+        return agree(documented[:place], shown[:place]) and any(
+            agree(rest, shown[start:]) for start in range(place, len(shown) + 1)
+        )
     if len(documented) != len(shown):
         return False
     return all(_agree(*lines) for lines in zip(documented, shown, strict=True))
