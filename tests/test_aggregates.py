@@ -167,6 +167,12 @@ def test_the_exact_answer_reads_the_same_entry() -> None:
         assert truth.answer(asked).rows[()] == pytest.approx([true_variance(True)])
 
 
+@pytest.mark.usefixtures("with_variance")
+def test_hints_list_what_there_is() -> None:
+    assert refusal("SELECT MEDIAN(age) FROM app").hint == "use COUNT, SUM, AVG, VAR_POP"
+    assert "VAR_POP" in refusal("SELECT state FROM app GROUP BY state").hint
+
+
 def test_without_the_entry_it_is_refused() -> None:
     error = refusal("SELECT VAR_POP(age) FROM app")
     assert "VARIANCE_POP is not answered" in error.reason

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from ldpsql import aggregates
 from ldpsql.parser.allowed import function_name, is_scalar
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import is_constant
@@ -153,7 +154,7 @@ class _Reader:
         return self.source.unsupported(
             "a query without an aggregate is not answered",
             self.select.expressions[0] if self.select.expressions else self.select,
-            hint="add COUNT(*), SUM(column) or AVG(column)",
+            hint=f"add COUNT(*), or one of {_aggregates()} of a column",
         )
 
     # -- SELECT ---------------------------------------------------------------------------
@@ -258,7 +259,7 @@ class _Reader:
         name = function_name(node)
         if isinstance(node, exp.AggFunc):
             return self.source.unsupported(
-                f"{name} is not answered from randomized reports", node, hint="use COUNT, SUM, AVG"
+                f"{name} is not answered from randomized reports", node, hint=f"use {_aggregates()}"
             )
         if is_bin(node):
             return self.source.unsupported(
@@ -321,3 +322,7 @@ class _Reader:
                 "LIMIT and OFFSET take a constant", node, hint="write LIMIT 10"
             )
         return type(node)(expression=node.expression.copy())
+
+
+def _aggregates() -> str:
+    return ", ".join(definition.names[0] for definition in aggregates.AGGREGATES)
