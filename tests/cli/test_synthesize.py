@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -10,6 +13,7 @@ import pytest
 from support.command_line import refusal, run, store_reports
 from support.surveys import SMALL, TOML
 
+from ldpsql.cli.formats import TABLE_SUFFIXES
 from ldpsql.designer import design
 from ldpsql.store import open_store
 from ldpsql.synthesis import Synthesizer
@@ -51,6 +55,28 @@ def test_the_same_seed_the_same_file_and_csv(database, tmp_path):
     assert tables[0].num_rows == 300
     run("synthesize", "--db", database, "-n", 300, "-o", tmp_path / "three.csv", "--seed", 8)
     assert not tables[0].equals(pa.csv.read_csv(tmp_path / "three.csv"))
+
+
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
+def test_every_format_of_tables_holds_the_same_rows(database, tmp_path, suffix):
+    target = tmp_path / f"out{suffix}"
+    done = run("synthesize", "--db", database, "-n", 200, "-o", target, "--seed", 7)
+    assert done.exit_code == 0, done.stderr
+    if suffix in (".csv", ".tsv"):
+        rows = list(
+            csv.DictReader(
+                target.read_text().splitlines(), delimiter="," if suffix == ".csv" else "\t"
+            )
+        )
+        ages = [int(row["age"]) for row in rows]
+    elif suffix == ".jsonl":
+        ages = [json.loads(line)["age"] for line in target.read_text().splitlines()]
+    elif suffix == ".arrow":
+        ages = pa.ipc.open_stream(target.read_bytes()).read_all()["age"].to_pylist()
+    else:
+        ages = pq.read_table(target)["age"].to_pylist()
+    with open_store(database, read_only=True) as store:
+        assert ages == Synthesizer.of(store).table(200, 7)["age"].to_pylist()
 
 
 def test_as_many_rows_as_reports_unless_told(database, tmp_path):

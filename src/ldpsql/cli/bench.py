@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ldpsql.bench.harness import RunsDone
     from ldpsql.bench.questions import Draft, Question
     from ldpsql.bench.runs import Comparison
-    from ldpsql.designer.file import SurveyFile
 
 
 @click.command(short_help="Compare mechanisms on a table of your own, against the truth.")
@@ -171,9 +171,11 @@ def bench(
     file = read_file(survey, epsilon=epsilon[0] if epsilon else None)
     if counts_only:
         file = without_measures(file)
-        aggregates = ("count",)
+    summed = file.schema.measures or [c for c in file.schema.public if c.is_numeric]
+    if counts_only or (not summed and "count" in aggregates):
+        aggregates = ("count",)  # there is nothing to sum
     draft = Draft(file.table, file.schema)
-    wanted = Wanted((), predicates, volume, count, _possible(aggregates, file), seed)
+    wanted = Wanted((), predicates, volume, count, aggregates, seed)
     questions = _questions(workloads or ("ranges",), wanted, draft)
     comparison = Comparison(
         file,
@@ -203,12 +205,6 @@ def _make_folders(target: Path | None, pictures: Path | None) -> None:
         if place is not None:
             place.parent.mkdir(parents=True, exist_ok=True)
             options.check_writable(place)
-
-
-def _possible(aggregates: tuple[str, ...], file: SurveyFile) -> tuple[str, ...]:
-    """Without anything to sum there are only counts to ask for."""
-    summed = file.schema.measures or [c for c in file.schema.public if c.is_numeric]
-    return aggregates if summed or "count" not in aggregates else ("count",)
 
 
 def _questions(workloads: Sequence[str], wanted: Any, draft: Draft) -> tuple[Question, ...]:
@@ -303,16 +299,8 @@ def _line(progress: RunsDone) -> str:
     """What was run last, and how long the rest may take."""
     case = progress.case
     kept = f"{progress.kept} done before, " if progress.kept else ""
-    left = "" if progress.left is None else f"{_duration(progress.left)} left, "
+    left = "" if progress.left is None else f"{timedelta(seconds=round(progress.left))} left, "
     return f"{kept}{left}{case.candidate.label}, epsilon {case.epsilon}, {case.users} people"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 @click.command(short_help="Run a whole survey on generated people.")
