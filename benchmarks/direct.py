@@ -19,7 +19,7 @@ def estimator_of(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> Fo
 def histogram_from(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> Histogram:
     """One drawn report per row of codes and signs, counted."""
     reports = made.randomize(codes, SeededEntropy(seed))
-    family, phase = (reports.columns[name].astype(np.int64) for name in ("family", "phase"))
+    family, phase = (column.astype(np.int64) for column in reports.columns.values())
     return histogram_of(made, count(made, family, phase))
 
 

@@ -96,7 +96,7 @@ def _bounded() -> Iterator[tuple[object, ...]]:
                     limit,
                     "yes" if ratio <= limit else "NO",
                     f"{seconds:.1f}",
-                    len(made.table.weights),
+                    made.plan.questions,
                 )
 
 

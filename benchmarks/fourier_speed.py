@@ -82,7 +82,7 @@ def _pairs() -> Iterator[tuple[str, str, object, Pair]]:
     whole = _cpu(lambda: randomize(asked, table), uniforms)
     yield "the same from a table", "numpy draws 3 M uniforms", "-", whole
     reports = made.randomize(codes, OsEntropy())
-    family, phase = (reports.columns[name].astype(np.int64) for name in ("family", "phase"))
+    family, phase = (column.astype(np.int64) for column in reports.columns.values())
 
     def counted() -> object:
         return count(made, family, phase)

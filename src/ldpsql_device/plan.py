@@ -255,6 +255,21 @@ class Scrambled:
         return (self.length, self.seed, self.flips)
 
 
+_MOST_KEPT = 1 << 16
+
+
+@lru_cache(maxsize=16)
+def _ranks(size: int, seed: int) -> Integers:
+    """Ranks of so many elements before any reflection (`scrambled_ranks`)."""
+    prefix = b"ldpsql scrambled" + seed.to_bytes(8, "big")
+    blocks = (hashlib.sha256(prefix + i.to_bytes(8, "big")).digest() for i in range(-(-size // 4)))
+    words = np.frombuffer(b"".join(blocks), dtype=">u8")[:size]
+    ranks = np.empty(size, dtype=np.int64)
+    ranks[np.argsort(words, kind="stable")] = np.arange(size)
+    ranks.setflags(write=False)
+    return ranks
+
+
 def scrambled_ranks(shape: tuple[int, ...], seed: int, flips: int) -> Integers:
     """A permutation of the elements of a product of circles that any language can make.
 
@@ -263,11 +278,7 @@ def scrambled_ranks(shape: tuple[int, ...], seed: int, flips: int) -> Integers:
     digit j is reflected (c to -c) afterwards.
     """
     size = math.prod(shape)
-    prefix = b"ldpsql scrambled" + seed.to_bytes(8, "big")
-    blocks = (hashlib.sha256(prefix + i.to_bytes(8, "big")).digest() for i in range(-(-size // 4)))
-    words = np.frombuffer(b"".join(blocks), dtype=">u8")[:size]
-    ranks = np.empty(size, dtype=np.int64)
-    ranks[np.argsort(words, kind="stable")] = np.arange(size)
+    ranks = _ranks(size, seed) if size <= _MOST_KEPT else _ranks.__wrapped__(size, seed)
     grid = ranks.reshape(shape)
     for axis in range(len(shape)):
         if flips >> axis & 1:

@@ -39,6 +39,9 @@ def _write(value: Any) -> Any:
     if isinstance(value, int):
         return value if value <= LARGEST else str(value)
     if isinstance(value, tuple):
+        # Long columns of plain numbers are written at once.
+        if value and set(map(type, value)) == {int} and max(value) <= LARGEST:
+            return list(value)
         return [_write(entry) for entry in value]
     kind = {"kind": value.kind} if hasattr(value, "kind") else {}
     written = {field.name: getattr(value, field.name) for field in fields(value)}
