@@ -65,6 +65,7 @@ SCHEMAS = {
         },
         "public": {"seen": {"type": "date", "nulls": "value"}},
     },
+    "binary": {"dimension": {"member": {"type": "bool"}, "smokes": {"type": "bool"}}},
 }
 
 
