@@ -14,13 +14,11 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import auto
 from ldpsql.designer.auto import (
     FINAL,
-    bins_for,
     bound_of,
     choose,
-    marginal_sets,
-    option_sets,
 )
 from ldpsql.designer.forecast import Forecast, sample_queries
+from ldpsql.recipes.fourier.recipe import bins_for
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -180,7 +178,8 @@ def test_a_bound_is_given_below_epsilon_3_and_nobody_is_below_it():
 
 def test_large_domains_are_tried_with_defaults_alone():
     large = RecordDomain(("x", "y"), (4096, 4096), (), (), ())
-    assert list(option_sets(large, 1000)) == [({},)]
+    for recipe in MECHANISMS.values():
+        assert list(recipe.variants(Workload.everyday(large), ONE, 1000)) == [{}]
 
 
 def test_mechanisms_over_marginals_collect_what_is_asked_together():
@@ -202,10 +201,12 @@ def test_marginals_of_several_attributes_are_tried_where_that_is_quick_or_made_f
         ((128, 128), central, 1),
         ((64,), central, 0),
     ):
-        assert len(list(marginal_sets(everyday(*sizes), promise))) == count
+        tried = list(mechanism("srr-ss").variants(everyday(*sizes), promise, 1000))
+        assert tried == [{}, {"ways": 0}][: 1 + count]
 
 
 def test_a_very_large_dimension_gets_bins_that_its_people_can_tell():
     large = RecordDomain(("x",), (70_000,), (), (), ())
-    assert list(option_sets(large, 100_000)) == [({"bins": 1024}, {})]
+    asked = Workload.everyday(large)
+    assert list(mechanism("fourier").variants(asked, ONE, 100_000)) == [{"bins": 1024}]
     assert [bins_for(n) for n in (1, 10_000, 1_000_000, 10**9)] == [256, 256, 2048, 4096]

@@ -9,7 +9,7 @@ that less than others do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,16 +22,9 @@ from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.schema import RecordDomain
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
-_FANOUTS = (5, 4, 2)
-_MOST_COMBINATIONS = 100
-_MOST_CELLS = 1 << 13
-
-LEAST_BINS, MOST_BINS = 256, 4096
-"""How many bins a very large dimension may get."""
 
 Options = dict[str, Any]
 
@@ -111,25 +104,23 @@ def _best_options(
     people: int,
     samples: tuple[SampledQueries, ...],
 ) -> Candidate:
-    """The best options of a mechanism; SurveyError of the default ones where none does."""
+    """The best of the options that are worth trying; the first refusal where none fits."""
     domain = workload.domain
     reason = recipe.reserved(domain)
     if reason is not None:
         raise SurveyError(reason)
     candidates: list[Candidate] = []
-    refusals: dict[str, Error] = {}
-    for alternatives in (*option_sets(domain, people), *marginal_sets(workload, promise)):
-        for options in alternatives:
-            try:
-                design = design_for(recipe, domain, promise, options, workload)
-                forecast = Forecast.of(_check_sound(design), samples, 1)
-            except Error as error:
-                refusals[str(options)] = error
-            else:
-                candidates.append(Candidate(recipe.name, options, forecast))
-                break
+    refusals: list[Error] = []
+    for options in recipe.variants(workload, promise, people):
+        try:
+            design = design_for(recipe, domain, promise, options, workload)
+            forecast = Forecast.of(_check_sound(design), samples, 1)
+        except Error as error:
+            refusals.append(error)
+        else:
+            candidates.append(Candidate(recipe.name, dict(options), forecast))
     if not candidates:
-        raise refusals[str({})]
+        raise refusals[0]
     return min(candidates, key=lambda candidate: candidate.rank)
 
 
@@ -140,45 +131,3 @@ def _check_sound(design: AnyDesign) -> AnyDesign:
     if design.asks_in_rounds:
         raise SurveyError("it asks in rounds, and its error is not known before the first")
     return design
-
-
-def option_sets(domain: RecordDomain, people: int) -> Iterator[tuple[Options, ...]]:
-    """Options worth a try, the mechanism's own defaults first.
-
-    Of alternatives the first is meant that a mechanism takes: it refuses options that it does not
-    have. Where a dimension is very large, bins as fine as the people can tell come before that.
-    Consistent inference decodes every cell, so it is tried for small domains only.
-    """
-    coarse: Options = {"bins": bins_for(people)}
-    yield (coarse, {}) if max(domain.sizes, default=0) > MOST_BINS else ({},)
-    if math.prod(domain.sizes) > _MOST_CELLS:
-        return
-    best = {"inference": "consistent", "allocation": "optimal"}
-    for fanout in _FANOUTS:
-        combinations = math.prod(
-            1 + math.ceil(math.log(size, fanout)) if size > 1 else 1 for size in domain.sizes
-        )
-        if combinations <= _MOST_COMBINATIONS:
-            plain = {"fanout": fanout, **best}
-            yield ({**plain, "oracle": "auto"}, plain)
-
-
-def marginal_sets(workload: Workload, promise: Promise) -> Iterator[tuple[Options, ...]]:
-    """Options for mechanisms over marginals: to collect together what is asked for together.
-
-    They are made for shuffled reports; for a local promise they are tried for small domains only,
-    where that takes little time.
-    """
-    is_small = math.prod(workload.domain.sizes) <= _MOST_CELLS
-    together = any(len(axes) > 1 for axes in workload.supports)
-    if together and (is_small or not isinstance(promise, Epsilon)):
-        yield ({"ways": 0},)
-
-
-def bins_for(people: int) -> int:
-    """16 sqrt(people / 40), a power of two: finer bins would cost more noise than they tell.
-
-    Source: docs/spec/fourier.md#6.4.
-    """
-    wanted = math.log2(16.0 * math.sqrt(people / 40.0))
-    return min(max(1 << max(round(wanted), 0), LEAST_BINS), MOST_BINS)

@@ -60,7 +60,7 @@ from ldpsql.decoders.marginals import (
 from ldpsql.decoders.nodes import Answer, answers_of, list_nodes
 from ldpsql.decoders.oracles import Olh, prime_from
 from ldpsql.estimate import Array
-from ldpsql.recipes.base import Recipe, Takes, Task
+from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Takes, Task
 from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
 from ldpsql.report import Histogram
 from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
@@ -653,11 +653,26 @@ class HashOptions(MarginalOptions):
     values: int = 0
 
 
+_QUICK_CELLS = 1 << 13
+
+
 class MarginalRecipe(Recipe[O]):
     """COUNT over private dimensions, in the shuffle model or without."""
 
     takes = Takes(measures=False)
     calibrates = True
+
+    def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
+        """The defaults; to collect together what is asked for together.
+
+        They are made for shuffled reports; for a local promise the second is tried for small
+        domains only, where that takes little time.
+        """
+        yield {}
+        is_small = math.prod(workload.domain.sizes) <= _QUICK_CELLS
+        together = any(len(axes) > 1 for axes in workload.supports)
+        if together and (is_small or not isinstance(promise, Epsilon)):
+            yield {"ways": 0}
 
 
 class Marginals(MarginalRecipe[MarginalOptions]):

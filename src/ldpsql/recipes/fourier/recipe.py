@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from math import ceil, lcm
+from math import ceil, lcm, log2, sqrt
 from typing import Any, Literal
 
 from ldpsql.boxes import CodeSet
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import Axes, Group
 from ldpsql.decoders.fourier.information import RealCells
-from ldpsql.recipes.base import AnyOptions, Recipe, Task
+from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
 from ldpsql.recipes.fourier.optimise import design_families, equality_axes
 from ldpsql.recipes.fourier.plan import plan_of
 from ldpsql.workload import Workload
@@ -133,6 +133,19 @@ def _has_one_end(side: CodeSet, axis: int, domain: RecordDomain) -> bool:
     return not others and high - low > 1 and (low == 0 or high == last)
 
 
+LEAST_BINS, MOST_BINS = 256, 4096
+"""How many bins `auto` gives a very large dimension."""
+
+
+def bins_for(people: int) -> int:
+    """16 sqrt(people / 40), a power of two: finer bins would cost more noise than they tell.
+
+    Source: docs/spec/fourier.md#6.4.
+    """
+    wanted = log2(16.0 * sqrt(people / 40.0))
+    return min(max(1 << max(round(wanted), 0), LEAST_BINS), MOST_BINS)
+
+
 @dataclass(frozen=True)
 class FourierOptions:
     """bins: a dimension of more codes is collected in at most so many bins.
@@ -152,6 +165,11 @@ class Fourier(Recipe[FourierOptions]):
     name = "fourier"
     options = FourierOptions
     reads_plan = True
+
+    def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
+        """The defaults; for a very large dimension bins as fine as the people can tell."""
+        is_large = max(workload.domain.sizes, default=0) > MOST_BINS
+        yield {"bins": bins_for(people)} if is_large else {}
 
     def make(self, task: Task[FourierOptions]) -> FourierDesign:
         """The families that answer the workload best."""
