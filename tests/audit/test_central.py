@@ -9,7 +9,7 @@ import pytest
 from support.blanket_mechanism import LyingGrr, StatingGrr
 from support.blankets import randomized_response
 
-from ldpsql.audit.central import audit_central, covers, enumerated_blankets
+from ldpsql.audit.central import audit_central, blankets_cover, enumerated_blankets
 from ldpsql.audit.exact import made_up
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.shuffle import clones, delta_of
@@ -76,7 +76,7 @@ def test_a_false_statement_is_found():
     one = Epsilon.parse("1")
     for maker, right in ((StatingGrr(), True), (LyingGrr(), False)):
         made = maker.design(made_up("5", 0), one, {})
-        assert covers(made, made.law()) == right
+        assert blankets_cover(made, made.law()) == right
 
 
 def test_a_survey_with_a_false_statement_fails_its_audit():
@@ -102,4 +102,4 @@ def test_what_registered_mechanisms_state_is_what_their_channels_are(name, shape
         design = mechanism(name).design(made_up(shape, 0), Epsilon.parse("2"), {})
     except SurveyError:
         pytest.skip("not for this shape")
-    assert covers(design, design.law())
+    assert blankets_cover(design, design.law())

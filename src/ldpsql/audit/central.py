@@ -88,19 +88,19 @@ def _problems(survey: Survey, trust: Shuffled, reports: int) -> Iterator[str]:
     if not survey.design.states_blankets:
         return
     channel = enumerate_channel(survey.design, survey.options)
-    if channel is not None and not covers(channel.design, channel.law):
+    if channel is not None and not blankets_cover(channel.design, channel.law):
         yield "the blankets that the design states are not those of its enumerated channel"
 
 
-def covers(design: Design, law: Law) -> bool:
+def blankets_cover(design: Design, law: Law) -> bool:
     """Whether the blankets that a design states cover every pair of records of its channel; also
     where it states none."""
     if not design.states_blankets:
         return True
     stated = design.blankets()
-    found = enumerated_blankets(law)
+    exact = enumerated_blankets(law)
     return all(
-        delta_of(found, people, epsilon) <= delta_of(stated, people, epsilon) * (1 + _BEYOND)
+        delta_of(exact, people, epsilon) <= delta_of(stated, people, epsilon) * (1 + _BEYOND)
         for people, epsilon in _CROWDS
     )
 
@@ -110,6 +110,9 @@ def enumerated_blankets(law: Law) -> tuple[Blanket, ...]:
 
     Of all pairs, or of evenly many of them where the channel is large.
     """
+    # The blanket of a pair is the least probability of every report over all records, beside its
+    # probabilities under the two. Reports with equal ratios of these are one atom: nothing that
+    # the accountant computes can tell them apart.
     every = math.ceil(math.comb(len(law.inputs), 2) * len(law.outputs) / _MOST_WORK)
     pairs = itertools.islice(itertools.combinations(law.probabilities, 2), None, None, every)
     least = [min(column) for column in zip(*law.probabilities, strict=True)]
