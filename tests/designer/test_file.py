@@ -9,9 +9,12 @@ import sys
 import pytest
 
 import ldpsql
-from ldpsql.designer import design, design_survey
+from ldpsql.designer import design, design_survey, file
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import QueryError, SurveyError
+from ldpsql_device.schema import RecordDomain
 
 TOML = """
 [survey]
@@ -135,3 +138,38 @@ def test_reasons_in_a_published_survey_are_checked(change):
     survey = design(named("hio"))
     with pytest.raises(SurveyError):
         Survey(survey.table, survey.schema, survey.design, survey.options, **change)
+
+
+# -- estimators -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        ("fourier", "one of unbiased, smooth, which fourier has, not 'smoth'"),
+        ("hio", "one of unbiased, which hio has, not 'smoth'"),
+        ("auto", "which some mechanism has, not 'smoth'"),
+    ],
+)
+def test_a_misspelt_estimator_is_refused_before_the_design(mechanism, message, monkeypatch):
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("designed first")
+
+    monkeypatch.setattr(file, "choose", never)
+    monkeypatch.setattr(file.Survey, "of", never)
+    with pytest.raises(SurveyError, match=message):
+        design(named(mechanism, 'estimator = "smoth"\n'))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("sizes", [(30,), (6, 5), (2, 2), (2, 2, 2)], ids=str)
+def test_every_estimator_of_a_design_is_declared(name, sizes):
+    """What that refusal relies on."""
+    domain = RecordDomain(tuple("xyz"[: len(sizes)]), sizes, (), (), ())
+    recipe = MECHANISMS[name]
+    for options in ({}, {"ways": 2}):
+        try:
+            estimators = recipe.design(domain, Epsilon.parse("1"), options).estimators
+        except SurveyError:
+            continue
+        assert set(estimators) <= set(recipe.estimator_names)

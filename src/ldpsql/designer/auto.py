@@ -17,7 +17,6 @@ from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
 from ldpsql.recipes.base import AnyRecipe, Promise
-from ldpsql.recipes.central import design_for
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -113,7 +112,7 @@ def _best_options(
     refusals: list[Error] = []
     for options in recipe.variants(workload, promise, people):
         try:
-            design = design_for(recipe, domain, promise, options, workload)
+            design = recipe.design_for(domain, promise, options, workload)
             forecast = Forecast.of(_check_sound(design), samples, 1)
         except Error as error:
             refusals.append(error)

@@ -16,10 +16,9 @@ from typing import Any
 
 from ldpsql.bounds import Bound
 from ldpsql.designer.auto import FINAL, Choice, bound_of, choose
-from ldpsql.designer.estimators import check_estimator
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.recipes.base import Promise
-from ldpsql.recipes.central import design_for
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.survey import AUTO, Survey, check_users
 from ldpsql.workload import DEFAULT_PREDICATES, KINDS, DeclaredQuery, Kind, Workload
@@ -132,7 +131,7 @@ class DesignedSurvey:
         def at(epsilon: Epsilon) -> Forecast:
             promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
             domain, options = self.survey.schema.record_domain, self.survey.options
-            design = design_for(recipe, domain, promise, options, self.workload)
+            design = recipe.design_for(domain, promise, options, self.workload)
             return Forecast.of(design, samples, self.people)
 
         return least_epsilon(self.forecast, half_width, at)
@@ -185,7 +184,7 @@ def design_survey(
     tell: is told which mechanism is being tried.
     """
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
-    check_estimator(file.estimator, file.mechanism, file.epsilon, file.options)
+    _check_estimator(file.estimator, file.mechanism)
     people = users or file.users or DEFAULT_USERS
     choice = None
     if file.mechanism == AUTO:
@@ -210,6 +209,23 @@ def design_survey(
     workload = file.workload_options
     survey = replace(survey, estimator=file.estimator, workload=workload, users=users)
     return DesignedSurvey(survey, file.workload, choice, people)
+
+
+def _check_estimator(name: Any, mechanism: str) -> None:
+    """SurveyError for an estimator that the mechanism does not have; for `auto`, that none has.
+
+    The survey checks it again: some mechanisms have an estimator for some domains only.
+    """
+    if name is None:
+        return
+    recipes = MECHANISMS.values() if mechanism == AUTO else [registered(mechanism)]
+    known = list(dict.fromkeys(each for recipe in recipes for each in recipe.estimator_names))
+    if name not in known:
+        whose = "some mechanism" if mechanism == AUTO else mechanism
+        raise SurveyError(
+            f"[survey]: estimator must be one of {', '.join(known)}, which {whose} has, not "
+            f"{name!r}"
+        )
 
 
 def read_file(

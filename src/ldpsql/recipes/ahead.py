@@ -218,6 +218,7 @@ class Ahead(Recipe[AheadOptions]):
     name = "ahead"
     takes = Takes((1, None), measures=False)
     options = AheadOptions
+    estimator_names = ("adaptive",)
 
     def make(self, task: Task[AheadOptions]) -> AheadDesign:
         """The first round: every grid split once."""

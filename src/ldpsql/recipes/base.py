@@ -131,6 +131,7 @@ class Recipe(ABC, Generic[O]):
     """A mechanism: what it takes, and how its designs are made.
 
     name: in the registry.  takes: the record domains.  options: a frozen dataclass with defaults.
+    estimator_names: of its designs; some may be missing where a domain or options do not allow it.
     calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
     reads_plan: whether the data of its designs hold their plan, as `plan`, and nothing that it
     says; a published survey keeps it in the part for devices alone.
@@ -140,6 +141,7 @@ class Recipe(ABC, Generic[O]):
     name: str
     takes: Takes = Takes()
     options: type[Any] = NoOptions
+    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased",)
     calibrates: ClassVar[bool] = False
     reads_plan: ClassVar[bool] = False
     can_be_reserved: ClassVar[bool] = False

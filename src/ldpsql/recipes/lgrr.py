@@ -43,6 +43,7 @@ class LgrrFd(Recipe[FakeOptions]):
     """LGRR with fake nodes: COUNT, and SUM and AVG of private measures. Not private."""
 
     name = "lgrr-fd"
+    estimator_names = ("unbiased", "published")
     options = FakeOptions
 
     def make(self, task: Task[FakeOptions]) -> AnyDesign:
@@ -61,6 +62,7 @@ class Lgrr(Recipe[TreeOptions]):
     """LGRR with virtual leaves: COUNT, and SUM and AVG of private measures. Not private."""
 
     name = "lgrr"
+    estimator_names = ("by_share", "published")
     options = TreeOptions
 
     def make(self, task: Task[TreeOptions]) -> AnyDesign:

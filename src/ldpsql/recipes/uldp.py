@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -326,6 +326,7 @@ class SensitiveRecipe(Recipe[O]):
     """
 
     can_be_reserved = True
+    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth", "em")
     kind: Kind
 
     def __init__(self, name: str, kind: Kind, dimensions: tuple[int, int | None]) -> None:
@@ -477,6 +478,7 @@ class Urap(SensitiveRecipe[UrapOptions]):
     """COUNT of one attribute, SUM and AVG of public columns."""
 
     options = UrapOptions
+    estimator_names = ("unbiased", "smooth")
 
     def refusal(self, domain: RecordDomain) -> str | None:
         """See `Recipe.refusal`; a domain of too many sensitive values."""

@@ -164,6 +164,7 @@ class Fourier(Recipe[FourierOptions]):
 
     name = "fourier"
     options = FourierOptions
+    estimator_names = ("unbiased", "smooth")
     reads_plan = True
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
