@@ -178,7 +178,7 @@ def tried():
 
 def test_auto_ranks_at_derived_local_epsilons(tried):
     chosen, local = tried
-    designs = [candidate.forecast.design for candidate in chosen.choice.ranked]
+    designs = [candidate.forecast.design for candidate in chosen.ranking.ranked]
     assert {d.epsilon for d in designs if not d.states_blankets} == {local}
     assert all(d.epsilon.value > local.value for d in designs if d.states_blankets)
     for design_ in designs:
@@ -187,7 +187,7 @@ def test_auto_ranks_at_derived_local_epsilons(tried):
     assert chosen.survey.chosen == "auto"
     assert chosen.survey.guarantee.central == TRUST.central
     assert chosen.bound is None
-    assert "ahead" in chosen.choice.left_out
+    assert "ahead" in chosen.ranking.left_out
 
 
 def test_epsilon_given_beside_the_file_is_the_central_one():
@@ -214,6 +214,6 @@ def test_shuffled_trust_without_a_file():
 def test_auto_lets_mechanisms_over_marginals_collect_attributes_together(tried):
     """By default predicates on both dimensions are wished for, which one-way marginals cannot
     answer."""
-    ranked = {candidate.name: candidate for candidate in tried[0].choice.ranked}
+    ranked = {candidate.name: candidate for candidate in tried[0].ranking.ranked}
     assert ranked["srr-ss"].options == {"ways": 0}
     assert ranked["srr-ss"].forecast.design.marginals == ((0, 1),)

@@ -6,7 +6,7 @@ import pytest
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.forecast import comparison
-from ldpsql.designer.auto import Candidate, Choice
+from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import Forecast, SampledQueries
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
@@ -22,5 +22,5 @@ def test_coarse_bins_are_named_beside_errors_that_leave_them_out(
     asked = (LinearQuery.count(Box((((3, 30),),))),)
     sample = SampledQueries("x range", "COUNT", 1.0, asked)
     candidate = Candidate("fourier", {"bins": bins}, Forecast.of(made, [sample], 1000))
-    lines = comparison(Choice((candidate,), {}, None), 1000)
+    lines = comparison(Ranking((candidate,), {}, None), 1000)
     assert any("fourier counts the people of a coarse bin" in line for line in lines) == is_coarse

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from ldpsql.audit.bisection import DeviceCheck, check_device
-from ldpsql.audit.exact import Channel, Exposure, enumerate_channel, find_exposures
+from ldpsql.audit.exact import EnumeratedChannel, Exposure, enumerate_channel, find_exposures
 from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.base import PlannedDesign, StatesOdds
@@ -230,14 +230,14 @@ def audit_design(
     )
 
 
-def _exposures(design: Design, channel: Channel | None) -> tuple[Exposure, ...]:
+def _exposures(design: Design, channel: EnumeratedChannel | None) -> tuple[Exposure, ...]:
     """Who is protected against whom, where that differs from person to person."""
     if channel is None or design.guarantee.kind in ("local", "none"):
         return ()
     return tuple(find_exposures(channel.law, channel.design.domain))
 
 
-def _choose_method(design: Design, channel: Channel | None) -> Method:
+def _choose_method(design: Design, channel: EnumeratedChannel | None) -> Method:
     if channel is not None and channel.design is design:
         return "enumeration"
     if plan_of(design) is not None or isinstance(design, StatesOdds):
@@ -257,7 +257,7 @@ def _odds_of_integers(design: Design) -> Fraction | None:
     return design.selector_odds() if isinstance(design, StatesOdds) else None
 
 
-def _divergence(design: Design, channel: Channel | None) -> Fraction | None:
+def _divergence(design: Design, channel: EnumeratedChannel | None) -> Fraction | None:
     """What the reports have of the delta that is promised; None where none is, or where it could
     not be established."""
     plan = plan_of(design)
@@ -300,7 +300,7 @@ def _promise_problems(
         yield f"the odds of some report are above e^{design.epsilon}"
 
 
-def _channel_problems(design: Design, method: Method, channel: Channel) -> Iterator[str]:
+def _channel_problems(design: Design, method: Method, channel: EnumeratedChannel) -> Iterator[str]:
     """What the enumerated channel says against the design, or against its reduction."""
     worst = channel.worst.odds
     is_above = worst is None or worst > design.epsilon.odds

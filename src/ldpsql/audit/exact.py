@@ -102,7 +102,7 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Channel:
+class EnumeratedChannel:
     """A design small enough to enumerate, and its law."""
 
     design: Design
@@ -161,7 +161,7 @@ class Channel:
         return np.array([float(chance) for chance in row])
 
 
-def enumerate_channel(design: Design, options: Mapping[str, Any]) -> Channel | None:
+def enumerate_channel(design: Design, options: Mapping[str, Any]) -> EnumeratedChannel | None:
     """The design's channel if it is small, else that of the largest smaller design that is.
 
     options: the mechanism's, for the smaller design. None where no channel is small enough.
@@ -170,7 +170,7 @@ def enumerate_channel(design: Design, options: Mapping[str, Any]) -> Channel | N
         reports = sum(math.prod(row) for row in candidate.report_format.limits.tolist())
         if count_records(candidate.domain) * reports <= MOST_PROBABILITIES:
             try:
-                return Channel(candidate, candidate.law())
+                return EnumeratedChannel(candidate, candidate.law())
             except ValueError:
                 continue
     return None

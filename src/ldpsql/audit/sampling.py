@@ -21,7 +21,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.audit.exact import Channel, Definition
+from ldpsql.audit.exact import Definition, EnumeratedChannel
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Outcome
 from ldpsql.numerics import Array, chi_square_tail, lower_probability, upper_probability
@@ -113,7 +113,7 @@ class _Telling:
 
 
 def run_device(
-    design: Design, channel: Channel | None, reports: int, entropy: Entropy
+    design: Design, channel: EnumeratedChannel | None, reports: int, entropy: Entropy
 ) -> Empirical:
     """Run the device code of the design, and of its enumerated smaller one if there is one.
 
@@ -232,7 +232,7 @@ def _most_telling(sample: _Sample) -> _Telling:
     return best
 
 
-def _worst_by_law(sample: _Sample, channel: Channel) -> _Telling:
+def _worst_by_law(sample: _Sample, channel: EnumeratedChannel) -> _Telling:
     """The pair of records and the reports that the exact channel tells apart best."""
     event = _key(np.array(channel.telling_reports, dtype=np.uint64))
     inside = np.isin(sample.keys[:2], event)
@@ -287,7 +287,7 @@ def _score(one: Counts, other: Counts) -> Array:
 # -- the law --------------------------------------------------------------------------------------
 
 
-def _fit_of_reports(sample: _Sample, channel: Channel) -> float:
+def _fit_of_reports(sample: _Sample, channel: EnumeratedChannel) -> float:
     """Of all records together, whether their reports follow the enumerated law."""
     keys = _key(np.array(channel.law.outputs, dtype=np.uint64))
     order = np.argsort(keys)
@@ -328,7 +328,9 @@ def _fit(counts: Counts, chances: Array) -> float:
     return chi_square_tail(statistic, len(expected) - 1)
 
 
-def _count_equal(sample: _Sample, channel: Channel | None) -> tuple[int, int, float, bool]:
+def _count_equal(
+    sample: _Sample, channel: EnumeratedChannel | None
+) -> tuple[int, int, float, bool]:
     """Pairs of reports of one record, how many were equal, how many should be, and whether
     chance allows the difference.
 

@@ -9,7 +9,7 @@ from typing import Any
 from ldpsql.cli.figures import about, significant
 from ldpsql.cli.tables import table_lines
 from ldpsql.designer import DesignedSurvey
-from ldpsql.designer.auto import Candidate, Choice
+from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import least_users
 from ldpsql.estimate import CONFIDENCE
 from ldpsql_device.epsilon import LARGEST_EPSILON
@@ -28,10 +28,10 @@ def expectations(
     of a survey are wanted whose mechanism was not chosen by them; if not there is a line on how far
     it is from the best.
     """
-    choice = designed.choice
-    lines = comparison(choice, designed.people) if choice else []
+    ranking = designed.ranking
+    lines = comparison(ranking, designed.people) if ranking else []
     try:
-        lines += forecast(designed) if choice or is_asked else distance(designed)
+        lines += forecast(designed) if ranking or is_asked else distance(designed)
     except Error as error:
         lines.append(
             f"warning      it does not answer all of its workload, so no error is expected: {error}"
@@ -105,35 +105,35 @@ def _percent(share: float) -> str:
     return f"{significant(100 * share)}%"
 
 
-def comparison(choice: Choice, people: int) -> list[str]:
+def comparison(ranking: Ranking, people: int) -> list[str]:
     """Lines: one row per mechanism, the chosen one first, and what was left out and why."""
-    kinds = [entry.text for entry in choice.best.forecast.expected(_MOST_COLUMNS)]
+    kinds = [entry.text for entry in ranking.best.forecast.expected(_MOST_COLUMNS)]
     if len(kinds) > _MOST_COLUMNS:
         kinds = []
-    has_bound = choice.best.forecast.ratio(choice.bound) is not None
+    has_bound = ranking.best.forecast.ratio(ranking.bound) is not None
     head = ["mechanism", "whole workload", *kinds, *(["of least"] if has_bound else [])]
     head += ["bits", "rounds", "guarantee", "options"]
-    rows = [_row(candidate, choice, len(kinds)) for candidate in choice.ranked]
+    rows = [_row(candidate, ranking, len(kinds)) for candidate in ranking.ranked]
     lines = [f"expected standard errors with {people} people, by mechanism:"]
     words = {"mechanism", "guarantee", "options"}
     right = [name not in words for name in head]
     lines += [f"  {line}" for line in table_lines(head, rows, right, heading_width=_HEADING)]
-    coarse = [candidate.name for candidate in choice.ranked if candidate.forecast.design.is_coarse]
+    coarse = [candidate.name for candidate in ranking.ranked if candidate.forecast.design.is_coarse]
     if coarse:
         lines.append(
             f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as "
             "spread evenly in it; where a range ends inside one, it can be off by some of them"
         )
     alike: dict[str, list[str]] = {}  # a reason may begin with the mechanism's name
-    for name, reason in choice.left_out.items():
+    for name, reason in ranking.left_out.items():
         alike.setdefault(reason.removeprefix(name).lstrip(": "), []).append(name)
     return lines + [f"  left out: {', '.join(names)}: {reason}" for reason, names in alike.items()]
 
 
-def _row(candidate: Candidate, choice: Choice, kinds: int) -> list[str]:
+def _row(candidate: Candidate, ranking: Ranking, kinds: int) -> list[str]:
     forecast, design = candidate.forecast, candidate.forecast.design
     shown = forecast.expected(_MOST_COLUMNS)[:kinds]
-    ratio = forecast.ratio(choice.bound)
+    ratio = forecast.ratio(ranking.bound)
     return [
         candidate.name,
         significant(forecast.error),

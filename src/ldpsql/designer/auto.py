@@ -44,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Ranking:
     """The outcome of `auto`.
 
     ranked: the best first.  left_out: why the other mechanisms do not take part.  bound: on the
@@ -63,7 +63,7 @@ class Choice:
 
 def choose(
     workload: Workload, promise: Promise, people: int, tell: Callable[[str], None] = lambda _: None
-) -> Choice:
+) -> Ranking:
     """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
 
     Deterministic; SurveyError, with the reasons, if none fits.
@@ -85,7 +85,7 @@ def choose(
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
     ranked.sort(key=lambda candidate: candidate.rank)
-    return Choice(tuple(ranked), left_out, bound_of(workload, promise))
+    return Ranking(tuple(ranked), left_out, bound_of(workload, promise))
 
 
 def bound_of(workload: Workload, promise: Promise) -> Bound | None:

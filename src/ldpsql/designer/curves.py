@@ -27,7 +27,7 @@ _LARGEST_TABLE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Curve:
+class DimensionCurve:
     """One line of a panel.
 
     dimension: its number.  x: ascending, shape (k,).  y: shape (k,), all above 0.
@@ -38,7 +38,7 @@ class Curve:
     y: Array
 
 
-def demand_curves(design: Design, workload: Workload) -> tuple[Curve, ...]:
+def demand_curves(design: Design, workload: Workload) -> tuple[DimensionCurve, ...]:
     """gamma_f, the mean of |q^(f)|^2 / N^2 over the workload, over f on each dimension alone.
 
     On the circles of a Fourier design; for any other on circles of the dimensions' own sizes,
@@ -55,7 +55,7 @@ def demand_curves(design: Design, workload: Workload) -> tuple[Curve, ...]:
     return _curves_over_frequencies(demand(workload, group), group.dimensions)
 
 
-def information_curves(design: Design) -> tuple[Curve, ...]:
+def information_curves(design: Design) -> tuple[DimensionCurve, ...]:
     """lambda_f, what one report tells about frequency f of each dimension alone, at most 1.
 
     None for designs that do not ask about frequencies.
@@ -69,7 +69,7 @@ def information_curves(design: Design) -> tuple[Curve, ...]:
 
 def _curves_over_frequencies(
     faces: Mapping[tuple[int, ...], Array], dimensions: int
-) -> tuple[Curve, ...]:
+) -> tuple[DimensionCurve, ...]:
     """The faces of single axes, frequencies 1 .. order // 2; those of value 0 are left out."""
     curves = []
     for axis in range(dimensions):
@@ -77,11 +77,11 @@ def _curves_over_frequencies(
         values = values[: (len(values) + 1) // 2]  # frequencies f and order - f are conjugates
         places = np.flatnonzero(values > 0.0)
         if places.size:
-            curves.append(Curve(axis, (places + 1).astype(np.float64), values[places]))
+            curves.append(DimensionCurve(axis, (places + 1).astype(np.float64), values[places]))
     return tuple(curves)
 
 
-def error_curves(design: Design, people: int) -> tuple[Curve, ...]:
+def error_curves(design: Design, people: int) -> tuple[DimensionCurve, ...]:
     """Expected standard error of a count over the length of a range, on each dimension alone.
 
     x: length in codes, 1 .. size - 1, at most MOST_LENGTHS.  y: root of the mean variance over at
@@ -96,7 +96,7 @@ def error_curves(design: Design, people: int) -> tuple[Curve, ...]:
         pairs = [(length, error) for length, error in pairs if math.isfinite(error)]
         if pairs:
             x, y = zip(*pairs, strict=True)
-            curves.append(Curve(axis, np.array(x, dtype=np.float64), np.array(y)))
+            curves.append(DimensionCurve(axis, np.array(x, dtype=np.float64), np.array(y)))
     return tuple(curves)
 
 

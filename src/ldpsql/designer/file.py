@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ldpsql.bounds import Bound
-from ldpsql.designer.auto import FINAL, Choice, bound_of, choose
+from ldpsql.designer.auto import FINAL, Ranking, bound_of, choose
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import MECHANISMS
@@ -90,20 +90,20 @@ class SurveyFile:
 class DesignedSurvey:
     """A designed survey with what led to it.
 
-    workload: what it should answer best.  choice: what `auto` compared, or None where the file
+    workload: what it should answer best.  ranking: what `auto` compared, or None where the file
     names a mechanism.  people: how many the forecasts are for.
     """
 
     survey: Survey
     workload: Workload
-    choice: Choice | None
+    ranking: Ranking | None
     people: int
 
     @cached_property
     def forecast(self) -> Forecast:
         """The expected error of the survey on its workload."""
-        if self.choice is not None:
-            return self.choice.best.forecast
+        if self.ranking is not None:
+            return self.ranking.best.forecast
         samples = sample_queries(self.workload, FINAL)
         return Forecast.of(self.survey.design, samples, self.people)
 
@@ -118,8 +118,8 @@ class DesignedSurvey:
         promise = design.guarantee
         if promise.kind != "local" or promise.delta or design.asks_in_rounds:
             return None
-        if self.choice is not None:
-            return self.choice.bound
+        if self.ranking is not None:
+            return self.ranking.bound
         return bound_of(self.workload, promise_of(self.survey))
 
     def epsilon_for(self, half_width: float) -> Epsilon | None:
@@ -186,10 +186,10 @@ def design_survey(
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
     _check_estimator(file.estimator, file.mechanism)
     people = users or file.users or DEFAULT_USERS
-    choice = None
+    ranking = None
     if file.mechanism == AUTO:
-        choice = choose(file.workload, file.promise, people, tell)
-        best = choice.best
+        ranking = choose(file.workload, file.promise, people, tell)
+        best = ranking.best
         made = best.forecast.design
         trust = file.shuffled
         survey = Survey(file.table, file.schema, made, best.options, chosen=AUTO, shuffled=trust)
@@ -208,7 +208,7 @@ def design_survey(
     users = file.users if file.shuffled is None else None
     workload = file.workload_options
     survey = replace(survey, estimator=file.estimator, workload=workload, users=users)
-    return DesignedSurvey(survey, file.workload, choice, people)
+    return DesignedSurvey(survey, file.workload, ranking, people)
 
 
 def _check_estimator(name: Any, mechanism: str) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ldpsql.designer.curves import Curve as DimensionCurve
-from ldpsql.designer.curves import demand_curves, error_curves, information_curves
+from ldpsql.designer.curves import (
+    DimensionCurve,
+    demand_curves,
+    error_curves,
+    information_curves,
+)
 from ldpsql.plots.charts import Curve, Panel, draw_figure
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from ldpsql.decoders.base import AnyEstimator as Estimator
 from ldpsql.numerics import Array
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
-from ldpsql.synthesis.columns import Axis
+from ldpsql.synthesis.columns import ModelAxis
 from ldpsql.synthesis.consistency import NoisyShares
 from ldpsql_device.errors import DataError, UnsupportedSQL
 
 
 @dataclass(frozen=True)
-class Reported:
+class ReportedShares:
     """What the reports of a survey say about small tables.
 
     people: number of reports, those of earlier rounds included.  everybody: answers from all
@@ -36,7 +36,7 @@ class Reported:
     by_cell: tuple[Estimator, ...] = ()
 
     @classmethod
-    def of(cls, store: Store, survey: Survey, keys: Sequence[str] = ()) -> Reported:
+    def of(cls, store: Store, survey: Survey, keys: Sequence[str] = ()) -> ReportedShares:
         """Read the histograms; DataError where there are no reports.
 
         The design's default estimator answers: a post-processed one has been where this goes.
@@ -56,7 +56,7 @@ class Reported:
             tuple(design.estimator(part) for _, part in split),
         )
 
-    def ask(self, axes: Sequence[Axis]) -> NoisyShares | None:
+    def ask(self, axes: Sequence[ModelAxis]) -> NoisyShares | None:
         """The shares of the people by cells of dimensions, at most one measure and one public
         axis, in this order; None where the design does not answer, or the reports cannot tell.
 

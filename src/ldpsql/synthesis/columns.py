@@ -39,7 +39,7 @@ _STEEPEST = 1e4
 
 
 @dataclass(frozen=True)
-class Axis:
+class ModelAxis:
     """One factor of the model.
 
     kind, index, name: a dimension or measure of the schema by its index; the public columns
@@ -115,13 +115,13 @@ class Bins:
         return tuple(((int(a), int(b)),) for a, b in zip(self.edges, self.edges[1:], strict=False))
 
     @property
-    def axis(self) -> Axis:
+    def axis(self) -> ModelAxis:
         """The axis whose cells are the groups."""
         sides = tuple(
             code_set(self.cells[b][0] for b in np.flatnonzero(self.group == g))
             for g in range(self.groups)
         )
-        return Axis("dimension", self.index, self.name, self.groups, sides)
+        return ModelAxis("dimension", self.index, self.name, self.groups, sides)
 
     def adapt(self, groups: Array) -> Bins:
         """The same bins with shares that add up to those of the groups, (groups,)."""

@@ -15,11 +15,11 @@ from math import prod
 import numpy as np
 
 from ldpsql.numerics import Array
-from ldpsql.synthesis.asking import Reported
+from ldpsql.synthesis.asking import ReportedShares
 from ldpsql.synthesis.columns import (
     LARGEST_GROUPS,
-    Axis,
     Bins,
+    ModelAxis,
     PublicPeople,
     cut_bins,
     group_bins,
@@ -55,7 +55,7 @@ class Learned:
     the steps after that lower them.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[ModelAxis, ...]
     bins: tuple[Bins, ...]
     model: Model
     alone: tuple[float, ...]
@@ -65,7 +65,7 @@ class Learned:
     dropped: tuple[Pair, ...] = ()
 
 
-def learn(reported: Reported, public: PublicPeople | None) -> Learned:
+def learn(reported: ReportedShares, public: PublicPeople | None) -> Learned:
     """Learn the model of greatest entropy with what the reports tell."""
     count = len(reported.survey.schema.dimensions)
     # So many groups per dimension that all pairs can be asked.
@@ -104,12 +104,12 @@ def learn(reported: Reported, public: PublicPeople | None) -> Learned:
     )
 
 
-def _cut(reported: Reported, index: int, groups: int) -> tuple[Bins, float]:
+def _cut(reported: ReportedShares, index: int, groups: int) -> tuple[Bins, float]:
     """A dimension in bins and groups, and the error of the share of one bin (NaN: unknown)."""
     dimension = reported.survey.schema.dimensions[index]
 
     def ask(bins: Bins) -> NoisyShares | None:
-        return reported.ask([Axis("dimension", index, bins.name, bins.size, bins.cells)])
+        return reported.ask([ModelAxis("dimension", index, bins.name, bins.size, bins.cells)])
 
     bins = cut_bins(index, dimension)
     table = ask(bins)
@@ -122,21 +122,23 @@ def _cut(reported: Reported, index: int, groups: int) -> tuple[Bins, float]:
     return group_bins(bins, dimension, table.noise, groups), table.noise
 
 
-def _other_axes(reported: Reported, public: PublicPeople | None) -> list[Axis]:
+def _other_axes(reported: ReportedShares, public: PublicPeople | None) -> list[ModelAxis]:
     """The measures that are not a dimension as well, and the public axis."""
     domain = reported.survey.schema.record_domain
     axes = [
-        Axis("measure", index, name, 2)
+        ModelAxis("measure", index, name, 2)
         for index, name in enumerate(domain.measure_names)
         if domain.measured[index] is None
     ]
     if public is not None and public.keys:
         name = public.keys[0] if len(public.keys) == 1 else f"({', '.join(public.keys)})"
-        axes.append(Axis("public", 0, name, len(public.shares)))
+        axes.append(ModelAxis("public", 0, name, len(public.shares)))
     return axes
 
 
-def _ask_alone(reported: Reported, axis: Axis, public: PublicPeople | None) -> NoisyShares | None:
+def _ask_alone(
+    reported: ReportedShares, axis: ModelAxis, public: PublicPeople | None
+) -> NoisyShares | None:
     """The shares of one axis; public ones are exact."""
     if axis.kind == "public" and public is not None:
         return NoisyShares(public.shares, np.zeros(axis.size))
@@ -144,7 +146,7 @@ def _ask_alone(reported: Reported, axis: Axis, public: PublicPeople | None) -> N
 
 
 def _ask_pairs(
-    reported: Reported, axes: Sequence[Axis]
+    reported: ReportedShares, axes: Sequence[ModelAxis]
 ) -> tuple[dict[Pair, NoisyShares], tuple[Pair, ...]]:
     """All tables of two axes that the design answers, and the pairs that stay unknown.
 
@@ -192,7 +194,10 @@ def _find_dependent(
 
 
 def _find_triples(
-    reported: Reported, axes: Sequence[Axis], model: Model, strengths: Mapping[Pair, float]
+    reported: ReportedShares,
+    axes: Sequence[ModelAxis],
+    model: Model,
+    strengths: Mapping[Pair, float],
 ) -> dict[Axes, tuple[Array, float]]:
     """Tables of three axes that say more than the model of pairs, with the error of a cell.
 

@@ -19,7 +19,7 @@ from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
-from ldpsql.synthesis.asking import Reported
+from ldpsql.synthesis.asking import ReportedShares
 from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
 from ldpsql.synthesis.learning import Learned, learn
 from ldpsql.synthesis.model import Axes
@@ -72,7 +72,7 @@ class Synthesizer:
         public = None
         if survey.schema.public:
             public = PublicPeople.of(store.public_people(survey.table))
-        reported = Reported.of(store, survey, public.keys if public else ())
+        reported = ReportedShares.of(store, survey, public.keys if public else ())
         promise = guarantee_of_batches(survey, store.smallest_batch(survey.table))
         return cls(survey, reported.people, learn(reported, public), public, promise)
 
