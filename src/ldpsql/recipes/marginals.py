@@ -295,9 +295,8 @@ class CollectedMarginals(PlannedDesign[CellQuery]):
         if not missing:
             return self.direct(known, boxes, query.weight)
         refusal = refuse_axes(self.domain, missing[0], self.name)
-        alone = all(self.holds((axis,)) for axes in missing for axis in axes)
-        crowded = max(map(len, missing)) > LARGEST_FIT
-        if query.weight is not None or not self.fits or not alone or crowded:
+        is_fitted = self.fits and query.weight is None and max(map(len, missing)) <= LARGEST_FIT
+        if not is_fitted or not all(self.holds((axis,)) for axes in missing for axis in axes):
             raise refusal
         fits = tuple(self._fit(share, box) for share, box in boxes)
         return FittedQuery(known, True, (), None, fits, refusal)
@@ -707,7 +706,7 @@ class Marginals(MarginalRecipe[MarginalOptions]):
         if not self.visible:
             return common(values)
         budgets = {
-            size: largest_local(partial(_alone, first, first.sizes.index(size)), central)
+            size: largest_local(partial(_blanket_at, first, first.sizes.index(size)), central)
             for size in set(first.sizes)
         }
         return with_budgets(first, [budgets[size] for size in first.sizes])
@@ -785,7 +784,7 @@ def with_budgets(design: MarginalDesign, budgets: Sequence[Epsilon]) -> Marginal
     return replace(design, epsilon=largest, budgets=tuple(budgets))
 
 
-def _alone(design: MarginalDesign, group: int, epsilon: Epsilon) -> tuple[Blanket, ...]:
+def _blanket_at(design: MarginalDesign, group: int, epsilon: Epsilon) -> tuple[Blanket, ...]:
     """The blanket of one marginal at an epsilon."""
     return (at(design, epsilon).blanket_of(group),)
 
