@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql import aggregates, domains
+from ldpsql import Survey, aggregates, domains
+from ldpsql.audit import audit_design
 from ldpsql.designer import design
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import simulate
+from ldpsql_device.errors import SurveyError
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 
@@ -43,3 +48,45 @@ def test_an_aggregate_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
         result = session.execute("SELECT VAR_POP(age) FROM people")
         (value,), error = result.fetchone(), float(result.estimates.stderr[0])
         assert abs(value - ages.var()) < 5 * error < ages.var()
+
+
+ARC_SURVEY = """
+[survey]
+table = "people"
+epsilon = "2"
+mechanism = "arc"
+[survey.options]
+width = WIDTH
+[dimension.age]
+type = "int"
+domain = [0, 9]
+"""
+
+
+def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recipe of the page and its line in the registry are all that a survey, SQL and the exact
+    audit need: answers are unbiased, and the interpreter follows the law of its plan."""
+    module = ModuleType("ldpsql.recipes.arc")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(MECHANISMS, "arc", example("ARC = Arc()", vars(module))["ARC"])
+    survey = design(ARC_SURVEY.replace("WIDTH", "3"))
+    assert Survey.from_json(survey.to_json()) == survey
+
+    audit = audit_design(survey.design, survey.options, device=True)
+    assert audit.holds
+    assert audit.method == "enumeration"
+    assert audit.device is not None
+
+    ages = np.random.default_rng(5).binomial(9, 0.3, 20_000)
+    truth, rounds = int(((ages >= 2) & (ages <= 4)).sum()), 40
+    deviations = []
+    for seed in range(rounds):
+        with simulate(survey, pa.table({"age": ages}), seed=seed) as session:
+            result = session.execute("SELECT COUNT(*) FROM people WHERE age BETWEEN 2 AND 4")
+            (value,), error = result.fetchone(), float(result.estimates.stderr[0])
+            deviations.append((value - truth) / error)
+    assert abs(np.mean(deviations)) < 4 / np.sqrt(rounds)
+    assert 0.5 < np.var(deviations) < 2.0  # 1 in expectation; 0.22 is its standard error
+
+    with pytest.raises(SurveyError, match="no divisor in common with it, not 2"):
+        design(ARC_SURVEY.replace("WIDTH", "2"))
