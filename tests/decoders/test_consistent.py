@@ -33,7 +33,7 @@ CONSISTENT = {"inference": "consistent"}
 
 
 def test_energies_of_single_intervals() -> None:
-    """Specification h4mda, vector V1."""
+    """docs/spec/h4mda.md#10.4, vector V1."""
     tree = Tree(4, (2, 2))
     assert AxisDetails.of(tree, ((1, 3),)).energies == pytest.approx([1, 0, 1])
     assert AxisDetails.of(tree, ((0, 1),)).energies == pytest.approx([0.25, 0.25, 0.5])
@@ -49,7 +49,7 @@ def test_energies_of_single_intervals() -> None:
     ],
 )
 def test_energies_of_all_ranges(size: int, fanouts: tuple[int, ...], energies: list[float]) -> None:
-    """Specification h4mda, vector V3."""
+    """docs/spec/h4mda.md#10.4, vector V3."""
     assert average_range_energies(Tree(size, fanouts)) == pytest.approx(energies, abs=1e-6)
 
 
@@ -277,7 +277,7 @@ def test_best_shares_of_one_tree(
     best: float,
     uniform: float,
 ) -> None:
-    """Specification h4mda, vector V3: all intervals, unit variances."""
+    """docs/spec/h4mda.md#10.4, vector V3: all intervals, unit variances."""
     monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
     tree = Tree(size, fanouts)
     table = GroupTable((tree,), weigh_evenly(((j,), None, 0) for j in range(1, len(fanouts) + 1)))

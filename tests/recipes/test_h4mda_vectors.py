@@ -1,4 +1,4 @@
-"""The vectors of the specification h4mda that no other test holds, section by section."""
+"""The vectors of docs/spec/h4mda.md that no other test holds, section by section."""
 
 from __future__ import annotations
 

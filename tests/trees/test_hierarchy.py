@@ -38,7 +38,7 @@ from ldpsql_device.errors import SurveyError
     ],
 )
 def test_balanced_fanouts(size: int, fanout: int, fanouts: tuple[int, ...]) -> None:
-    """Specification h4mda, section 1.1."""
+    """docs/spec/h4mda.md#1.1."""
     assert balanced(size, fanout).fanouts == fanouts
 
 
@@ -54,7 +54,7 @@ def test_balanced_fanouts(size: int, fanout: int, fanouts: tuple[int, ...]) -> N
     ],
 )
 def test_padded_levels(size: int, fanout: int, counts: tuple[int, ...]) -> None:
-    """Specification h4mda, section 1.1."""
+    """docs/spec/h4mda.md#1.1."""
     assert padded(size, fanout).counts == counts
 
 
@@ -89,7 +89,7 @@ def test_padding_holds_no_nodes() -> None:
     ],
 )
 def test_covers(tree: Tree, interval: tuple[int, int], cover: dict[int, list[int]]) -> None:
-    """Specification h4mda, section 1.5."""
+    """docs/spec/h4mda.md#1.5."""
     found = tree.cover((interval,))
     assert {level: nodes.tolist() for level, nodes in found.items()} == cover
 
@@ -118,7 +118,7 @@ def test_a_cover_holds_exactly_its_codes_with_the_fewest_nodes(data: st.DataObje
 
 
 def test_most_nodes_of_a_range() -> None:
-    """Specification h4mda, section 1.5: (b-2) + 2(b-1)(h-1) for proper ranges, 19 for b=5, h=3."""
+    """docs/spec/h4mda.md#1.5: (b-2) + 2(b-1)(h-1) for proper ranges, 19 for b=5, h=3."""
     tree = Tree(125, (5, 5, 5))
     most = max(
         sum(len(nodes) for nodes in tree.cover(((low, high),)).values())

@@ -1,1 +1,1 @@
-"""Public. Sees parameters. Hierarchical trees: levels, covers, cells."""
+"""Hierarchical trees: levels, covers, cells."""

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Boxes to cells: one node per dimension, grouped by their levels."""
+"""Boxes to cells: one node per dimension, grouped by their levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. How many nodes of each level cover a predicate, on average.
+"""How many nodes of each level cover a predicate, on average.
 
 A node belongs to the cover of a side iff the side contains it and not its parent. So the mean
 number of nodes of a level follows from how many sides of the kind contain each node; a node that

@@ -1,9 +1,9 @@
-"""Public. Sees parameters. The detail basis of trees: what each level adds to the one above.
+"""The detail basis of trees: what each level adds to the one above.
 
 Over the padded codes of a tree let Q_j be the averaging over the nodes of level j, and
 D_0 = Q_0, D_j = Q_j - Q_{j-1}. The D_j are orthogonal projections that sum to the identity. For
 several trees a *class* l takes one level of each, with projection P_l = D_{l_1} x ... x D_{l_d};
-they too are orthogonal and sum to the identity. Source: specification h4mda, section 10.1; for one
+they too are orthogonal and sum to the identity. Source: docs/spec/h4mda.md#10.1; for one
 tree Hay, Rastogi, Miklau, Suciu 2010.
 """
 

@@ -1,4 +1,4 @@
-"""Public. Sees parameters. Trees over the codes of one dimension, and covers of code sets.
+"""Trees over the codes of one dimension, and covers of code sets.
 
 Both classes offer the same three things: how many nodes each level has, how wide they are, and
 the fewest nodes that cover a code set exactly.
