@@ -25,10 +25,11 @@ from ldpsql.boxes import Weight
 from ldpsql.designer import design
 from ldpsql.domains import domain_labels
 from ldpsql.engine.session import Session
+from ldpsql.errors import Place, QueryError
 from ldpsql.recipes import registry
 from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql.store.duckdb import DuckDBStore
-from ldpsql_device.errors import InternalError, Place, QueryError
+from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
 from ldpsql_device.table import randomize_batch
 

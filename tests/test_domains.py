@@ -18,7 +18,7 @@ from ldpsql.domains import (
     null_codes,
     present_codes,
 )
-from ldpsql_device.errors import QueryError
+from ldpsql.errors import QueryError
 from ldpsql_device.schema import Dimension
 from ldpsql_device.values import (
     BOOL,

@@ -18,7 +18,8 @@ from typing import Literal, TypeVar
 
 from ldpsql import domains
 from ldpsql.boxes import CodeSet, Weight
-from ldpsql_device.errors import InternalError, Place
+from ldpsql.errors import Place
+from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from ldpsql.boxes import NOTHING, CodeSet, codes, complement
-from ldpsql_device.errors import QueryError
+from ldpsql.errors import QueryError
 from ldpsql_device.schema import Dimension
 from ldpsql_device.types import Value
 from ldpsql_device.values import Domain, Listed, Ordered, microseconds

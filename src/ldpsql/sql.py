@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from datetime import date, datetime
 
-from ldpsql_device.errors import QueryError
+from ldpsql.errors import QueryError
 from ldpsql_device.types import Value
 
 

@@ -1,4 +1,4 @@
-"""Every error this library raises, in one tree.
+"""Every error this library raises, in one tree; `ldpsql.errors` adds those about SQL.
 
 The names and the shape are those of PEP 249, so that code written for any
 database driver catches what it expects; the leaves say what went wrong here.
@@ -15,19 +15,14 @@ database driver catches what it expects; the leaves say what went wrong here.
         │   └── FingerprintError  a report, file or store belongs to another survey
         ├── InternalError         a bug in this library
         ├── ProgrammingError      the question is wrong
-        │   ├── SurveyError       a survey file is wrong
-        │   └── QueryError        unknown name, wrong type, syntax
+        │   └── SurveyError       a survey file is wrong
         └── NotSupportedError     the question is right, but outside the subset
-            └── UnsupportedSQL
 
-A message says what, where, and what to do, on one line. Errors about SQL carry
-their place and draw a caret under it (`Located`). No message ever contains a
-value from a person's record.
+A message says what, where, and what to do, on one line. No message ever contains a value from a
+person's record.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 
 class Error(Exception):
@@ -84,51 +79,3 @@ class SurveyError(ProgrammingError):
 
 class NotSupportedError(DatabaseError):
     """The question is right, but this library does not answer it."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where in an SQL text something stands: 1-based line and column, length in characters."""
-
-    line: int
-    column: int
-    length: int = 1
-
-
-class Located(Error):
-    """Base of errors about SQL: keeps the text and the place, and draws the caret.
-
-    `str(error)` is one line, "reason at line:column; way out"; `error.caret()` the two
-    lines below it, or an empty string where no place is known.
-    """
-
-    def __init__(
-        self, reason: str, *, sql: str = "", place: Place | None = None, hint: str = ""
-    ) -> None:
-        self.reason = reason
-        self.sql = sql
-        self.place = place
-        self.hint = hint
-        where = f" at {place.line}:{place.column}" if place else ""
-        way_out = f"; {hint}" if hint else ""
-        super().__init__(f"{reason}{where}{way_out}")
-
-    def caret(self) -> str:
-        """The source line and a caret under the place; empty without a place."""
-        lines = self.sql.splitlines()
-        if self.place is None or not 1 <= self.place.line <= len(lines):
-            return ""
-        source = lines[self.place.line - 1]
-        start = min(self.place.column, len(source) + 1) - 1
-        width = max(1, min(self.place.length, len(source) - start))
-        window = max(0, start - 60)
-        shown = source[window : window + 100]
-        return f"  {shown}\n  {' ' * (start - window)}{'^' * min(width, 100 - (start - window))}"
-
-
-class QueryError(Located, ProgrammingError):
-    """SQL that names something unknown, compares the wrong types, or does not parse."""
-
-
-class UnsupportedSQL(Located, NotSupportedError):
-    """SQL outside the subset that can be answered from randomized reports."""

@@ -13,11 +13,11 @@ from support.significance import coverage_fits, is_unbiased, variance_fits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.marginals import fit_share
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import UnsupportedSQL
 
 PAIRS = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
 PEOPLE, RUNS = 4000, 150

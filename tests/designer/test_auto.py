@@ -18,11 +18,12 @@ from ldpsql.designer.auto import (
     choose,
 )
 from ldpsql.designer.forecast import Forecast, sample_queries
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.fourier.recipe import bins_for
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central, Guarantee
 from ldpsql_device.schema import RecordDomain
 

@@ -10,10 +10,11 @@ import pytest
 
 import ldpsql
 from ldpsql.designer import design, design_survey, file
+from ldpsql.errors import QueryError
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import QueryError, SurveyError
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RecordDomain
 
 TOML = """

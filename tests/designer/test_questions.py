@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from ldpsql.designer.file import read_workload
-from ldpsql_device.errors import QueryError, SurveyError, UnsupportedSQL
+from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 
 SCHEMA = Schema.from_keys(

@@ -15,8 +15,8 @@ from support.significance import coverage_fits, variance_fits
 
 from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Number, Target, expand
 from ldpsql.engine.arithmetic import Affine, Form, Quotient, Smooth, Sums, form_of
+from ldpsql.errors import Place
 from ldpsql.estimate import BARELY_ESTIMABLE, quantile
-from ldpsql_device.errors import Place
 from ldpsql_device.schema import Measure, Schema
 
 RUNS = 20_000

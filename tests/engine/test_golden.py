@@ -19,10 +19,11 @@ from support.surveys import boolean, category, integer, measure, public, survey_
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine.result import Result
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
-from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 
 GOLDEN = Path(__file__).parent / "golden"
 DASHES = "-" * 40

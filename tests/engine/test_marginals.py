@@ -11,9 +11,9 @@ import pytest
 
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
-from ldpsql_device.errors import UnsupportedSQL
 
 PEOPLE = 20_000
 NAMES = ("srr-ss", "arr-ss", "solh", "oue-ms", "ft")

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.designer import design
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.simulation import simulate
-from ldpsql_device.errors import UnsupportedSQL
 
 TOML = """
 [survey]

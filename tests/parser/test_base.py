@@ -6,7 +6,7 @@ import pytest
 from support.sql_survey import base_of, marked, parsed, refusal
 
 from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Number, aggregates
-from ldpsql_device.errors import QueryError, UnsupportedSQL
+from ldpsql.errors import QueryError, UnsupportedSQL
 
 
 def shown(expression: Expression) -> str:

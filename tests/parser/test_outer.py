@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from support.sql_survey import APP, marked, parsed, refusal
 
+from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import ROW, Query, Statement
-from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 _BY_STATE = "WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) "
 

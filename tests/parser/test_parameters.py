@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.sql_survey import base_of, marked, parsed, refusal
 
+from ldpsql.errors import QueryError
 from ldpsql.parser.query import And, Membership
-from ldpsql_device.errors import QueryError
 
 
 def literals(sql: str, parameters: Any) -> list[Any]:

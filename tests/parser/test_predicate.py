@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from support.sql_survey import base_of, marked, refusal
 
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser.query import (
     And,
     Comparison,
@@ -15,7 +16,6 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql_device.errors import Place, QueryError, UnsupportedSQL
 
 HERE = Place(1, 1)
 

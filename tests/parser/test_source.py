@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from support.sql_survey import base_of, marked, parsed, refusal
 
+from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH, is_blank, read, split_statements
 from ldpsql.parser.tree import syntax_tree
-from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,14 @@ from support.marginals import CENTRAL, NAMES, count, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.recipes.arr import local_budget
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
 from ldpsql_device.schema import RecordDomain
 

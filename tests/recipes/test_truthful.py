@@ -17,13 +17,14 @@ from support.significance import is_unbiased
 from ldpsql.audit import audit_design
 from ldpsql.boxes import Box, LinearQuery, codes
 from ldpsql.decoders.cells import MatrixChannel
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.recipes.central import design_for
 from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign, truthful_optimum
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
 
 ONE = Epsilon.parse("1")

@@ -13,6 +13,7 @@ from support.planned_survey import both_texts, device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.engine.session import Session
+from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand
 from ldpsql.recipes.central import achieved
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
@@ -21,7 +22,7 @@ from ldpsql.store import open_store
 from ldpsql.store.rules import SUFFIXES
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
-from ldpsql_device.errors import FingerprintError, QueryError, ReportError, SurveyError
+from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import sha256

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from support.partial_designs import PartialDesign
 
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import Place, QueryError, UnsupportedSQL
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, RecordDomain, Schema
 from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range

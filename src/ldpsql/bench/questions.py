@@ -17,10 +17,11 @@ import numpy as np
 
 from ldpsql.aggregates import label
 from ldpsql.engine.rewrite.boxes import rows, slices
+from ldpsql.errors import Located, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Measurement, Query
 from ldpsql.sql import literal, quote
-from ldpsql_device.errors import Located, QueryError, SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.types import Value
 from ldpsql_device.values import Listed, Ordered

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from ldpsql_device.errors import Error, Located, StoreError
+from ldpsql.errors import Located
+from ldpsql_device.errors import Error, StoreError
 
 OK, AT_FAULT, USAGE, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
 

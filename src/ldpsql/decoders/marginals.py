@@ -24,10 +24,10 @@ from ldpsql.decoders.linear import (
     Source,
 )
 from ldpsql.decoders.nodes import Answer, OracleSource
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.report import Pair
-from ldpsql_device.errors import UnsupportedSQL
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "

@@ -17,10 +17,10 @@ import numpy as np
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.fourier.queries import demand
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.numerics import Array
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
-from ldpsql_device.errors import UnsupportedSQL
 
 MOST_LENGTHS, MOST_PLACES = 24, 16
 _LARGEST_TABLE = 1 << 20

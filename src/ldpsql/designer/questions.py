@@ -15,10 +15,10 @@ from ldpsql.designer.forecast import take_evenly
 from ldpsql.engine.plan import Slice, linear
 from ldpsql.engine.rewrite.boxes import rows, slices
 from ldpsql.engine.rewrite.disjoin import disjoint
+from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query
 from ldpsql.workload import DeclaredQuery
-from ldpsql_device.errors import QueryError, UnsupportedSQL
 from ldpsql_device.schema import Schema
 
 MOST_PARTS = 256

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from ldpsql import aggregates
+from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.allowed import function_name, is_scalar
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import is_constant
@@ -19,7 +20,6 @@ from ldpsql.parser.keys import alias_of, group_keys, is_bin, item_at
 from ldpsql.parser.measurements import ERROR_BARS, Measurements, is_measurable
 from ldpsql.parser.predicate import predicate
 from ldpsql.parser.query import ROW, Output, Query
-from ldpsql_device.errors import QueryError, UnsupportedSQL
 
 MAX_NODES = 10_000
 

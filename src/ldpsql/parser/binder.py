@@ -17,10 +17,10 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from ldpsql.errors import QueryError
 from ldpsql.parser.query import ROW, Query
 from ldpsql.parser.source import Source
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type
-from ldpsql_device.errors import QueryError
 from ldpsql_device.schema import Schema
 
 _CONFIG = {

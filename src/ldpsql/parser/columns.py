@@ -8,8 +8,8 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
+from ldpsql.errors import QueryError
 from ldpsql.parser.source import Source
-from ldpsql_device.errors import QueryError
 from ldpsql_device.schema import Schema
 
 _LISTED = 20

@@ -17,11 +17,11 @@ from ldpsql.aggregates import (
     Operator,
     find_aggregate,
 )
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import fold, is_constant
 from ldpsql.parser.query import Measurement
-from ldpsql_device.errors import UnsupportedSQL
 
 What = Literal["value", "stderr", "low", "high"]
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}

@@ -12,13 +12,13 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.base import Base, base
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.keys import alias_of
 from ldpsql.parser.query import Output, Query
 from ldpsql.parser.source import Source
-from ldpsql_device.errors import QueryError, UnsupportedSQL
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 

@@ -17,8 +17,8 @@ from numbers import Integral, Real
 
 from sqlglot import Token, TokenType, exp
 
+from ldpsql.errors import QueryError
 from ldpsql.parser.source import Source, is_unicode
-from ldpsql_device.errors import QueryError
 
 Parameters = Sequence[object] | Mapping[str, object] | None
 _WORD = re.compile(r"\w+", re.A)

@@ -13,6 +13,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from ldpsql.domains import COMPARISONS
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import fold, is_constant
 from ldpsql.parser.query import (
@@ -25,7 +26,6 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql_device.errors import UnsupportedSQL
 from ldpsql_device.types import Value
 
 _OPERATORS: Mapping[type[exp.Expr], str] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from ldpsql.aggregates import Expression
-from ldpsql_device.errors import Place
+from ldpsql.errors import Place
 from ldpsql_device.types import Value
 
 ROW = "ldpsql_row"

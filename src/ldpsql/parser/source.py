@@ -14,7 +14,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects import DuckDB
 from sqlglot.errors import TokenError
 
-from ldpsql_device.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100

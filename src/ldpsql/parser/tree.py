@@ -15,8 +15,8 @@ from sqlglot.dialects import DuckDB
 from sqlglot.errors import ParseError
 from sqlglot.parsers.duckdb import DuckDBParser
 
+from ldpsql.errors import Place, QueryError
 from ldpsql.parser.source import Source, nesting
-from ldpsql_device.errors import Place, QueryError
 
 _FRAMES = 12_000
 _SHALLOW = 8

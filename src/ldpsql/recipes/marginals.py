@@ -59,6 +59,7 @@ from ldpsql.decoders.marginals import (
 )
 from ldpsql.decoders.nodes import Answer, answers_of, list_nodes
 from ldpsql.decoders.oracles import Olh, prime_from
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Takes, Task
 from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
@@ -67,7 +68,7 @@ from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
 from ldpsql.shuffle.accountant import balle_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central, Guarantee, local_guarantee
 from ldpsql_device.plan import (
     HALVES,

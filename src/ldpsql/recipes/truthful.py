@@ -29,10 +29,11 @@ import numpy as np
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.cells import CellSum, shape_of
 from ldpsql.decoders.groups import whole
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.recipes.cells import RowsDesign, refuse_cells
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Rows
 from ldpsql_device.schema import RecordDomain

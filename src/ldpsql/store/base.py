@@ -18,11 +18,11 @@ from typing import Any, Self
 import pyarrow as pa
 
 from ldpsql.boxes import Weight
+from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.report import Histogram, Integers
 from ldpsql.store.rules import SUFFIXES, Batch, KnownSurvey, Policy, Writer, digest
 from ldpsql.survey import Survey
-from ldpsql_device.errors import QueryError
 
 Moment = tuple[Weight, Weight | None]
 

@@ -14,12 +14,13 @@ import numpy as np
 
 from ldpsql.boxes import Box, CodeSet, LinearQuery
 from ldpsql.decoders.base import AnyEstimator as Estimator
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.numerics import Array
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import ModelAxis
 from ldpsql.synthesis.consistency import NoisyShares
-from ldpsql_device.errors import DataError, UnsupportedSQL
+from ldpsql_device.errors import DataError
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from ldpsql.decoders.fourier.queries import (
     side_transform,
     unsupported,
 )
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
-from ldpsql_device.errors import UnsupportedSQL
 from ldpsql_device.schema import RecordDomain
 
 SIGNED = domain_of((5, 3), ((0.0, 2.0),))

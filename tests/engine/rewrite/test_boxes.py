@@ -12,7 +12,7 @@ from ldpsql.boxes import Box
 from ldpsql.engine.plan import Slice
 from ldpsql.engine.rewrite.boxes import MAX_CONDITIONS, boxes
 from ldpsql.engine.rewrite.disjoin import disjoin
-from ldpsql_device.errors import QueryError, UnsupportedSQL
+from ldpsql.errors import QueryError, UnsupportedSQL
 
 
 def test_a_predicate_that_nobody_satisfies_leaves_one_slice_without_boxes() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ldpsql.boxes import Box, codes
 from ldpsql.engine.rewrite.disjoin import cut, disjoint, outside
-from ldpsql_device.errors import UnsupportedSQL
+from ldpsql.errors import UnsupportedSQL
 
 MODULE = import_module("ldpsql.engine.rewrite.disjoin")
 SIZES = (4, 3, 5)

@@ -21,13 +21,14 @@ from support.resealing import resealed
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import FourierEstimator
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import FingerprintError, SurveyError, UnsupportedSQL
+from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.schema import RecordDomain, Schema
 
 

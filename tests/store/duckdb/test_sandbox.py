@@ -3,8 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from ldpsql.errors import QueryError
 from ldpsql.store.duckdb.sandbox import Limits, Sandbox
-from ldpsql_device.errors import QueryError
 
 RELATION = pa.table({"k": ["a", "b", "a"], "x": [1, 2, 3], "y": [0.5, None, 1.5]})
 

@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
 
+from ldpsql.errors import QueryError
 from ldpsql.store import Selection, open_store
-from ldpsql_device.errors import FingerprintError, InterfaceError, QueryError, StoreError
+from ldpsql_device.errors import FingerprintError, InterfaceError, StoreError
 
 
 def people(store, table="app"):

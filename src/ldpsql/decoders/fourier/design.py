@@ -23,11 +23,12 @@ from ldpsql.decoders.fourier.information import Collected, RealCells
 from ldpsql.decoders.fourier.queries import NO_ENERGY, BoxQuery, Term, unsupported
 from ldpsql.decoders.fourier.reports import Reported, SharedContributions
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError, UnsupportedSQL
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan
 from ldpsql_device.plan_json import plan_to_json

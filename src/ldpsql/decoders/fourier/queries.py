@@ -17,8 +17,8 @@ from ldpsql.boxes import Side, Weight
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.decoders.fourier.group import Axes, Group, add, face_slices, parts_of
 from ldpsql.decoders.fourier.transforms import Complexes, Reals
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, mean_square, spectrum
-from ldpsql_device.errors import UnsupportedSQL
 
 
 def demand(workload: Workload, group: Group) -> dict[Axes, Reals]:

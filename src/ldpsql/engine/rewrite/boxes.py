@@ -27,11 +27,12 @@ from ldpsql.engine.rewrite.formula import (
     locate,
     negate,
 )
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser.query import And as AndPredicate
 from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query
 from ldpsql.parser.query import Or as OrPredicate
 from ldpsql.survey import Survey
-from ldpsql_device.errors import InternalError, Place, QueryError, UnsupportedSQL
+from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
 from ldpsql_device.types import Value
 

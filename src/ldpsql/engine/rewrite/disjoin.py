@@ -15,7 +15,7 @@ from itertools import chain, permutations
 
 from ldpsql.boxes import Box, CodeSet, Interval, Side, code_set, complement
 from ldpsql.engine.plan import Plan, Slice
-from ldpsql_device.errors import UnsupportedSQL
+from ldpsql.errors import UnsupportedSQL
 
 MAX_BOXES = 20_000
 _MAX_STEPS = 2_000_000

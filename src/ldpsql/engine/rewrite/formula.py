@@ -15,6 +15,7 @@ from itertools import chain
 from ldpsql import domains
 from ldpsql.boxes import NOTHING, CodeSet, code_set, complement
 from ldpsql.engine.rewrite import public
+from ldpsql.errors import Place, QueryError
 from ldpsql.parser.query import (
     And,
     Atom,
@@ -26,7 +27,7 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql_device.errors import InternalError, Place, QueryError
+from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Dimension, Schema
 
 

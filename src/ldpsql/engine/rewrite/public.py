@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
+from ldpsql.errors import QueryError
 from ldpsql.parser.query import Atom, Comparison, Membership
 from ldpsql.sql import literal, quote
-from ldpsql_device.errors import QueryError
 from ldpsql_device.schema import PublicColumn
 from ldpsql_device.types import Value
 

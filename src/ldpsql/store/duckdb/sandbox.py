@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from ldpsql.errors import QueryError
 from ldpsql.store.duckdb.opening import Connection, is_ctrl_c
-from ldpsql_device.errors import QueryError
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",

@@ -1,0 +1,61 @@
+"""The errors about SQL, in the tree of `ldpsql_device.errors`: they know their place in the text.
+
+ProgrammingError
+└── QueryError                unknown name, wrong type, syntax
+NotSupportedError
+└── UnsupportedSQL            outside the subset
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in an SQL text something stands: 1-based line and column, length in characters."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+class Located(Error):
+    """Base of errors about SQL: keeps the text and the place, and draws the caret.
+
+    `str(error)` is one line, "reason at line:column; way out"; `error.caret()` the two
+    lines below it, or an empty string where no place is known.
+    """
+
+    def __init__(
+        self, reason: str, *, sql: str = "", place: Place | None = None, hint: str = ""
+    ) -> None:
+        self.reason = reason
+        self.sql = sql
+        self.place = place
+        self.hint = hint
+        where = f" at {place.line}:{place.column}" if place else ""
+        way_out = f"; {hint}" if hint else ""
+        super().__init__(f"{reason}{where}{way_out}")
+
+    def caret(self) -> str:
+        """The source line and a caret under the place; empty without a place."""
+        lines = self.sql.splitlines()
+        if self.place is None or not 1 <= self.place.line <= len(lines):
+            return ""
+        source = lines[self.place.line - 1]
+        start = min(self.place.column, len(source) + 1) - 1
+        width = max(1, min(self.place.length, len(source) - start))
+        window = max(0, start - 60)
+        shown = source[window : window + 100]
+        return f"  {shown}\n  {' ' * (start - window)}{'^' * min(width, 100 - (start - window))}"
+
+
+class QueryError(Located, ProgrammingError):
+    """SQL that names something unknown, compares the wrong types, or does not parse."""
+
+
+class UnsupportedSQL(Located, NotSupportedError):
+    """SQL outside the subset that can be answered from randomized reports."""
