@@ -1,7 +1,7 @@
 """Best linear unbiased variances of the classical mechanisms, from dense matrices.
 
 Everything is per query and per person, over records spread evenly; the number of people is known.
-Source: McKenna, Maity, Mazumdar, Miklau, VLDB 2020; specification rr-optimum, section 2.4.
+Source: McKenna, Maity, Mazumdar, Miklau, VLDB 2020; docs/spec/rr-optimum.md#2.4.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Smooth against unbiased on whole simulated surveys of real tables, beside the specification.
 
 Every person's report is drawn by the design, counted, and given to both estimators; nothing is
-simulated in the Fourier domain. Specification: fourier, sections 8 and 9. Mean squared errors are
-divided by the square of the number of people.
+simulated in the Fourier domain. Mean squared errors are divided by the square of the number
+of people. Source: docs/spec/fourier.md#8, docs/spec/fourier.md#9.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGE_BOX = 0.02
 RELATIVE_FLOOR = 0.01
 
 
-# The specification's section 9: MSE unbiased, MSE smooth, relative error smooth.
+# docs/spec/fourier.md#9: MSE unbiased, MSE smooth, relative error smooth.
 COUNTS: Mapping[tuple[str, str], tuple[float, float, float]] = {
     ("adult", "0.5"): (1.05e-2, 1.45e-3, 0.395),
     ("adult", "1"): (2.70e-3, 4.9e-4, 0.303),

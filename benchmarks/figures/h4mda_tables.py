@@ -1,7 +1,7 @@
 """H4MDA (Sci. Sin. Inform. 53, 2023), section 5: what it says of Figures 6 and 7 side by side.
 
 The default point, and the one that the text singles out: narrow windows on both attributes at a
-large epsilon. Specification: h4mda, section 12.
+large epsilon. Source: docs/spec/h4mda.md#12.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ The paper's plots are not reconstructed one by one; each figure here checks a cl
 * what delta buys: the paper says that it avoids the deterministic mechanism. The likelier value
   is still reported for certain, and the other one in clear with probability delta; with a delta as
   small as it should be the minority's share can hardly be estimated. So this claim does not hold
-  (specification rr-optimum, sections 1.4 and 1.5, R6).
+  (docs/spec/rr-optimum.md#1.4, docs/spec/rr-optimum.md#1.5, R6).
 """
 
 from __future__ import annotations

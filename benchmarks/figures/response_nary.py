@@ -2,7 +2,7 @@
 
 The paper states the linear program and solves it numerically; its plots are not reconstructed one
 by one. Each figure here checks a claim of its section 4 with the closed form that the paper leaves
-open (specification rr-optimum, section 1.2):
+open (docs/spec/rr-optimum.md#1.2):
 
 * over epsilon, for the priors of real columns: the optimum is never below randomized response over
   all values, and reports agree as often as it says. (The columns of nursery but `class` are even.)

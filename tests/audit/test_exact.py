@@ -193,7 +193,7 @@ def test_a_large_table_is_audited_by_its_integers():
 
 
 def test_who_is_protected_against_whom():
-    """The table of section 1.2, and what CPRR protects besides."""
+    """The table of docs/spec/uldp.md#1.2, and what CPRR protects besides."""
     law, domain = made("jurr", (3, 4), (2, 2), "2").law(), sensitive_domain((3, 4), (2, 2))
     rows = {(row.owner, row.differs): row for row in find_exposures(law, domain)}
     half = "x sensitive, y not"

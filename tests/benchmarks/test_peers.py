@@ -101,7 +101,7 @@ def test_what_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ours_on_the_common_work() -> None:
     """Within six of the largest standard errors that HaarHRR can have: ((e + 1) / (e - 1)) h /
-    sqrt(2 n) with h = 8 levels (specification h4mda, section 4)."""
+    sqrt(2 n) with h = 8 levels (docs/spec/h4mda.md#4)."""
     task = Task("1-D, 256", "gauss", "2", 20_000)
     codes, queries = codes_of(task), queries_of(task, 5)
     shares, _ = ours.answers(task, "haarhrr", codes, queries, 1)

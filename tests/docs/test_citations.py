@@ -9,6 +9,15 @@ ROOT = Path(__file__).parents[2]
 CITATION = re.compile(r"docs/spec/([a-z0-9-]+)\.md#([0-9]+[a-z]?(?:\.[0-9]+)*)")
 
 
+IN_WORDS = re.compile(
+    r"specifications?('s)?:?\s+((h4mda|fourier|uldp|shuffle|rr-optimum)\b,?\s*)?"
+    r"\(?(sections?\s+)?[0-9]"
+    r"|specifications?('s)?[^.\n]{0,20},?\s+\(?sections?\s+[0-9]",
+    re.IGNORECASE,
+)
+"""A citation that no reader can follow by a click, and no test can check."""
+
+
 def sections() -> set[tuple[str, str]]:
     """(specification, section) of every anchor."""
     return {
@@ -26,6 +35,13 @@ def test_every_section_that_is_cited_exists() -> None:
                 assert citation in known, f"{path.relative_to(ROOT)} cites {citation}"
                 cited += 1
     assert cited > 0
+
+
+def test_citations_are_links() -> None:
+    for folder in ("src", "tests", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            words = IN_WORDS.search(path.read_text(encoding="utf-8"))
+            assert words is None, f"{path.relative_to(ROOT)}: {words[0]!r}"
 
 
 def test_sections_are_numbered_once() -> None:

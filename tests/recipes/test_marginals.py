@@ -136,7 +136,7 @@ def exact_variance(design: Design, cell: tuple[int, int]) -> float:
 
 @pytest.mark.parametrize("name", ["srr-ss", "psrr-ss", "srr-ms", "arr-ss"])
 def test_predicted_variances_are_those_of_the_channel(name: str) -> None:
-    """The sampling of attributes and of people included (specification, sections 3.1 to 3.4)."""
+    """The sampling of attributes and of people included (docs/spec/shuffle.md#3)."""
     design, people = made(name, "3"), 1200
     asked = people if name == "arr-ss" else people / 3
     for axis, size in enumerate(SIZES):

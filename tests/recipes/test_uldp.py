@@ -1,4 +1,4 @@
-"""The specification's test vectors (section 9), and its formulas against the generic variance."""
+"""Test vectors (docs/spec/uldp.md#9), and formulas against the generic variance."""
 
 from __future__ import annotations
 

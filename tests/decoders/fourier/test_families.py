@@ -40,7 +40,7 @@ def test_a_product_of_arcs_is_a_box() -> None:
 
 @pytest.mark.parametrize(("order", "tooth"), [(12, 5), (12, 4), (15, 6), (16, 7)])
 def test_a_comb_is_as_specified(order: int, tooth: int) -> None:
-    """Code by code, from the formula of section 1.1."""
+    """Code by code, from the formula of docs/spec/fourier.md#1.1."""
     window, width = order // 2 + 1, 2
     shared = gcd(tooth, order)
     teeth = order // shared

@@ -261,7 +261,7 @@ def test_prefixes_cost_what_the_specification_says(
 
 
 def test_ranges_lose_little() -> None:
-    """8 % in section 6.2; by themselves they do not turn it on."""
+    """8 % in docs/spec/fourier.md#6.2; by themselves they do not turn it on."""
     plain = made((24,), "1", "range", 0, "auto")
     assert not plain.restricted
     widened = mean_variance(made((24,), "1", "range"), "range")

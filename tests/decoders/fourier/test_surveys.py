@@ -140,7 +140,10 @@ def test_an_average_without_the_covariance_is_caught() -> None:
 
 
 def test_the_variance_for_even_data_is_not_that_of_one_cell() -> None:
-    """The negative control: section 1.4.4, the average case is not safe at epsilon 4."""
+    """The negative control: the average case is not safe at epsilon 4.
+
+    Source: docs/spec/fourier.md#1.4.4.
+    """
     case = ("4", "one cell", PEOPLE)
     design = design_of("4")
     values, _ = simulated(*case)

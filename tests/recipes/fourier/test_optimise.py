@@ -210,7 +210,10 @@ def error(design: FourierDesign, workload: Workload) -> float:
 
 
 def bound(design: FourierDesign, workload: Workload) -> float:
-    """LBti of section 1.3; the trace of a family's information is largest at one subset size."""
+    """LBti of docs/spec/fourier.md#1.3.
+
+    The trace of a family's information is largest at one subset size.
+    """
     cells, odds = prod(design.group.orders), design.odds
     sizes = np.arange(1, cells)
     traces = cells * (cells + (odds**2 - 1) * sizes) / (cells + (odds - 1) * sizes) ** 2 - 1
@@ -238,7 +241,7 @@ def made(sizes: tuple[int, ...], kind: Kind, epsilon: str) -> tuple[FourierDesig
     ],
 )
 def test_ranges_on_a_line(size: int, epsilon: str, expected: float) -> None:
-    """The errors of section 12, and at most 1 % (5 % at epsilon 2) above the bound."""
+    """The errors of docs/spec/fourier.md#12, and at most 1 % (5 % at epsilon 2) above the bound."""
     design, workload = made((size,), "range", epsilon)
     found = error(design, workload)
     assert found == pytest.approx(expected, rel=3e-3)
@@ -267,7 +270,7 @@ def test_several_dimensions_and_equality(
 def test_without_scrambled_families_equality_is_far_from_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The negative control: section 1.4.6."""
+    """The negative control: docs/spec/fourier.md#1.4.6."""
     monkeypatch.setattr(Dictionary, "_scrambled", lambda self, block: iter(()))
     design, workload = made((8, 8, 4), "equality", "2")
     assert error(design, workload) / bound(design, workload) > 1.05

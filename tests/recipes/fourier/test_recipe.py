@@ -40,7 +40,7 @@ def test_exact_sizes_are_kept_where_orders_stay_small() -> None:
 
 
 def test_awkward_sizes_are_padded() -> None:
-    """Specification 6.1: (100, 73, 24) becomes (108, 81, 24), largest order 324."""
+    """docs/spec/fourier.md#6.1: (100, 73, 24) becomes (108, 81, 24), largest order 324."""
     domain = domain_of((100, 73, 24))
     group = group_of(domain, Workload.everyday(domain), 4096)
     assert group.orders == (108, 81, 24)
