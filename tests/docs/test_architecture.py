@@ -30,6 +30,16 @@ def example(word: str, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
+@pytest.mark.parametrize("package", ["ldpsql", "ldpsql_device"])
+def test_every_room_is_on_the_page(package: str) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    tables = [line for line in text.splitlines() if line.startswith("| `")]
+    listed = set(re.findall(r"`([a-z_]+)`", " ".join(tables)))
+    folder = PAGE.parents[1] / "src" / package
+    rooms = {path.stem for path in folder.glob("[a-z]*") if path.suffix in ("", ".py")}
+    assert rooms <= listed
+
+
 def test_an_aggregate_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     known = example("VAR_POP", {**vars(aggregates), "domain_labels": domains.domain_labels})
     entries = (*aggregates.AGGREGATES, known["VARIANCE"])
