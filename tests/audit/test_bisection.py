@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.broken_promises import TrueAncestor
 from support.plans import EVERY_PLAN, Case
 
 from ldpsql.audit import audit_design, bisection
 from ldpsql.audit.bisection import DeviceCheck, check_device
-from ldpsql.decoders.base import PlannedDesign
+from ldpsql.decoders.base import Design
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import WORDS, Choice, Plan
 from ldpsql_device.schema import RecordDomain
@@ -133,7 +131,7 @@ def test_questions_with_too_many_answers_are_counted(monkeypatch: pytest.MonkeyP
 
 
 @dataclass(frozen=True)
-class Planned(PlannedDesign[Any]):
+class Planned(Design[Any]):
     """A plan as a design."""
 
     plan: Plan
@@ -165,8 +163,3 @@ def test_an_audit_that_looks_at_the_device_says_what_it_saw(
     assert broken.device.problems
     assert set(broken.device.problems) <= set(broken.problems)
     assert broken.to_json()["device"]["is_whole"] is True
-
-
-def test_only_a_plan_can_be_compared_with_a_device() -> None:
-    with pytest.raises(SurveyError, match="has no plan"):
-        audit_design(TrueAncestor(), device=True)

@@ -10,7 +10,6 @@ from fractions import Fraction
 import pytest
 from support.broken_promises import (
     LINE,
-    Bare,
     TrueAncestor,
     telling_group,
     with_odds,
@@ -20,10 +19,9 @@ from support.later_rounds import at_round
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import enumerate_channel, made_up
-from ldpsql.decoders.base import StatesOdds
+from ldpsql.decoders.base import Design
 from ldpsql.recipes.ahead import AheadDesign
 from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql_device import odds as plan_odds
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS
 
@@ -77,19 +75,10 @@ def test_a_large_design_states_its_odds_and_is_checked_on_a_smaller_one(
     design = made(name, domain, measures, **options)
     found = audit_design(design, options)
     assert (found.method, found.holds) == ("integers", True)
-    assert found.odds == design.selector_odds() > ONE.odds * (1 - Fraction(1, 10**9))
+    assert found.odds == design.worst_odds() > ONE.odds * (1 - Fraction(1, 10**9))
     small = found.enumerated.domain
     assert len(small.sizes) == len(design.domain.sizes) or name == "ahio"
     assert all(a <= b for a, b in zip(small.sizes, design.domain.sizes, strict=False))
-
-
-def test_a_design_that_states_no_odds_is_audited_on_a_smaller_domain():
-    design = Bare(made("hgrr", "300x40"))
-    assert not isinstance(design, StatesOdds)
-    found = audit_design(design, {})
-    assert (found.method, found.holds) == ("reduced", True)
-    assert found.enumerated.domain.sizes == (8, 8)
-    assert found.epsilon == 1
 
 
 @pytest.mark.parametrize("oracle", ["grr", "olh"])
@@ -97,7 +86,7 @@ def test_a_later_round_is_audited_on_its_own_grid(oracle):
     design = at_round(made("ahead", "64x64", oracle=oracle), 4)
     found = audit_design(design, {"oracle": oracle})
     assert (found.method, found.holds) == ("integers", True)
-    assert found.odds == design.selector_odds() > ONE.odds * (1 - Fraction(1, 10**9))
+    assert found.odds == design.worst_odds() > ONE.odds * (1 - Fraction(1, 10**9))
 
 
 def test_a_later_round_that_tells_the_truth_is_caught(monkeypatch):
@@ -116,13 +105,6 @@ def test_a_later_round_that_tells_the_truth_is_caught(monkeypatch):
     assert audit_design(made("ahead", "64x64", oracle="grr"), {"oracle": "grr"}).holds
 
 
-def test_a_later_round_that_states_no_odds_is_not_established():
-    """A smaller design of its kind is one of the first round."""
-    found = audit_design(Bare(at_round(made("ahead", "64x64", oracle="grr"), 4)), {})
-    assert (found.method, found.odds, found.epsilon) == ("none", None, None)
-    assert "the odds of its reports could not be established" in found.problems
-
-
 @pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
 def test_a_large_design_without_a_promise_states_that_its_odds_are_unbounded(name):
     found = audit_design(made(name, "3000"))
@@ -130,13 +112,9 @@ def test_a_large_design_without_a_promise_states_that_its_odds_are_unbounded(nam
     assert found.witness is not None
 
 
-def test_where_nothing_can_be_enumerated_the_promise_is_not_established():
-    bare = Bare(made("hgrr", "300x40"))
-    found = audit_design(bare, {"no such option": 1})
-    assert (found.method, found.odds, found.enumerated) == ("none", None, None)
-    assert found.problems == ("the odds of its reports could not be established",)
-    stated = audit_design(made("hgrr", "300x40"), {"no such option": 1})
-    assert (stated.method, stated.holds) == ("integers", True)
+def test_where_nothing_can_be_enumerated_the_integers_remain():
+    found = audit_design(made("hgrr", "300x40"), {"no such option": 1})
+    assert (found.method, found.holds, found.enumerated) == ("integers", True, None)
 
 
 def test_too_many_reports_leave_the_stated_odds():
@@ -225,7 +203,7 @@ def test_a_combination_of_roots_without_a_sign_tells_nothing():
 
 
 def test_a_design_that_understates_its_odds_is_caught(monkeypatch):
-    monkeypatch.setattr(plan_odds, "odds", lambda plan, definition: ONE.odds / 2)
+    monkeypatch.setattr(Design, "worst_odds", lambda design: ONE.odds / 2)
     for domain in ("4", "30x30"):
         assert "the odds from the design's integers are below those of its enumerated channel" in (
             audit_design(made("hgrr", domain)).problems

@@ -123,8 +123,8 @@ def test_mutants_are_caught(name, change):
     design = with_words(made(name, *shape, "1.5"), **change)
     found = audit_design(design)
     assert f"the odds of some report are above e^{design.epsilon}" in found.problems
-    assert design.selector_odds() > design.epsilon.odds
-    assert design.selector_odds() == found.odds
+    assert design.worst_odds() > design.epsilon.odds
+    assert design.worst_odds() == found.odds
 
 
 def test_a_share_rounded_the_wrong_way_is_caught(monkeypatch):
@@ -150,7 +150,7 @@ def test_a_value_that_others_name_is_caught(monkeypatch):
     stray = replace(made("jd-grr", *PLANE, "1.5"), kind="uldp-joint")
     assert stray.law().worst_odds() <= stray.epsilon.odds
     with pytest.raises(SurveyError, match="a ladder has one digit per attribute"):
-        stray.selector_odds()
+        stray.worst_odds()
 
 
 def test_a_sensitive_value_that_is_named_is_caught():

@@ -12,13 +12,13 @@ from support.command_line import refusal, run
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.surveys import TOML
 
+from ldpsql.decoders.base import Design
 from ldpsql.designer import design
 from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device import odds as plan_odds
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Shuffled
 
@@ -156,7 +156,7 @@ def test_a_delta_is_established_over_sets_of_reports():
 
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     right = Epsilon.parse("2").odds
-    monkeypatch.setattr(plan_odds, "odds", lambda plan, definition: right * 2)
+    monkeypatch.setattr(Design, "worst_odds", lambda design: right * 2)
     shown = run("audit", published)
     assert shown.exit_code == 1
     assert "problem      the odds of some report are above e^2" in shown.stdout

@@ -61,7 +61,7 @@ def test_the_channel_is_exact_and_its_algebra_that_of_its_matrix(shape):
 def test_three_attributes_spend_exactly_epsilon():
     """The specification's last vector."""
     design = made("jurr", (4, 3, 3), (2, 1, 1), "2.6")
-    assert math.log(design.selector_odds()) == pytest.approx(2.6, abs=1e-12)
+    assert math.log(design.worst_odds()) == pytest.approx(2.6, abs=1e-12)
     assert design.law().worst_odds() is None
 
 

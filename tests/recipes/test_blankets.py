@@ -89,7 +89,7 @@ def test_a_blanket_lies_below_the_channel_that_runs(name: str) -> None:
     """And spends the odds that the design states, up to the unevenness of 64-bit draws."""
     design = design_of(name, "1")
     odds = [blanket.odds for blanket in design.blankets()]
-    assert max(odds) == pytest.approx(float(design.selector_odds()), rel=1e-12)
+    assert max(odds) == pytest.approx(float(design.worst_odds()), rel=1e-12)
 
 
 def test_the_accountant_agrees_with_counting() -> None:

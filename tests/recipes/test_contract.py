@@ -218,7 +218,7 @@ def tells_records_apart(design: AnyDesign, law: Law) -> bool:
 def test_stated_odds_are_those_of_the_channel(case: Case) -> None:
     """They are what is checked where the channel is too large; never below, and hardly above."""
     design, worst = design_of(case), definition_of(design_of(case)).worst(law_of(case)).odds
-    stated = design.selector_odds()  # type: ignore[attr-defined]
+    stated = design.worst_odds()
     if worst is None:
         assert stated is None
     else:
@@ -232,7 +232,7 @@ def test_odds_five_percent_off_are_caught(name: str) -> None:
     design = mechanism(name).design(DOMAINS["5"], Epsilon.parse("0.5"), {})
     wrong = replace(design, plan=replace(design.plan, odds=(design.plan.odds[0] * 21 // 20,)))
     assert not definition_of(wrong).holds(wrong.law(), wrong.epsilon)
-    assert wrong.selector_odds() > wrong.epsilon.odds
+    assert wrong.worst_odds() > wrong.epsilon.odds
 
 
 def misfit(design: AnyDesign, law: Law) -> Outcome | None:
@@ -272,9 +272,7 @@ def test_a_sampler_that_lies_too_little_is_caught(name: str) -> None:
 def test_questions_are_drawn_as_stated(case: Case) -> None:
     """One share per question of the report format; up to floats, they are those of the channel."""
     design, law = design_of(case), law_of(case)
-    shares = design.selector_shares
-    if shares is None:
-        pytest.skip("states no shares")
+    shares = design.plan.shares
     drawn = np.zeros(design.report_format.selectors)
     for row, chance in zip(law.outputs, law.probabilities[0], strict=True):
         drawn[row[0]] += float(chance)

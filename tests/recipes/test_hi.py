@@ -70,7 +70,7 @@ def test_two_dimensions_with_a_measure_are_exactly_private(allocation: str, infe
     design = made(TINY, "1", options)
     law = design.law()
     assert is_private(law, design.epsilon)
-    assert law.worst_odds() == design.selector_odds()
+    assert law.worst_odds() == design.worst_odds()
     assert float(law.worst_odds() or 0) == pytest.approx(np.e, rel=1e-9)
 
 

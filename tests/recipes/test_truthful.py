@@ -71,7 +71,7 @@ def test_a_constant_channel_answers_nothing_but_everybody():
         with pytest.raises(UnsupportedSQL):
             design.prepare(count(member))
     assert not design.prepare(LinearQuery.count(Box((None,)))).is_asked
-    assert design.selector_odds() == 1
+    assert design.worst_odds() == 1
 
 
 def test_answers_are_unbiased_where_there_are_any():

@@ -10,32 +10,20 @@ from typing import Any
 import numpy as np
 from support.partial_designs import PartialDesign
 
-from ldpsql.decoders.base import Codes, PlannedDesign
-from ldpsql.decoders.law import Law
+from ldpsql.decoders.base import Codes, Design
 from ldpsql.recipes.oracles import ask
-from ldpsql.report import ReportFormat, Reports
-from ldpsql_device.draw import draw, scale
+from ldpsql.report import Reports
+from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import WORDS, Face, Words
+from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term, Words, varying
 from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 ONE = Epsilon.parse("1")
-LEVEL_AND_NODE = ReportFormat(("level", "node"), np.array([[2], [4]]))
-
-
-class Bare:
-    """A design that offers the contract and nothing besides: it does not state its odds."""
-
-    def __init__(self, design: Any) -> None:
-        self._design = design
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "selector_odds":
-            raise AttributeError(name)
-        return getattr(self._design, name)
+_LEVEL = Digit((Term(0, divide=varying(0, (2, 1))),), varying(0, (2, 4)))
+LEVELS = Plan((4,), (), (Face(1, (Part((_LEVEL,), Keep()),), (Step((1, 1)),)),))
 
 
 @dataclass(frozen=True)
@@ -46,25 +34,11 @@ class TrueAncestor(PartialDesign):
     name: str = "ancestor"
     domain: RecordDomain = LINE
     epsilon: Epsilon = ONE
-    report_format: ReportFormat = LEVEL_AND_NODE
+    plan: Plan = LEVELS
 
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(self.kind, None if self.kind == "none" else self.epsilon, "nothing")
-
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        level = scale(entropy.words(len(codes)), 2)
-        node = np.where(level == 0, codes[:, 0] // 2, codes[:, 0])
-        return Reports.pack(self.report_format, [level, node])
-
-    def law(self) -> Law:
-        rows = ((0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (1, 3))
-        half, never = Fraction(1, 2), Fraction(0)
-        chances = tuple(
-            tuple(half if row in ((0, code // 2), (1, code)) else never for row in rows)
-            for code in range(4)
-        )
-        return Law(tuple((code,) for code in range(4)), rows, chances)
 
 
 def with_odds(design: Any, factor: Fraction) -> Any:
@@ -102,7 +76,7 @@ def obey_another_plan(monkeypatch: Any, change: Callable[[Any], Any]) -> None:
     def randomize(self: Any, codes: Codes, entropy: Entropy) -> Reports:
         return Reports.pack(self.report_format, draw(change(self).plan, codes, entropy))
 
-    monkeypatch.setattr(PlannedDesign, "randomize", randomize)
+    monkeypatch.setattr(Design, "randomize", randomize)
 
 
 class SameWords:

@@ -12,26 +12,19 @@ from ldpsql.audit.bisection import DeviceCheck, check_device
 from ldpsql.audit.exact import EnumeratedChannel, Exposure, enumerate_channel, find_exposures
 from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
 from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.base import PlannedDesign, StatesOdds
 from ldpsql.decoders.law import Worst
-from ldpsql_device import odds as plan_odds
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.epsilon import Epsilon, epsilon_of
-from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import Plan
+from ldpsql_device.odds import excess
 from ldpsql_device.schema import RecordDomain
 
-Method = Literal["enumeration", "integers", "reduced", "none"]
+Method = Literal["enumeration", "integers"]
 
 METHODS: dict[Method, str] = {
     "enumeration": "enumeration of the whole channel, in exact fractions",
     "integers": "exact odds of every report that the definition limits, from the integers that "
     "devices compare",
-    "reduced": "enumeration of the same mechanism, options and epsilon on a reduced domain, and "
-    "the factorisation: a report depends on the record only through the node or phase that its "
-    "question asks for, and the question is drawn independently of the record",
-    "none": "nothing: no channel small enough to enumerate, and no odds from the design's integers",
 }
 _DEVICE_RECORDS = 4
 
@@ -61,9 +54,9 @@ class Audit:
 
     mechanism, domain, nominal, guarantee: the design's.  report_bits: size of a report.
     method: how `odds` was established.  odds: the largest odds that the integer thresholds give;
-    None if unbounded or not established.  divergence: where a delta is promised, the exact one at
-    the nominal epsilon, over all sets of reports; None if not established.  enumerated: the channel
-    that was enumerated, if any.
+    None if unbounded.  divergence: where a delta is promised, the exact one at the nominal epsilon,
+    over all sets of reports; None where none is.  enumerated: the channel that was enumerated, if
+    any.
     problems: why the promise does not hold; empty if it does.  exposures: who is protected against
     which alternatives, where values are declared sensitive and a channel was enumerated.
     device: how the interpreter compares with the plan's law; None if nobody looked.
@@ -94,7 +87,7 @@ class Audit:
 
     @property
     def epsilon(self) -> Decimal | None:
-        """Log of the odds, rounded up to 12 decimals; None if unbounded or not established.
+        """Log of the odds, rounded up to 12 decimals; None if unbounded.
 
         Never above the nominal epsilon where the odds are not above e^epsilon. Where a delta is
         promised besides and kept, the nominal epsilon.
@@ -172,11 +165,6 @@ def _empirical_json(empirical: Empirical) -> dict[str, Any]:
     }
 
 
-def plan_of(design: Design) -> Plan | None:
-    """The plan that devices answer; None for a design that has none."""
-    return design.plan if isinstance(design, PlannedDesign) else None
-
-
 def audit_design(
     design: Design,
     options: Mapping[str, Any] | None = None,
@@ -190,7 +178,7 @@ def audit_design(
     options: the mechanism's, for a smaller design of its kind where the domain is too large to
     enumerate.  reports: how many to draw per made-up record from the real device code, 0 for
     none.  device: whether to find the exact law of the interpreter from outside, and compare it
-    with that of the plan; SurveyError for a design without one.  entropy: what to draw from; the
+    with that of the plan.  entropy: what to draw from; the
     operating system's unless a test says otherwise.
     """
     source = entropy or OsEntropy()
@@ -199,12 +187,9 @@ def audit_design(
     if channel is not None:
         number = len(channel.law.outputs)
         enumerated = Enumerated(channel.design.domain, number, channel.worst, channel.asks_blindly)
-    method = _choose_method(design, channel)
-    odds = None
-    if method == "integers":
-        odds = _odds_of_integers(design)
-    elif enumerated is not None and method != "none":
-        odds = enumerated.worst.odds
+    is_whole = channel is not None and channel.design is design
+    method: Method = "enumeration" if is_whole else "integers"
+    odds = channel.worst.odds if channel is not None and is_whole else design.worst_odds()
     divergence = _divergence(design, channel)
     empirical = run_device(design, channel, reports, source) if reports else None
     seen = _look_at_device(design, source) if device else None
@@ -220,7 +205,7 @@ def audit_design(
         enumerated,
         empirical,
         (
-            *_promise_problems(design, method, odds, divergence),
+            *_promise_problems(design, odds, divergence),
             *(_channel_problems(design, method, channel) if channel else ()),
             *(_empirical_problems(design, empirical) if empirical else ()),
             *(seen.problems if seen else ()),
@@ -237,63 +222,34 @@ def _exposures(design: Design, channel: EnumeratedChannel | None) -> tuple[Expos
     return tuple(find_exposures(channel.law, channel.design.domain))
 
 
-def _choose_method(design: Design, channel: EnumeratedChannel | None) -> Method:
-    if channel is not None and channel.design is design:
-        return "enumeration"
-    if plan_of(design) is not None or isinstance(design, StatesOdds):
-        return "integers"
-    if design.round > 1:
-        return "none"  # a smaller design of its kind asks the first round's question, not this one
-    return "reduced" if channel else "none"
-
-
-def _odds_of_integers(design: Design) -> Fraction | None:
-    """The largest odds that the definition limits, from the integers of the plan; None if
-    unbounded."""
-    plan = plan_of(design)
-    if plan is not None:
-        kind = design.guarantee.kind
-        return plan_odds.odds(plan, plan_odds.Definition(kind, design.domain.sensitive))
-    return design.selector_odds() if isinstance(design, StatesOdds) else None
-
-
 def _divergence(design: Design, channel: EnumeratedChannel | None) -> Fraction | None:
-    """What the reports have of the delta that is promised; None where none is, or where it could
-    not be established."""
-    plan = plan_of(design)
+    """What the reports have of the delta that is promised; None where none is."""
     if not design.guarantee.delta:
         return None
     if channel is not None and channel.design is design:
         return channel.law.divergence(design.epsilon.odds)
-    return None if plan is None else plan_odds.excess(plan, design.epsilon.odds)
+    return excess(design.plan, design.epsilon.odds)
 
 
 def _look_at_device(design: Design, entropy: Entropy) -> DeviceCheck:
     """How the interpreter compares with the law of the plan, on corners and random records."""
-    plan = plan_of(design)
-    if plan is None:
-        raise SurveyError(f"{design.name} has no plan that a device could be compared with")
     random = random_records(design.domain, entropy)
     records = (*corners(design.domain)[:_DEVICE_RECORDS], *random[:_DEVICE_RECORDS])
-    return check_device(plan, tuple(dict.fromkeys(records)), entropy)
+    return check_device(design.plan, tuple(dict.fromkeys(records)), entropy)
 
 
 def _promise_problems(
-    design: Design, method: Method, odds: Fraction | None, divergence: Fraction | None
+    design: Design, odds: Fraction | None, divergence: Fraction | None
 ) -> Iterator[str]:
     if design.guarantee.kind == "none":
         yield "the mechanism promises nothing"
     delta = design.guarantee.delta
-    if delta:
-        if divergence is None:
-            yield "its delta could not be established: the channel is too large to enumerate"
-        elif divergence > delta:
+    if divergence is not None:
+        if divergence > delta:
             yield (
                 f"some set of reports breaks ({design.epsilon}, {float(delta):g})-LDP: it needs "
                 f"delta {float(divergence):.9g}"
             )
-    elif method == "none":
-        yield "the odds of its reports could not be established"
     elif odds is None:
         yield "the odds of some report are unbounded"
     elif odds > design.epsilon.odds:
@@ -301,16 +257,16 @@ def _promise_problems(
 
 
 def _channel_problems(design: Design, method: Method, channel: EnumeratedChannel) -> Iterator[str]:
-    """What the enumerated channel says against the design, or against its reduction."""
+    """What the enumerated channel says against the design."""
     worst = channel.worst.odds
     is_above = worst is None or worst > design.epsilon.odds
     if method == "integers" and is_above and not design.guarantee.delta:
         yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
     # The definitions of sensitive values do not speak of questions.
-    is_plain = method == "reduced" or design.guarantee.kind in ("local", "none")
-    if method in ("integers", "reduced") and is_plain and not channel.asks_blindly:
+    is_plain = design.guarantee.kind in ("local", "none")
+    if method == "integers" and is_plain and not channel.asks_blindly:
         yield "the question of a report depends on the record"
-    stated = _odds_of_integers(channel.design)
+    stated = channel.design.worst_odds()
     if stated is not None and (worst is None or stated < worst):
         yield "the odds from the design's integers are below those of its enumerated channel"
 

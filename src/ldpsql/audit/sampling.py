@@ -135,7 +135,7 @@ def run_device(
     low = lower_probability(seen, trials, ALPHA / 2) - allowed
     high = upper_probability(seen_other, trials, ALPHA / 2)
     pairs, equal, expected, dependent = _count_equal(samples[0], channel)
-    fits = [_fit_of_questions(sample) for sample in samples]
+    fits: list[float | None] = [_fit_of_questions(sample) for sample in samples]
     if channel is not None:
         fits.append(_fit_of_reports(samples[0], channel))
     known = [fit for fit in fits if fit is not None]
@@ -299,11 +299,9 @@ def _fit_of_reports(sample: _Sample, channel: EnumeratedChannel) -> float:
     return min(1.0, len(fits) * min(fits))
 
 
-def _fit_of_questions(sample: _Sample) -> float | None:
+def _fit_of_questions(sample: _Sample) -> float:
     """Whether questions come as often as the design says, whoever is asked."""
-    shares = sample.design.selector_shares
-    if shares is None:
-        return None
+    shares = sample.design.plan.shares
     fits = [_fit(row, shares) for row in sample.questions]
     return min(1.0, len(fits) * min(fits))
 

@@ -214,18 +214,14 @@ def _verdict(holds: bool) -> str:
 
 def _exact(result: Audit) -> str:
     nominal, delta = result.nominal, result.guarantee.delta
-    if delta:
-        if result.divergence is None:
-            return "delta not established"
+    if result.divergence is not None:
         return (
             f"delta {float(result.divergence):.12g} of {float(delta):g} at epsilon {nominal}, over "
             "all sets of reports and ordered pairs of records"
         )
     if result.epsilon is not None:
-        where = " on the reduced domain" if result.method == "reduced" else ""
-        return f"epsilon {result.epsilon:f} of {nominal}, rounded up{where}, delta 0"
-    unknown = "epsilon not established" if result.method == "none" else "epsilon unbounded"
-    return f"{unknown}, delta 0"
+        return f"epsilon {result.epsilon:f} of {nominal}, rounded up, delta 0"
+    return "epsilon unbounded, delta 0"
 
 
 def _enumerated(result: Enumerated, guarantee: Guarantee) -> str:

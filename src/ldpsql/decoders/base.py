@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,8 @@ class Design(ABC, Generic[Q]):
     """A mechanism made ready for one record domain and one epsilon; immutable.
 
     name: of its recipe.  domain: sizes and bounds it was made for.  epsilon: local budget of one
-    report.  Type parameter: what `prepare` makes of a query.
+    report.  plan: the questions, how often each is asked, and how it is answered; what devices
+    report follows from its integers.  Type parameter: what `prepare` makes of a query.
 
     asks_in_rounds: whether later questions depend on earlier answers.  states_blankets: whether
     `blankets` says more than the local epsilon does.
@@ -83,27 +84,16 @@ class Design(ABC, Generic[Q]):
     asks_in_rounds: ClassVar[bool] = False
     states_blankets: ClassVar[bool] = False
 
-    @property
-    @abstractmethod
-    def report_format(self) -> ReportFormat:
-        """Which rows are reports."""
+    if TYPE_CHECKING:  # a field of some designs, and computed by others
+
+        @property
+        def plan(self) -> Plan:
+            """See the class."""
 
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """What the person behind a report is promised."""
-
-    @abstractmethod
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        """Device. One report per row of `codes`, int64 (n, d + k): d codes, then k signs.
-
-        A sign is 1 where the measure was rounded to its upper bound, else 0. The number of
-        words drawn and the time taken do not depend on the values.
-        """
-
-    @abstractmethod
-    def law(self) -> Law:
-        """The exact channel; ValueError where the domain is too large to enumerate."""
 
     @abstractmethod
     def prepare(self, query: LinearQuery) -> Q:
@@ -134,6 +124,31 @@ class Design(ABC, Generic[Q]):
     def to_json(self) -> Mapping[str, Any]:
         """Plain data from which `Recipe.restore` makes the design again."""
 
+    # -- what follows from the plan ---------------------------------------------------------------
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """The columns of the plan; reports of single bits are counted bit by bit."""
+        return ReportFormat.of(self.plan)
+
+    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
+        """One report per row of `codes`, int64 (n, d + k): d codes, then k signs, as a device
+        draws it.
+
+        A sign is 1 where the measure was rounded to its upper bound, else 0. The number of
+        words drawn and the time taken do not depend on the values.
+        """
+        return Reports.pack(self.report_format, draw(self.plan, codes, entropy))
+
+    def law(self) -> Law:
+        """The exact channel over all codes and signs; ValueError where it is too large."""
+        return enumerate_law(self.plan)
+
+    def worst_odds(self) -> Fraction | None:
+        """The largest odds that the definition of the guarantee limits, from the integers of the
+        plan; None if unbounded."""
+        return odds(self.plan, Definition(self.guarantee.kind, self.domain.sensitive))
+
     # -- what not every design has to say ---------------------------------------------------------
 
     @property
@@ -160,11 +175,6 @@ class Design(ABC, Generic[Q]):
     def spectral_information(self) -> tuple[Group, Mapping[tuple[int, ...], Array]] | None:
         """A group of the codes, and by its faces what one report tells about every frequency, at
         most 1; None where the design does not ask about frequencies."""
-        return None
-
-    @property
-    def selector_shares(self) -> Array | None:
-        """Probability of every question, shape (questions,), whoever is asked; None if unknown."""
         return None
 
     def blankets(self) -> Sequence[Blanket]:
@@ -199,47 +209,3 @@ class Design(ABC, Generic[Q]):
 
 AnyDesign = Design[Any]
 """A design of whatever recipe: its planned queries are passed from `prepare` to its estimators."""
-
-
-@runtime_checkable
-class StatesOdds(Protocol):
-    """A design that states its exact odds."""
-
-    def selector_odds(self) -> Fraction | None:
-        """The largest odds that the definition of its guarantee limits; None if unbounded."""
-        ...
-
-
-class PlannedDesign(Design[Q]):
-    """A design whose devices obey a plan: what they report follows from its integers.
-
-    plan: the questions, how often each is asked, and how it is answered.
-    """
-
-    if TYPE_CHECKING:  # a field of some designs, and computed by others
-
-        @property
-        def plan(self) -> Plan:
-            """See the class."""
-
-    @cached_property
-    def report_format(self) -> ReportFormat:
-        """The columns of the plan; reports of single bits are counted bit by bit."""
-        return ReportFormat.of(self.plan)
-
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        """See `Design.randomize`."""
-        return Reports.pack(self.report_format, draw(self.plan, codes, entropy))
-
-    def law(self) -> Law:
-        """The exact channel over all codes and signs; ValueError where it is too large."""
-        return enumerate_law(self.plan)
-
-    def selector_odds(self) -> Fraction | None:
-        """The largest odds that the definition of the guarantee limits; None if unbounded."""
-        return odds(self.plan, Definition(self.guarantee.kind, self.domain.sensitive))
-
-    @property
-    def selector_shares(self) -> Array:
-        """Probability of every question, shape (questions,)."""
-        return self.plan.shares

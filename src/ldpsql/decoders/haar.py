@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Side, Weight
-from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.linear import (
     CellQuery,
     Codes,
@@ -137,7 +137,7 @@ class EvenCoefficients(EvenSource, _HaarMoments):
 
 
 @dataclass(frozen=True)
-class HaarDesign(PlannedDesign[CellQuery]):
+class HaarDesign(Design[CellQuery]):
     """One level of Haar coefficients per question; one sub-survey of levels per measure."""
 
     name: str

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import Estimators, PlannedDesign, Q
+from ldpsql.decoders.base import Design, Estimators, Q
 from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.linear import (
     Alternative,
@@ -127,7 +127,7 @@ class EvenNodes(EvenSource):
 
 
 @dataclass(frozen=True)
-class GroupDesign(PlannedDesign[Q]):
+class GroupDesign(Design[Q]):
     """Groups of level combinations, each with an oracle.
 
     plan: asks every group (one question per group, or per sub-survey where people answer all groups

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.law import Outcome
 from ldpsql.decoders.linear import (
@@ -186,7 +186,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class LgrrDesign(PlannedDesign[CellQuery]):
+class LgrrDesign(Design[CellQuery]):
     """A node of the own path, and some fake ones, per report.
 
     fakes: nodes drawn from the whole forest.  virtual_leaves: leaves are answered from their

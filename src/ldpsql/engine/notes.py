@@ -123,8 +123,8 @@ def uneven_report_types(survey: Survey, sizes: Integers) -> tuple[str, ...]:
     sizes: reports of every type, shape (report types,).
     """
     design, people = survey.design, int(sizes.sum())
-    shares = design.selector_shares
-    if shares is None or not people:
+    shares = design.plan.shares
+    if not people:
         return ()
     expected = shares * people
     if not _is_beyond_chance(sizes, expected):

@@ -23,7 +23,7 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.adaptive_grids import GridEstimator, GridQuery, MeasuredGrid, Partition
-from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.linear import describe_known, split_known
 from ldpsql.decoders.nodes import OracleSource, answers_of
 from ldpsql.estimate import Array
@@ -45,7 +45,7 @@ _BIAS = (
 
 
 @dataclass(frozen=True)
-class AheadDesign(PlannedDesign[GridQuery]):
+class AheadDesign(Design[GridQuery]):
     """One round: the grids so far, with the people of the rounds before."""
 
     name: str

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.cells import (
     CellSum,
     Channel,
@@ -56,7 +56,7 @@ def flat_terms(axes: Sequence[int], sizes: Sequence[int], width: int = 1) -> tup
     return tuple(Term(axis, math.prod(sizes[j + 1 :]), width) for j, axis in enumerate(axes))
 
 
-class TableDesign(PlannedDesign[CellSum]):
+class TableDesign(Design[CellSum]):
     """Plans, answers and predictions of a design, from its channel."""
 
     @property

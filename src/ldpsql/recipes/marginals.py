@@ -37,7 +37,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.groups import whole
 from ldpsql.decoders.linear import (
     Alternative,
@@ -219,7 +219,7 @@ def choose_marginals(
 
 
 @dataclass(frozen=True)
-class CollectedMarginals(PlannedDesign[CellQuery]):
+class CollectedMarginals(Design[CellQuery]):
     """Questions broken into cells of marginals; how these are reported is left open.
 
     marginals: the attributes of each.  weights: whole numbers; each person is asked about one

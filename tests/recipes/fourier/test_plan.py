@@ -68,7 +68,7 @@ def test_the_channel_is_exactly_private_and_spends_its_budget(name: str) -> None
     assert all(sum(row) == 1 for row in law.probabilities)
     worst = law.worst_odds()
     assert worst is not None
-    assert worst == design.selector_odds() <= design.epsilon.odds
+    assert worst == design.worst_odds() <= design.epsilon.odds
     assert worst > design.epsilon.odds * (1 - Fraction(1, 10**9))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import Estimators, PlannedDesign
+from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.fourier.contributions import Evenly
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.families import FamilyTable
@@ -36,7 +36,7 @@ from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True, eq=False)
-class FourierDesign(PlannedDesign[BoxQuery]):
+class FourierDesign(Design[BoxQuery]):
     """The families of a plan over the group of a record domain.
 
     workload: that it was designed for; smoothing weighs errors by it.  restricted: whether answers
