@@ -17,6 +17,7 @@ from benchmarks.tables import print_table
 from benchmarks.timing import Pair, by_clocks
 from ldpsql.dbapi import Connection
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql.workload import Workload
@@ -207,8 +208,8 @@ def survey(people: pa.Table) -> Survey:
         (Measure("arr_delay", (-30.0, 180.0)),),
         (PublicColumn("day", "date"),),
     )
-    workload = Workload.everyday(schema.record_domain, {2: "equality"})
-    made = Fourier().design(schema.record_domain, Epsilon.parse(EPSILON), {}, workload)
+    workload = Workload.everyday(RecordDomain.of(schema), {2: "equality"})
+    made = Fourier().design(RecordDomain.of(schema), Epsilon.parse(EPSILON), {}, workload)
     return Survey("flights", schema, made)
 
 

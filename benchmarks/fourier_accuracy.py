@@ -17,6 +17,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.dbapi import Connection
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
@@ -158,7 +159,7 @@ def _survey(name: str, sizes: Sequence[int], options: Mapping[str, Any]) -> Surv
         tuple(Dimension(n, int_domain(0, m - 1)) for n, m in zip(names, sizes, strict=True))
     )
     made = mechanism(name).design(
-        schema.record_domain, Epsilon.parse(EPSILON), dict(options), workload
+        RecordDomain.of(schema), Epsilon.parse(EPSILON), dict(options), workload
     )
     return Survey("people", schema, made, dict(options))
 

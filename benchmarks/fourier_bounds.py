@@ -11,9 +11,9 @@ from ldpsql.bounds import invariant_bound
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.queries import demand, floor
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 LIMITS = {
     1: ({"0.5": 1.01, "1": 1.01, "2": 1.05}, ((16,), (64,), (100,), (256,), (1024,))),

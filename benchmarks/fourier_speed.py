@@ -21,6 +21,7 @@ from benchmarks.timing import Pair, Work, side_by_side
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.session import Session
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -40,7 +41,7 @@ def survey() -> tuple[Survey, FourierDesign]:
     """Two dimensions of 64 codes, designed for boxes, epsilon 1."""
     schema = Schema(tuple(Dimension(n, int_domain(0, 63)) for n in ("a", "b")))
     workload = boxes_of(SIZES, ("range", "range"))
-    made = Fourier().design(schema.record_domain, Epsilon.parse("1"), {}, workload)
+    made = Fourier().design(RecordDomain.of(schema), Epsilon.parse("1"), {}, workload)
     return Survey("people", schema, made), made
 
 

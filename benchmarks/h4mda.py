@@ -22,10 +22,10 @@ from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 PEOPLE, RANGE_RUNS, BOX_RUNS = 100_000, 60, 10
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}

@@ -14,10 +14,10 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 KINDS: tuple[Kind, ...] = ("prefix", "range")
 SIZES = (32, 64)

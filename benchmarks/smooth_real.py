@@ -23,10 +23,10 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.arithmetic import typical_error
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 EPSILONS = ("0.5", "1", "2")
 BOXES = 200

@@ -13,9 +13,9 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.base import AnyEstimator as Estimator
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 RUNS, PEOPLE, EPSILON, LIMIT = 300, 5_000, "1", 0.15
 GLS = {"inference": "consistent", "allocation": "optimal"}

@@ -11,9 +11,9 @@ import pytest
 from ldpsql.bounds import EXACT_CELLS, _product, invariant_bound, spectral_bound
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 
 def domain(*sizes: int, measures: int = 0) -> RecordDomain:

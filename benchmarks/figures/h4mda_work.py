@@ -15,6 +15,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.recipes.registry import mechanism as registered
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import collect
 from ldpsql.store import Selection
 from ldpsql.survey import Survey
@@ -143,7 +144,7 @@ def _survey(size: int, epsilon: str, tree: tuple[tuple[str, Any], ...], mechanis
     measures = () if mechanism in COUNTS_ONLY else (Measure("a", bounds), Measure("b", bounds))
     schema = Schema(dimensions, measures)
     chosen = {**options, **dict(tree)}
-    design = registered(name).design(schema.record_domain, Epsilon.parse(epsilon), chosen)
+    design = registered(name).design(RecordDomain.of(schema), Epsilon.parse(epsilon), chosen)
     nothing = design.guarantee.kind == "none"
     return Survey("people", schema, design, chosen, accept_no_guarantee=nothing)
 

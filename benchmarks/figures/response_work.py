@@ -17,9 +17,9 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.base import Codes
 from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 PAPER = "Zhou, Lu, Wu, J. Communications 2019"
 

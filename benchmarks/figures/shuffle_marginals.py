@@ -27,11 +27,11 @@ from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql.recipes.arr import ArrDesign
 from ldpsql.recipes.marginals import CollectedMarginals
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
-from ldpsql_device.schema import RecordDomain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -15,6 +15,7 @@ from benchmarks.peers.work import Task, codes_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import collect
 from ldpsql.store import Selection, Store
 from ldpsql.survey import Survey
@@ -64,7 +65,7 @@ def _collected(task: Task, maker: str, options: str, seed: int) -> tuple[Design,
     codes = codes_of(task)
     started = time.process_time()
     survey = _survey(task.sizes, task.epsilon, maker, options)
-    names = survey.schema.record_domain.names
+    names = RecordDomain.of(survey.schema).names
     table = pa.table(dict(zip(names, codes.T, strict=True)))
     last, store = collect(survey, table, seed=seed)
     return last.design, store, time.process_time() - started
@@ -76,7 +77,7 @@ def _survey(sizes: tuple[int, ...], epsilon: str, maker: str, options: str) -> S
     chosen: dict[str, Any] = json.loads(options)
     dimensions = [Dimension(f"c{i}", int_domain(0, size - 1)) for i, size in enumerate(sizes)]
     schema = Schema(tuple(dimensions))
-    domain, axes = schema.record_domain, range(len(sizes))
+    domain, axes = RecordDomain.of(schema), range(len(sizes))
     asked = Workload(domain, (QueryClass(1.0, tuple((i, "range") for i in axes)),), (), len(sizes))
     design = mechanism(maker).design(domain, Epsilon.parse(epsilon), chosen, asked)
     return Survey("people", schema, design, chosen)

@@ -22,6 +22,7 @@ from ldpsql.decoders.base import Codes
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.central import check_promise, design_for
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.atomic import replace_file
@@ -96,7 +97,7 @@ class Survey:
                 f"accept_no_guarantee is for mechanisms without one; {self.design.name} has one"
             )
         check_table(self.table)
-        if self.design.domain != self.schema.record_domain:
+        if self.design.domain != RecordDomain.of(self.schema):
             raise SurveyError("the design was made for another schema")
         if self.estimator is not None and self.estimator not in self.design.estimators:
             raise SurveyError(
@@ -299,7 +300,7 @@ class Survey:
         recipe, decoder = mechanism(rest["mechanism"]), rest["decoder"]
         if recipe.reads_plan:
             decoder = {**decoder, "plan": data["plan"]}
-        design = recipe.restore(schema.record_domain, epsilon, decoder)
+        design = recipe.restore(RecordDomain.of(schema), epsilon, decoder)
         survey = cls(
             data["table"],
             schema,
@@ -355,7 +356,7 @@ class Survey:
         else:
             promise = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
-        design = design_for(mechanism(name), schema.record_domain, promise, chosen, workload)
+        design = design_for(mechanism(name), RecordDomain.of(schema), promise, chosen, workload)
         return cls(
             table,
             schema,

@@ -19,8 +19,8 @@ import numpy as np
 
 from ldpsql.boxes import Side
 from ldpsql.numerics import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 Kind = Literal["range", "prefix", "equality"]
 KINDS: tuple[Kind, ...] = ("range", "prefix", "equality")

@@ -11,8 +11,9 @@ from typing import Any
 from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import Plan
 from ldpsql_device.plan_json import plan_to_json
-from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Schema
+from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Dimension, Schema
 from ldpsql_device.survey import VERSION, canonical
+from ldpsql_device.values import Domain, Listed
 
 _UPWARD = Context(prec=20, rounding=ROUND_CEILING)
 
@@ -61,13 +62,61 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
     Numbers of float dimensions and bounds of measures are decimal strings, as are whole numbers
     above 2^53.
     """
-    keys = schema.to_keys()
+    keys = schema_to_keys(schema)
     for table in (*keys["dimension"].values(), *keys["measure"].values()):
         is_real = table.get("type", "float") == "float"
         for key in ("domain", "edges", "bounds", "sensitive"):
             if key in table:
                 table[key] = [_write_number(number, is_real) for number in table[key]]
     return {role: [{"name": name, **table} for name, table in keys[role].items()] for role in ROLES}
+
+
+def schema_to_keys(schema: Schema) -> dict[str, Any]:
+    """The tables [dimension], [measure] and [public] of a survey file; see `Schema.from_keys`."""
+    return {
+        "dimension": {
+            d.name: {
+                **_domain_keys(d.domain),
+                **_unless("nulls", d.nulls, "reject"),
+                **_sensitive_keys(d),
+            }
+            for d in schema.dimensions
+        },
+        "measure": {
+            m.name: {
+                "bounds": list(m.bounds),
+                **_unless("on_out_of_range", m.on_out_of_range, "clamp"),
+            }
+            for m in schema.measures
+        },
+        "public": {
+            p.name: {"type": p.type, **_unless("nulls", p.nulls, "reject")} for p in schema.public
+        },
+    }
+
+
+def _domain_keys(domain: Domain) -> dict[str, Any]:
+    """The keys of a survey file that give a domain back."""
+    if isinstance(domain, Listed):
+        listed = {} if domain.type == "bool" else {"values": list(domain.values)}
+        return {"type": domain.type, **listed}
+    keys = {key: list(v) if isinstance(v, tuple) else v for key, v in domain.keys}
+    return {"type": domain.type, **keys}
+
+
+def _sensitive_keys(dimension: Dimension) -> dict[str, Any]:
+    """The keys of a survey file that give the sensitive codes back."""
+    if not dimension.sensitive:
+        return {}
+    domain = dimension.domain
+    values = domain.values if isinstance(domain, Listed) else domain.edges
+    listed = [values[code] for code in dimension.sensitive if code < domain.size]
+    left_out = dimension.nulls == "value" and domain.size not in dimension.sensitive
+    return {"sensitive": listed, **({"sensitive_nulls": False} if left_out else {})}
+
+
+def _unless(key: str, value: str, default: str) -> dict[str, str]:
+    return {} if value == default else {key: value}
 
 
 def _write_number(number: Any, is_real: bool) -> Any:

@@ -58,12 +58,7 @@ class Consent:
 
 def partly_sensitive_dimensions(schema: Schema) -> tuple[str, ...]:
     """The dimensions of which some values are not declared sensitive."""
-    domain = schema.record_domain
-    return tuple(
-        name
-        for j, (name, size) in enumerate(zip(domain.names, domain.sizes, strict=True))
-        if len(domain.sensitive_codes(j)) < size
-    )
+    return tuple(d.name for d in schema.dimensions if 0 < len(d.sensitive) < d.size)
 
 
 def _describe_disclosure(survey: Published) -> str:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from ldpsql_device.errors import RecordError, SurveyError
@@ -79,27 +78,10 @@ class Dimension:
             )
         return self.domain.code(value)
 
-    def sensitive_keys(self) -> dict[str, Any]:
-        """The keys of a survey file that give the sensitive codes back."""
-        if not self.sensitive:
-            return {}
-        domain = self.domain
-        values = domain.values if isinstance(domain, Listed) else domain.edges
-        listed = [values[code] for code in self.sensitive if code < domain.size]
-        left_out = self.nulls == "value" and domain.size not in self.sensitive
-        return {"sensitive": listed, **({"sensitive_nulls": False} if left_out else {})}
-
     @property
     def size(self) -> int:
         """Number of codes, the one for NULL included."""
         return self.domain.size + (self.nulls == "value")
-
-    @property
-    def unordered(self) -> int:
-        """How many codes, the last ones, have no neighbours: that of NULL, or all where the values
-        have no order."""
-        ordered = self.domain.type not in ("category", "bool")
-        return self.size - self.domain.size if ordered else self.size
 
     def code(self, value: Value | None) -> int:
         """Code of one value or None. RecordError names the column, not the value."""
@@ -221,58 +203,6 @@ def _check_column(role: str, name: str, nulls: str) -> None:
 
 
 @dataclass(frozen=True)
-class RecordDomain:
-    """What a mechanism needs to know of a schema: sizes and bounds, no meanings.
-
-    sizes: codes per dimension, shape (d,).  measures: bounds per measure, shape (k, 2).
-    measured: for each measure the index of the dimension on the same attribute, or None.
-    unordered: for each dimension how many codes, the last ones, have no neighbours: that of NULL,
-    and all of a category; none where it is empty.
-    sensitive: for each dimension its sensitive codes in ascending order, empty where all are; no
-    entries at all where no dimension declares any.
-    """
-
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
-    measure_names: tuple[str, ...]
-    bounds: tuple[tuple[float, float], ...]
-    measured: tuple[int | None, ...]
-    unordered: tuple[int, ...] = ()
-    sensitive: tuple[tuple[int, ...], ...] = ()
-
-    def sensitive_codes(self, dimension: int) -> tuple[int, ...]:
-        """The sensitive codes of a dimension: all of them unless some were declared."""
-        declared = self.sensitive[dimension] if self.sensitive else ()
-        return declared or tuple(range(self.sizes[dimension]))
-
-    @property
-    def is_all_sensitive(self) -> bool:
-        """Whether no value of any dimension was left out of the sensitive ones."""
-        return not any(self.sensitive)
-
-    @property
-    def has_nonsensitive_records(self) -> bool:
-        """Whether a record can be without any sensitive value: every dimension has others."""
-        return bool(self.sensitive) and all(self.sensitive)
-
-    def unordered_codes(self, dimension: int) -> int:
-        """How many of the last codes of a dimension have no neighbours."""
-        return self.unordered[dimension] if self.unordered else 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain lists, for a survey's JSON."""
-        return {
-            "names": list(self.names),
-            "sizes": list(self.sizes),
-            "measure_names": list(self.measure_names),
-            "bounds": [list(pair) for pair in self.bounds],
-            "measured": list(self.measured),
-            "unordered": list(self.unordered),
-            **({"sensitive": list(map(list, self.sensitive))} if self.sensitive else {}),
-        }
-
-
-@dataclass(frozen=True)
 class Schema:
     """The attributes of one survey, by role, in the order of the file."""
 
@@ -292,31 +222,21 @@ class Schema:
         for column in self.public:
             if column.name.lower() in private:
                 raise SurveyError(f"{column.name} cannot be both private and public")
-        for measure, index in zip(self.measures, self.record_domain.measured, strict=True):
-            if index is None:
-                continue
-            if self.dimensions[index].name != measure.name:
+        dimensions = {dimension.name.lower(): dimension for dimension in self.dimensions}
+        for measure in self.measures:
+            dimension = dimensions.get(measure.name.lower())
+            if dimension is not None and dimension.name != measure.name:
                 raise SurveyError(
-                    f"{measure.name} and {self.dimensions[index].name} are spelt differently; "
+                    f"{measure.name} and {dimension.name} are spelt differently; "
                     "write a dimension and its measure alike"
                 )
-            if self.dimensions[index].domain.type not in ("int", "float"):
+            if dimension is not None and dimension.domain.type not in ("int", "float"):
                 raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
 
-    @cached_property
-    def record_domain(self) -> RecordDomain:
-        """The sizes and bounds that a mechanism is designed for."""
-        position = {dimension.name.lower(): i for i, dimension in enumerate(self.dimensions)}
-        declared = tuple(dimension.sensitive for dimension in self.dimensions)
-        return RecordDomain(
-            tuple(dimension.name for dimension in self.dimensions),
-            tuple(dimension.size for dimension in self.dimensions),
-            tuple(measure.name for measure in self.measures),
-            tuple(measure.bounds for measure in self.measures),
-            tuple(position.get(measure.name.lower()) for measure in self.measures),
-            tuple(dimension.unordered for dimension in self.dimensions),
-            declared if any(declared) else (),
-        )
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Codes of every attribute of an encoded record: dimensions, then 2 levels per measure."""
+        return (*(dimension.size for dimension in self.dimensions), *(2 for _ in self.measures))
 
     @property
     def private_columns(self) -> tuple[str, ...]:
@@ -339,29 +259,6 @@ class Schema:
         """A public column by its name, or None."""
         index = _position(self.public, name)
         return None if index is None else self.public[index]
-
-    def to_keys(self) -> dict[str, Any]:
-        """The tables [dimension], [measure] and [public] of a survey file."""
-        return {
-            "dimension": {
-                d.name: {
-                    **d.domain.spec(),
-                    **_unless("nulls", d.nulls, "reject"),
-                    **d.sensitive_keys(),
-                }
-                for d in self.dimensions
-            },
-            "measure": {
-                m.name: {
-                    "bounds": list(m.bounds),
-                    **_unless("on_out_of_range", m.on_out_of_range, "clamp"),
-                }
-                for m in self.measures
-            },
-            "public": {
-                p.name: {"type": p.type, **_unless("nulls", p.nulls, "reject")} for p in self.public
-            },
-        }
 
     @classmethod
     def from_keys(cls, data: Keys) -> Schema:
@@ -530,10 +427,6 @@ def _pair(keys: dict[str, Any], key: str) -> tuple[Any, Any]:
             "never read from private data"
         )
     return pair[0], pair[1]
-
-
-def _unless(key: str, value: str, default: str) -> dict[str, str]:
-    return {} if value == default else {key: value}
 
 
 def _position(attributes: Sequence[Attribute], name: str) -> int | None:

@@ -120,8 +120,7 @@ class Survey:
         require_hashes(self.collector, self.previous, self.first)
         if (self.previous is None) != (self.first is None):
             raise SurveyError("not a survey: a later round names the one before and the first one")
-        domain = self.schema.record_domain
-        if self.plan.sizes != (*domain.sizes, *(2 for _ in domain.measure_names)):
+        if self.plan.sizes != self.schema.sizes:
             raise SurveyError(
                 "not a survey: plan.sizes are not those of the schema (the codes of every "
                 "dimension, then 2 per measure)"
@@ -215,7 +214,8 @@ def check_promise(plan: Plan, schema: Schema, guarantee: Guarantee) -> None:
         if excess(plan, allowed) > guarantee.delta:
             raise SurveyError(f"the plan does not keep its promise of {guarantee}")
         return
-    worst = odds(plan, Definition(guarantee.kind, schema.record_domain.sensitive))
+    sensitive = tuple(dimension.sensitive for dimension in schema.dimensions)
+    worst = odds(plan, Definition(guarantee.kind, sensitive))
     if worst is None or worst > allowed:
         shown = "unbounded" if worst is None else f"{float(worst):.6g}"
         raise SurveyError(

@@ -69,12 +69,6 @@ class Listed:
         """Whether the value is declared; each of them has a code of its own."""
         return type(value) is type(self.values[0]) and value in self._codes
 
-    def spec(self) -> dict[str, Any]:
-        """The keys of a survey file that give this domain back."""
-        if self.type == "bool":
-            return {"type": "bool"}
-        return {"type": self.type, "values": list(self.values)}
-
     def describe(self) -> str:
         """The extent in words, for messages."""
         return "false, true" if self.type == "bool" else f"{self.size} declared values"
@@ -177,11 +171,6 @@ class Ordered:
         if outside.any():
             codes[outside] = -1
         return codes
-
-    def spec(self) -> dict[str, Any]:
-        """The keys of a survey file that give this domain back."""
-        keys = {key: list(v) if isinstance(v, tuple) else v for key, v in self.keys}
-        return {"type": self.type, **keys}
 
     def describe(self) -> str:
         """The extent in words, for messages: [18, 90]."""

@@ -14,12 +14,12 @@ from support.plans import EVERY_PLAN, Case
 from ldpsql.audit import audit_design, bisection
 from ldpsql.audit.bisection import DeviceCheck, check_device
 from ldpsql.decoders.base import Design
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import WORDS, Choice, Plan
-from ldpsql_device.schema import RecordDomain
 
 PLANS = {case.name: case for case in EVERY_PLAN}
 ONE = Epsilon.parse("1")

@@ -12,6 +12,7 @@ from support.blankets import randomized_response
 from ldpsql.audit.central import audit_central, blankets_cover, enumerated_blankets
 from ldpsql.audit.exact import made_up
 from ldpsql.recipes.registry import MECHANISMS, mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import clones, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
@@ -80,7 +81,7 @@ def test_a_false_statement_is_found():
 
 
 def test_a_survey_with_a_false_statement_fails_its_audit():
-    made = LyingGrr().design(SCHEMA.record_domain, Epsilon.parse("6"), {})
+    made = LyingGrr().design(RecordDomain.of(SCHEMA), Epsilon.parse("6"), {})
     survey = Survey("app", SCHEMA, made, shuffled=TRUST)
     found = audit_central(survey)
     assert not found.holds

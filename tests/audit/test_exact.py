@@ -21,12 +21,12 @@ from ldpsql.decoders.law import Law
 from ldpsql.decoders.uldp import Response
 from ldpsql.recipes import uldp, uldp_responses
 from ldpsql.recipes.uldp import CellDesign
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Reports
 from ldpsql_device.draw import draw
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS
-from ldpsql_device.schema import RecordDomain
 
 PLANE = ((3, 5), (2, 2))
 

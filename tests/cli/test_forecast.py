@@ -9,8 +9,8 @@ from ldpsql.cli.forecast import comparison
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import Forecast, SampledQueries
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 
 @pytest.mark.parametrize(("bins", "is_coarse"), [(16, True), (64, False)])

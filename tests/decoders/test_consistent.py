@@ -18,13 +18,13 @@ from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.recipes import allocation
 from ldpsql.recipes.allocation import ConsistentAllocation, Energies, workload_energies
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 CONSISTENT = {"inference": "consistent"}
 

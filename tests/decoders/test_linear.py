@@ -13,9 +13,9 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders import linear
 from ldpsql.decoders.linear import limit_jointly, merge_entries
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 

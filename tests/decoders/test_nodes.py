@@ -21,8 +21,8 @@ from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.recipes.oracles import plan_of_groups
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 WINDOW, BOX = ((12, 56),), ((30, 100),)
 LINE = RecordDomain(("x1",), (125,), (), (), ())

@@ -9,11 +9,11 @@ from ldpsql.decoders.nodes import Answer, NodeDesign
 from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
 from ldpsql.recipes.oracles import LARGEST, hash_values, kind_for, odds_words, oracle_for
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.draw import invert
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 ONE, TWO = Epsilon.parse("1"), Epsilon.parse("2")
 

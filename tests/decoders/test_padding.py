@@ -22,9 +22,9 @@ from ldpsql.decoders.groups import Group
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.paths import EvenForest
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 BOUNDS = (2.0, 10.0)
 

@@ -14,10 +14,10 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.linear import pseudo_squares
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 LINE = RecordDomain(("x",), (16,), (), (), ())
 SIGNED = RecordDomain(("x",), (16,), ("pay",), ((-1.0, 5.0),), (None,))

@@ -18,10 +18,10 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.nodes import OracleSource
 from ldpsql.estimate import Ratio, quantile
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Reports
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 RUNS = 400
 PEOPLE = 2_000

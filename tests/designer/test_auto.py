@@ -21,11 +21,11 @@ from ldpsql.designer.forecast import Forecast, sample_queries
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.fourier.recipe import bins_for
 from ldpsql.recipes.registry import MECHANISMS, mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central, Guarantee
-from ldpsql_device.schema import RecordDomain
 
 ONE = Epsilon.parse("1")
 SIGNED = RecordDomain(("x", "y"), (12, 3), ("pay",), ((2.0, 10.0),), (None,))

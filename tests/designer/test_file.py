@@ -12,10 +12,10 @@ import ldpsql
 from ldpsql.designer import design, design_survey, file
 from ldpsql.errors import QueryError
 from ldpsql.recipes.registry import MECHANISMS
+from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 TOML = """
 [survey]

@@ -21,10 +21,11 @@ from ldpsql.designer.forecast import (
     sample_queries,
 )
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain, Schema
+from ldpsql_device.schema import Schema
 
 
 def domain(*sizes: int) -> RecordDomain:
@@ -179,7 +180,7 @@ def at(survey):
 
     def forecast(epsilon: Epsilon) -> Forecast:
         tried.append(epsilon)
-        design = mechanism("olh").design(survey.survey.schema.record_domain, epsilon, {})
+        design = mechanism("olh").design(RecordDomain.of(survey.survey.schema), epsilon, {})
         return Forecast.of(design, survey.forecast.samples, survey.people)
 
     return forecast, tried

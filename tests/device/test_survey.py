@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.encode import encode
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
@@ -39,7 +40,7 @@ FULL = local_guarantee(ONE)
 
 def plan_of(schema: Schema, epsilon: Epsilon = ONE) -> Plan:
     """Randomized response over the first attribute."""
-    domain = schema.record_domain
+    domain = RecordDomain.of(schema)
     sizes = (*domain.sizes, *(2 for _ in domain.measure_names))
     part = Part((Digit((Term(0),), sizes[0]),), Arcs(0, (1,)))
     return Plan(sizes, (int(epsilon.odds * WORDS),), (Face(1, (part,)),))

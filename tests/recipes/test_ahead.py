@@ -23,12 +23,12 @@ from ldpsql.estimate import quantile
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.ahead import AheadDesign, splitting_threshold
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 from ldpsql_device.table import randomize_batch
 
 NODES = (

@@ -17,6 +17,7 @@ from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.recipes.allocation import DirectAllocation, declared_energies, workload_energies
 from ldpsql.recipes.haar import plan_of_levels
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import (
     AxisDetails,
@@ -27,7 +28,6 @@ from ldpsql.trees.detail import (
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 TREES = [balanced(7, 3), balanced(8, 2), Tree(11, (3, 2, 2)), balanced(5, 5), balanced(1, 2)]
 AVERAGES = {

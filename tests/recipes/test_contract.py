@@ -25,12 +25,12 @@ from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.law import Law, Outcome
 from ldpsql.recipes.base import AnyRecipe
 from ldpsql.recipes.registry import MECHANISMS, mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
 from ldpsql_device.plan import MOST_BITS
-from ldpsql_device.schema import RecordDomain
 
 DOMAINS = {
     "5": RecordDomain(("x",), (5,), (), (), ()),

@@ -34,11 +34,12 @@ from ldpsql.recipes import allocation
 from ldpsql.recipes.allocation import ConsistentAllocation, Energies
 from ldpsql.recipes.oracles import LARGEST, oracle_for
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
 from ldpsql.trees.hierarchy import Tree
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import Measure, RecordDomain
+from ldpsql_device.schema import Measure
 
 ONE = Epsilon.parse("1")
 LINE = RecordDomain(("x",), (25,), (), (), ())

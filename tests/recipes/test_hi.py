@@ -20,11 +20,11 @@ from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.estimate import quantile
 from ldpsql.recipes.oracles import plan_of_split
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 TINY = RecordDomain(("x", "y"), (2, 2), ("y",), ((0.0, 1.0),), (1,))
 PLANE = RecordDomain(("x", "y"), (5, 3), ("y", "pay"), ((0.0, 2.0), (2.0, 10.0)), (1, None))

@@ -16,10 +16,10 @@ from ldpsql.decoders.linear import CellQuery, GroupCells, LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.decoders.paths import EvenForest, Forest, LgrrDesign, PublishedEstimator
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x2",), ((1.0, 125.0),), (1,))
 LINE = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))

@@ -17,12 +17,12 @@ from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
 from ldpsql.recipes.arr import local_budget
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
-from ldpsql_device.schema import RecordDomain
 
 SIZES = (3, 2, 4)
 MIXED, BINARY = domain_of(*SIZES), domain_of(2, 2, 2)

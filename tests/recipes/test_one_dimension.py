@@ -23,12 +23,12 @@ from ldpsql.decoders.split import SplitEstimator
 from ldpsql.estimate import quantile
 from ldpsql.recipes.oracles import odds_words
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.draw import symbols
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Keep
-from ldpsql_device.schema import RecordDomain
 
 WINDOW = ((12, 56),)
 LINE = RecordDomain(("x1",), (125,), (), (), ())

@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import ReportFormat
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.schema import Dimension, PublicColumn, RecordDomain, Schema
+from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import int_domain
 
 PLAIN = {"columns": ["group", "a", "y"], "limits": [[5, 3], [1, 2], [300, 8]]}

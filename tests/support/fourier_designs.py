@@ -17,10 +17,10 @@ from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.decoders.law import Outcome
 from ldpsql.recipes.fourier.components import Emitted
 from ldpsql.recipes.fourier.plan import plan_of
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 SPACE = 1 << 64
 Families = tuple[Base, tuple[Axes, ...], tuple[int, ...], list[list[int]], list[list[int]]]

@@ -22,11 +22,12 @@ from ldpsql.decoders.linear import CellQuery, LinearEstimator, Moments, Source
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, ReportFormat, Reports, Rows
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.schema import RecordDomain, Schema
+from ldpsql_device.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -249,5 +250,5 @@ class ExactMechanism(PartialRecipe):
 
 def exact_survey(table: str, schema: Schema, raw: pa.Table, kind: type[ExactDesign]) -> Survey:
     """A survey over a raw table, answered without noise."""
-    design = kind(schema.record_domain, Epsilon.parse("1"), People.of(schema, raw))
+    design = kind(RecordDomain.of(schema), Epsilon.parse("1"), People.of(schema, raw))
     return Survey(table, schema, design, accept_no_guarantee=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Shuffled, local_guarantee
@@ -29,7 +30,7 @@ COLLECTOR = canonical({"ldpsql_collector": 1, "mechanism": "none that is known"}
 
 def device_text(schema: Schema = SCHEMA, shuffled: Shuffled | None = None) -> str:
     """The part that devices fetch."""
-    sizes = schema.record_domain.sizes
+    sizes = RecordDomain.of(schema).sizes
     part = Part((Digit((Term(0),), sizes[0]),), Arcs(0, (1,)))
     plan = Plan(sizes, (int(ONE.odds * WORDS),), (Face(1, (part,)),))
     guarantee = local_guarantee(ONE)

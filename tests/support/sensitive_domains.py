@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Rows
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 
 def sensitive_domain(sizes, sensitive):

@@ -12,10 +12,11 @@ from support.partial_designs import PartialDesign
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
+from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.schema import Dimension, Measure, PublicColumn, RecordDomain, Schema
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range
 
 _ONE = Epsilon.parse("1")
@@ -34,7 +35,7 @@ class NoDesign(PartialDesign):
 
 def survey(table: str, schema: Schema) -> Survey:
     """A survey without a mechanism."""
-    return Survey(table, schema, NoDesign(schema.record_domain))  # type: ignore[arg-type]
+    return Survey(table, schema, NoDesign(RecordDomain.of(schema)))  # type: ignore[arg-type]
 
 
 APP = survey(

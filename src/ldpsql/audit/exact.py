@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Law, Outcome, Worst
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.schema import RecordDomain
 
 MOST_PROBABILITIES = 1 << 17
 LARGEST_RECORDS = 4096

@@ -25,8 +25,8 @@ from ldpsql.audit.exact import Definition, EnumeratedChannel
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Outcome
 from ldpsql.numerics import Array, chi_square_tail, lower_probability, upper_probability
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.entropy import Entropy
-from ldpsql_device.schema import RecordDomain
 
 ALPHA = 1e-6
 _MOST_RECORDS, _RANDOM_RECORDS = 16, 4

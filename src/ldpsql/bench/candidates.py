@@ -11,6 +11,7 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
 from ldpsql.recipes.registry import MECHANISMS, mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -103,7 +104,7 @@ class CandidateSpec:
         options = json.loads(self.options)
         if not options and file.mechanism == self.mechanism:
             options = dict(file.options)
-        domain, recipe = file.schema.record_domain, mechanism(self.mechanism)
+        domain, recipe = RecordDomain.of(file.schema), mechanism(self.mechanism)
         reason = recipe.reserved(domain)
         if reason is not None and not self.is_named:
             raise SurveyError(reason)

@@ -31,6 +31,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError
+from ldpsql_device.publish import schema_to_keys
 
 FORMAT = 1
 _FACTS = b"ldpsql.bench"
@@ -98,7 +99,7 @@ class Comparison:
         content = {
             "format": FORMAT,
             "source": _source_digest(),
-            "survey": [self.file.table, self.file.schema.to_keys(), self.file.mechanism],
+            "survey": [self.file.table, schema_to_keys(self.file.schema), self.file.mechanism],
             "options": dict(self.file.options),
             "estimator": self.file.estimator,
             "workload": self.file.workload_options,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ldpsql.audit.sampling import Empirical
     from ldpsql.decoders.base import AnyDesign as Design
     from ldpsql.decoders.law import Outcome
+    from ldpsql.record_domain import RecordDomain
     from ldpsql.survey import Survey
     from ldpsql_device.guarantee import Guarantee
-    from ldpsql_device.schema import RecordDomain
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
 _LONG = 20_000

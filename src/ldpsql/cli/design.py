@@ -15,6 +15,7 @@ from ldpsql.cli import options
 from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
 from ldpsql.cli.tables import labelled_lines
+from ldpsql.record_domain import RecordDomain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,7 +198,7 @@ def _trust(survey: Survey) -> Iterator[tuple[str, str]]:
 
 def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
     """Which values are sensitive, and what that means for the owners of others."""
-    if survey.schema.record_domain.is_all_sensitive:
+    if RecordDomain.of(survey.schema).is_all_sensitive:
         return
     for dimension in survey.schema.dimensions:
         labels = ["NULL" if label is None else str(label) for label in domains.labels(dimension)]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.law import Law, enumerate_law
 from ldpsql.estimate import Array, Estimates
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.shuffle import Blanket, clones
 from ldpsql_device.draw import Entropy, draw
@@ -26,7 +27,6 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import Plan
-from ldpsql_device.schema import RecordDomain
 
 if TYPE_CHECKING:
     from ldpsql.decoders.fourier.group import Group

@@ -28,8 +28,8 @@ from ldpsql.boxes import LinearQuery, Side, Weight
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, Rows
-from ldpsql_device.schema import RecordDomain
 
 # -- queries ---------------------------------------------------------------------------------------
 

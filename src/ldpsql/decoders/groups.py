@@ -19,11 +19,11 @@ import numpy as np
 
 from ldpsql.decoders.linear import Codes
 from ldpsql.numerics import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.trees.cells import cell_count, record_shares
 from ldpsql.trees.hierarchy import Hierarchy, Leaves, Tree
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import LARGEST, Digit, Term, varying
-from ldpsql_device.schema import RecordDomain
 
 LARGEST_GROUPS = 1 << 16
 LARGEST_GROUP = 1 << 24

@@ -33,11 +33,11 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.decoders.oracles import hadamard, power_from
 from ldpsql.numerics import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan, subset_words
-from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,12 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.decoders.oracles import Oracle, oracle_of
 from ldpsql.numerics import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, Rows
 from ldpsql.trees.cells import Cells, cells_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import Hash, Parity, Plan
-from ldpsql_device.schema import RecordDomain
 
 Pieces = list[tuple[Array, Cells]]
 

@@ -39,13 +39,13 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.decoders.nodes import list_nodes, query_of
 from ldpsql.numerics import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair
 from ldpsql.trees.cells import Cells, cells_of
 from ldpsql.trees.hierarchy import Hierarchy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import Plan
-from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)

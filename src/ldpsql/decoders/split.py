@@ -21,7 +21,7 @@ from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.linear import CellQuery, Codes, Entry, LinearEstimator
 from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array
-from ldpsql_device.schema import RecordDomain
+from ldpsql.record_domain import RecordDomain
 
 
 @dataclass(frozen=True)

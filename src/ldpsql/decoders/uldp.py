@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from ldpsql.decoders.cells import Channel
 from ldpsql.decoders.linear import Codes
 from ldpsql.estimate import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Pair, Rows
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import BITS_PER_COLUMN, WORDS, Ladder, Rung
-from ldpsql_device.schema import RecordDomain
 
 Kind = int
 Mask = NDArray[np.bool_]

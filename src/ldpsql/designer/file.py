@@ -20,6 +20,7 @@ from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sam
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.recipes.registry import mechanism as registered
+from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import AUTO, Survey, check_users
 from ldpsql.workload import DEFAULT_PREDICATES, KINDS, DeclaredQuery, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -130,7 +131,7 @@ class DesignedSurvey:
 
         def at(epsilon: Epsilon) -> Forecast:
             promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
-            domain, options = self.survey.schema.record_domain, self.survey.options
+            domain, options = RecordDomain.of(self.survey.schema), self.survey.options
             design = recipe.design_for(domain, promise, options, self.workload)
             return Forecast.of(design, samples, self.people)
 
@@ -328,10 +329,10 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     queries = _declare_all(texts, name, schema, share)
     most = max(1, *(len(query.constrained) for query in queries))
     if len(keys) == 1:
-        return Workload(schema.record_domain, (), queries, most)
+        return Workload(RecordDomain.of(schema), (), queries, most)
     everyday = _read_classes(keys, schema)
     return Workload(
-        schema.record_domain,
+        RecordDomain.of(schema),
         tuple(replace(entry, weight=entry.weight * share) for entry in everyday.classes),
         queries,
         max(most, everyday.max_predicates),
@@ -358,7 +359,7 @@ def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
     most = keys.get("max_predicates", DEFAULT_PREDICATES)
     if type(most) is not int or most < 1:
         raise SurveyError("[workload]: max_predicates must be a whole number, at least 1")
-    domain = schema.record_domain
+    domain = RecordDomain.of(schema)
     kinds: dict[int, Kind] = {
         i: "equality" if dimension.domain.type in _EQUALITY_TYPES else "range"
         for i, dimension in enumerate(schema.dimensions)

@@ -23,10 +23,10 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.numerics import Array
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql_device.epsilon import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.schema import RecordDomain
 
 DEFAULT_USERS = 100_000
 MOST_CLASSES = 18

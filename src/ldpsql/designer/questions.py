@@ -18,6 +18,7 @@ from ldpsql.engine.rewrite.disjoin import disjoint
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery
 from ldpsql_device.schema import Schema
 
@@ -75,7 +76,7 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
 
 def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
     """The sums of one base query: by aggregate, row and slice, unless they are known exactly."""
-    sizes = schema.record_domain.sizes
+    sizes = RecordDomain.of(schema).sizes
     pieces = [
         Slice(piece.condition, disjoint(piece.boxes, sizes))
         for piece in slices(query.predicate, schema, sql)

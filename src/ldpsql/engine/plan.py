@@ -13,6 +13,7 @@ from ldpsql.aggregates import Target
 from ldpsql.boxes import Box, LinearQuery, Side, intersect
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.parser.query import Query
+from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.types import Value
@@ -55,7 +56,7 @@ class Plan:
 
 def linear(piece: Slice, row: Box, target: Target, schema: Schema) -> LinearQuery:
     """The linear query for one target in one row of one slice of a question to a schema."""
-    sizes = schema.record_domain.sizes
+    sizes = RecordDomain.of(schema).sizes
     amounts: list[tuple[float, Box]] = [(1.0, row)]
     if target.amounts is not None:
         index, by_codes = target.amounts

@@ -31,12 +31,12 @@ from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.base import Recipe, Takes, Task, read_options
 from ldpsql.recipes.cells import flat_terms
 from ldpsql.recipes.oracles import LARGEST, ask, kind_for, odds_words, oracle_for
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import Digit, Face, Plan
-from ldpsql_device.schema import RecordDomain
 
 _BIAS = (
     "frequencies are made non-negative and leaves that were not split are spread evenly; the "

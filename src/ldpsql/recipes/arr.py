@@ -32,6 +32,7 @@ from ldpsql.recipes.marginals import (
     published_local,
     read_marginals,
 )
+from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged
 from ldpsql_device.epsilon import Epsilon, epsilon_of
 from ldpsql_device.errors import SurveyError
@@ -48,7 +49,6 @@ from ldpsql_device.plan import (
     subset_words,
     varying,
 )
-from ldpsql_device.schema import RecordDomain
 
 MOST_ODDS = WORDS << 30
 """The largest odds that a plan may have."""

@@ -17,12 +17,12 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origi
 from typing import get_type_hints as type_hints
 
 from ldpsql.decoders.base import AnyDesign
+from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import largest_local, largest_local_of_any
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
-from ldpsql_device.schema import RecordDomain
 
 Promise = Epsilon | Central
 """What is promised to each person: by the report alone, or once it is shuffled."""

@@ -24,11 +24,11 @@ from ldpsql.decoders.cells import (
     shape_of,
 )
 from ldpsql.estimate import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Staircase, Term
-from ldpsql_device.schema import RecordDomain
 
 
 def refuse_cells(domain: RecordDomain, most: int, name: str) -> str | None:

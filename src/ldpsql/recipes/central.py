@@ -16,11 +16,11 @@ from typing import Any
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.recipes.base import AnyRecipe as Mechanism
 from ldpsql.recipes.base import Promise, require_local
+from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import Blanket, epsilon_of_batch, keeps
 from ldpsql.workload import Workload
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Shuffled
-from ldpsql_device.schema import RecordDomain
 
 
 def design_for(

@@ -33,13 +33,13 @@ from ldpsql.recipes.marginals import (
     read_marginals,
     scale,
 )
+from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import Blanket, largest_local, merged
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
 from ldpsql_device.plan import WORDS, Digit, Term, varying
-from ldpsql_device.schema import RecordDomain
 
 MOST_PAIRS = 1 << 22
 """Sets of attributes times coefficients that are gone through for the exact blanket."""

@@ -22,12 +22,12 @@ from ldpsql.recipes.allocation import share_by_roots, workload_energies
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.hierarchical import ONE_DIMENSION
 from ldpsql.recipes.oracles import LARGEST, odds_words, record_sizes
+from ldpsql.record_domain import RecordDomain
 from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Arcs, Digit, Face, Parity, Part, Plan, Step, Term, varying
-from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True)

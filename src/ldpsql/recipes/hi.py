@@ -35,10 +35,10 @@ from ldpsql.recipes.hierarchical import (
     trees_for,
 )
 from ldpsql.recipes.oracles import plan_of_split
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 LARGEST_PARTS, LARGEST_RECORDS = 64, 1 << 16
 _EXACT = Context(prec=60)

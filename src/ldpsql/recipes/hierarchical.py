@@ -41,11 +41,11 @@ from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.recipes.allocation import allocation_for
 from ldpsql.recipes.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
 from ldpsql.recipes.oracles import kind_for, oracle_for, plan_of_groups, sort_by_oracle
+from ldpsql.record_domain import RecordDomain
 from ldpsql.trees.hierarchy import Leaves, Tree, balanced, padded
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import RecordDomain
 
 TREES: Mapping[str, Callable[[int, int], Tree]] = {"balanced": balanced, "padded": padded}
 DESIGNS: Mapping[str, type[NodeDesign | ConsistentDesign]] = {

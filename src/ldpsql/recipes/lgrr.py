@@ -23,11 +23,11 @@ from ldpsql.decoders.paths import LgrrDesign, forests_of
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.hierarchical import TreeOptions, signed_combinations, trees_for
 from ldpsql.recipes.oracles import odds_words, record_sizes
+from ldpsql.record_domain import RecordDomain
 from ldpsql.trees.hierarchy import Tree, balanced
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Face, Keep, Part, Plan, Step
-from ldpsql_device.schema import RecordDomain
 
 LARGEST_FAKES, LARGEST_FOREST = 8, 1 << 24
 

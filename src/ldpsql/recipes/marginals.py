@@ -63,6 +63,7 @@ from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Takes, Task
 from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
 from ldpsql.shuffle.accountant import balle_local
@@ -87,7 +88,6 @@ from ldpsql_device.plan import (
     subset_words,
     varying,
 )
-from ldpsql_device.schema import RecordDomain
 
 Axes = tuple[int, ...]
 Atoms = tuple[Atom, ...]

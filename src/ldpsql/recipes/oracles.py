@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.oracles import Grr, Hrr, Olh, Oracle, Oue, power_from, prime_from
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import (
@@ -30,7 +31,6 @@ from ldpsql_device.plan import (
     Step,
     varying,
 )
-from ldpsql_device.schema import RecordDomain
 
 ORACLES = ("grr", "olh", "oue", "hrr", "auto")
 LARGEST = {"olh": 1 << 22, "hrr": 1 << 22, "oue": 1024}

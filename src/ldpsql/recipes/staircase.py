@@ -22,12 +22,12 @@ from ldpsql.estimate import Array
 from ldpsql.recipes.base import NoOptions, Recipe, Task
 from ldpsql.recipes.cells import RowsDesign, refuse_cells
 from ldpsql.recipes.staircase_optimiser import Patterns, cell_gram, optimise, raise_eigenvalues
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS
 from ldpsql_device.plan import Staircase as StaircaseRows
-from ldpsql_device.schema import RecordDomain
 
 MOST_CELLS = 256
 FAST_CELLS = 48

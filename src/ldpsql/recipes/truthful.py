@@ -32,11 +32,11 @@ from ldpsql.decoders.groups import whole
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.recipes.cells import RowsDesign, refuse_cells
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Rows
-from ldpsql_device.schema import RecordDomain
 
 MOST_CELLS = 128
 LEAST_DELTA = Fraction(1, 10**9)

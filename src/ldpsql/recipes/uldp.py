@@ -48,6 +48,7 @@ from ldpsql.recipes.uldp_responses import (
     levelled_response,
     single_response,
 )
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
@@ -64,7 +65,6 @@ from ldpsql_device.plan import (
     Rung,
     Term,
 )
-from ldpsql_device.schema import RecordDomain
 
 LARGEST_TABLE = 1 << 14
 _DIGITS = Context(prec=60)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ldpsql import domains
 from ldpsql.boxes import CodeSet, code_set
 from ldpsql.numerics import Array
+from ldpsql.record_domain import count_unordered
 from ldpsql_device.arrow import arrow_type
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure
@@ -152,9 +153,9 @@ def cut_bins(index: int, dimension: Dimension, noise: float = 0.0) -> Bins:
     noise: standard error of the share of one bin; where it is larger than the even share of a
     bin, fewer bins are taken. Values without neighbours (a category's, NULL) stay alone.
     """
-    ordered = dimension.size - dimension.unordered
+    ordered = dimension.size - count_unordered(dimension)
     most = int(np.clip(0.5 / noise, LEAST_BINS, LARGEST_BINS)) if noise > 0 else LARGEST_BINS
-    listed = max(min(dimension.unordered, LARGEST_LISTED), 1)
+    listed = max(min(count_unordered(dimension), LARGEST_LISTED), 1)
     both = [_cut_evenly(0, ordered, most), _cut_evenly(ordered, dimension.size, listed)]
     edges = np.unique(np.concatenate(both))
     size = len(edges) - 1
@@ -183,7 +184,7 @@ def group_bins(
     most = max(min(most, largest), LEAST_GROUPS)
     if bins.size <= most:
         return replace(bins, group=np.arange(bins.size))
-    unordered = bins.edges[:-1] >= dimension.size - dimension.unordered
+    unordered = bins.edges[:-1] >= dimension.size - count_unordered(dimension)
     is_category = bool(unordered.all())
     by_share = np.argsort(-bins.shares, kind="stable")
     together = by_share if is_category else np.flatnonzero(~unordered)

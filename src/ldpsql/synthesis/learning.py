@@ -15,6 +15,7 @@ from math import prod
 import numpy as np
 
 from ldpsql.numerics import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.synthesis.asking import ReportedShares
 from ldpsql.synthesis.columns import (
     LARGEST_GROUPS,
@@ -124,7 +125,7 @@ def _cut(reported: ReportedShares, index: int, groups: int) -> tuple[Bins, float
 
 def _other_axes(reported: ReportedShares, public: PublicPeople | None) -> list[ModelAxis]:
     """The measures that are not a dimension as well, and the public axis."""
-    domain = reported.survey.schema.record_domain
+    domain = RecordDomain.of(reported.survey.schema)
     axes = [
         ModelAxis("measure", index, name, 2)
         for index, name in enumerate(domain.measure_names)

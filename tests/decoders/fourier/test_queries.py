@@ -19,8 +19,8 @@ from ldpsql.decoders.fourier.queries import (
     unsupported,
 )
 from ldpsql.errors import UnsupportedSQL
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
-from ldpsql_device.schema import RecordDomain
 
 SIGNED = domain_of((5, 3), ((0.0, 2.0),))
 PADDED = Group((6, 3, 2), (5, 3), (5, 3), ((0, 1, 2),))

@@ -15,9 +15,9 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier import reports
 from ldpsql.designer import design
 from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.schema import RecordDomain
 
 SIGNED = RecordDomain(("x", "y"), (8, 5), ("pay",), ((-1.0, 3.0),), (None,))
 TEXT = """

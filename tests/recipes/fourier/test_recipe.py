@@ -24,12 +24,13 @@ from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
 from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
-from ldpsql_device.schema import RecordDomain, Schema
+from ldpsql_device.schema import Schema
 
 
 def test_exact_sizes_are_kept_where_orders_stay_small() -> None:

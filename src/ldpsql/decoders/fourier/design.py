@@ -25,6 +25,7 @@ from ldpsql.decoders.fourier.reports import Reported, SharedContributions
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
+from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -32,7 +33,6 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan
 from ldpsql_device.plan_json import plan_to_json
-from ldpsql_device.schema import RecordDomain
 
 
 @dataclass(frozen=True, eq=False)

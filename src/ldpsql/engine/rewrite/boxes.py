@@ -31,6 +31,7 @@ from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser.query import And as AndPredicate
 from ldpsql.parser.query import Atom, Constant, GroupKey, Not, Predicate, Query
 from ldpsql.parser.query import Or as OrPredicate
+from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
@@ -67,7 +68,7 @@ def boxes(query: Query, survey: Survey, sql: str) -> Plan:
 
 def slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice, ...]:
     """WHERE as slices with their boxes, which may overlap; errors as for `boxes`."""
-    sizes = schema.record_domain.sizes
+    sizes = RecordDomain.of(schema).sizes
     if predicate is None:
         return (Slice(None, (Box.whole(len(sizes)),)),)
     formula = Compiler(schema, sql).formula(predicate)

@@ -16,6 +16,7 @@ from itertools import chain, permutations
 from ldpsql.boxes import Box, CodeSet, Interval, Side, code_set, complement
 from ldpsql.engine.plan import Plan, Slice
 from ldpsql.errors import UnsupportedSQL
+from ldpsql.record_domain import RecordDomain
 
 MAX_BOXES = 20_000
 _MAX_STEPS = 2_000_000
@@ -31,7 +32,7 @@ def disjoin(plan: Plan) -> Plan:
 
     UnsupportedSQL where that takes more than MAX_BOXES boxes.
     """
-    sizes = plan.survey.schema.record_domain.sizes
+    sizes = RecordDomain.of(plan.survey.schema).sizes
     pieces = tuple(Slice(piece.condition, disjoint(piece.boxes, sizes)) for piece in plan.slices)
     return replace(plan, slices=pieces)
 

@@ -27,6 +27,7 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
+from ldpsql.record_domain import RecordDomain
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Dimension, Schema
 
@@ -91,7 +92,7 @@ class Compiler:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of codes per dimension."""
-        return self.schema.record_domain.sizes
+        return RecordDomain.of(self.schema).sizes
 
     def _atom(self, atom: Atom, wanted: bool) -> Formula:
         if isinstance(atom, Comparison) and atom.literal is None:

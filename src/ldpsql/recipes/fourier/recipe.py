@@ -19,11 +19,11 @@ from ldpsql.decoders.fourier.information import RealCells
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
 from ldpsql.recipes.fourier.optimise import design_families, equality_axes
 from ldpsql.recipes.fourier.plan import plan_of
+from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan_json import plan_from_json
-from ldpsql_device.schema import RecordDomain
 
 DEFAULT_BINS = 4096
 _MOST_BINS = 1 << 24
