@@ -29,12 +29,13 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
-from ldpsql_device.guarantee import SHUFFLE_NOT_PROTECTED, Guarantee, Shuffled
+from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import Plan
 from ldpsql_device.publish import write_survey
+from ldpsql_device.published import Published
 from ldpsql_device.schema import Schema
+from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import (
-    Published,
     canonical,
     check_table,
     parse_json,
@@ -44,10 +45,15 @@ from ldpsql_device.survey import (
     require_keys,
     sha256,
 )
-from ldpsql_device.survey import Survey as DeviceSurvey
 
 FORMAT = 1
 AUTO = "auto"
+SHUFFLE_NOT_PROTECTED = (
+    "the central promise needs a shuffler that does not work with the collector, and reports that "
+    "carry nothing else: no name, address, time or length",
+    "a person whose report the collector sees alone has the local promise only",
+    "a person who answers again is one person no longer: the promises of all answers add up",
+)
 _NEEDED = ("ldpsql_collector", "mechanism", "epsilon", "options", "decoder")
 _OPTIONAL = ("estimator", "accept_no_guarantee", "chosen", "workload", "users")
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Schema
-from ldpsql_device.types import TYPES
 from ldpsql_device.values import Listed
 
 FINGERPRINT_KEY = b"ldpsql.fingerprint"
@@ -17,7 +16,12 @@ ID_COLUMN = f"{RESERVED_PREFIX}id"
 """The column of a table of reports that holds the random id of each."""
 
 ARROW_TYPES: Mapping[str, pa.DataType] = {
-    name: pa.type_for_alias(kind.arrow) for name, kind in TYPES.items()
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "text": pa.string(),
+    "bool": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
 }
 """The Arrow type of every type of column."""
 

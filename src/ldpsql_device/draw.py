@@ -15,11 +15,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,
     WORDS,
@@ -36,7 +37,6 @@ from ldpsql_device.plan import (
     Plan,
     Rows,
     Scrambled,
-    Staircase,
     Subset,
     Varying,
     Whole,
@@ -45,18 +45,9 @@ from ldpsql_device.plan import (
     value_of,
 )
 
-Words = NDArray[np.uint64]
 _ONE = np.uint64(1)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _BLOCK_WORDS = 1 << 19
-
-
-class Entropy(Protocol):
-    """A source of random bits."""
-
-    def words(self, count: int) -> Words:
-        """`count` independent uniform 64-bit integers, shape (count,)."""
-        ...
 
 
 def draw(plan: Plan, codes: Integers, entropy: Entropy) -> list[Integers]:
@@ -220,20 +211,17 @@ def _respond(
 ) -> list[Integers]:
     """The columns that answer a part."""
     response = part.response
+    if isinstance(response, Subset | Ladder):
+        rung, index = rungs(plan, part, symbol, choices).locate(words[:, 0])
+        return [answer(part, symbol, choices, rung, index)]
+    radices = part_radices(part, choices)
+    flat, size = flatten(symbol, radices), math.prod(radices[1:], start=radices[0])
     if isinstance(response, Bits):
-        return _respond_bits(
-            response, flatten(symbol, part_radices(part, choices)), part, choices, words
-        )
+        return _respond_bits(response, flat, size, words)
     if isinstance(response, Keep):
-        radices = part_radices(part, choices)
-        kept, size = flatten(symbol, radices), math.prod(radices[1:], start=radices[0])
         fakes = [scale(words[:, number], size) for number in range(part.fakes)]
-        return list(np.sort(np.stack([kept, *fakes]), axis=0))
-    if isinstance(response, Rows | Staircase):
-        flat = flatten(symbol, part_radices(part, choices))
-        return [_respond_row(response.table, flat, words[:, 0])]
-    rung, index = rungs(plan, part, symbol, choices).locate(words[:, 0])
-    return [answer(part, symbol, choices, rung, index)]
+        return list(np.sort(np.stack([flat, *fakes]), axis=0))
+    return [_respond_row(response.table, flat, words[:, 0])]
 
 
 def part_radices(part: Part, choices: Choices) -> list[Whole]:
@@ -241,15 +229,11 @@ def part_radices(part: Part, choices: Choices) -> list[Whole]:
     return [value_of(radix, choices) for radix in part.radices]
 
 
-def _respond_bits(
-    response: Bits, flat: Integers, part: Part, choices: Choices, words: Words
-) -> list[Integers]:
-    radices = part_radices(part, choices)
-    size = np.broadcast_to(math.prod(radices[1:], start=radices[0]), flat.shape)
+def _respond_bits(response: Bits, flat: Integers, size: Whole, words: Words) -> list[Integers]:
     place = np.arange(words.shape[1])
     own, other = (np.array(t, dtype=np.uint64) for t in (response.own, response.other))
     bits = words < np.where(place == flat[:, None], own, other)
-    bits &= place < size[:, None]
+    bits &= place < np.reshape(size, (-1, 1))
     columns = []
     for start in range(0, words.shape[1], BITS_PER_COLUMN):
         chunk = bits[:, start : start + BITS_PER_COLUMN]
@@ -300,13 +284,7 @@ class _Subsets(NamedTuple):
 
     def of(self, choice: Integers) -> _Subsets:
         """For what every person drew."""
-        return _Subsets(
-            self.last.take(choice),
-            self.inside.take(choice),
-            self.outside.take(choice),
-            self.base.take(choice),
-            self.others.take(choice),
-        )
+        return _Subsets._make(column.take(choice) for column in self)
 
 
 def _subset_columns(part: Part, odds: int, choices: Choices) -> _Subsets:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -23,7 +24,6 @@ from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.respond import Consent
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Published
 from ldpsql_device.table import (
     Tally,
     fitting,
@@ -31,6 +31,9 @@ from ldpsql_device.table import (
     report_schema,
     require_columns,
 )
+
+if TYPE_CHECKING:
+    from ldpsql_device.published import Published
 
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24

@@ -10,24 +10,11 @@ from typing import Any
 from ldpsql_device.epsilon import LARGEST_PRECISION, Epsilon
 from ldpsql_device.errors import SurveyError
 
-TRUSTS = ("local", "shuffle")
 MOST_USERS = 10**9
 _SMALLEST_DELTA = Decimal("1e-30")
 _LIKE = {"delta": "1e-6", "honest": "0.9"}
 
-SHUFFLE_NOT_PROTECTED = (
-    "the central promise needs a shuffler that does not work with the collector, and reports that "
-    "carry nothing else: no name, address, time or length",
-    "a person whose report the collector sees alone has the local promise only",
-    "a person who answers again is one person no longer: the promises of all answers add up",
-)
-
-KINDS = {
-    "local": "LDP",
-    "uldp": "ULDP",
-    "uldp-joint": "ULDP per attribute",
-    "none": "",
-}
+KINDS = {"local": "LDP", "uldp": "ULDP", "uldp-joint": "ULDP per attribute", "none": ""}
 """Kind of guarantee -> the name of the property."""
 
 

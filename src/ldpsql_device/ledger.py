@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon, compose
 from ldpsql_device.errors import Error, OperationalError, StoreError
 from ldpsql_device.respond import Report
-from ldpsql_device.survey import Published
+
+if TYPE_CHECKING:
+    from ldpsql_device.published import Published
 
 FORMAT = 1
 

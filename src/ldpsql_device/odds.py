@@ -68,13 +68,7 @@ def odds(plan: Plan, definition: Definition) -> Fraction | None:
     tells some records apart for certain. The bound is attained where every symbol is some
     record's.
     """
-    worst = Fraction(1)
-    for face in plan.faces:
-        bound = _face_odds(plan, face, definition)
-        if bound is None:
-            return None
-        worst = max(worst, bound)
-    return worst
+    return _largest(_face_odds(plan, face, definition) for face in plan.faces)
 
 
 def _face_odds(plan: Plan, face: Face, definition: Definition) -> Fraction | None:
@@ -112,7 +106,9 @@ def _part_odds(plan: Plan, face: Face, part: Part, definition: Definition) -> Fr
     if all(plan.sizes[attribute] == 1 for attribute in part.attributes):
         return Fraction(1)  # everybody has the same symbol
     if isinstance(response, Subset):
-        return max(_subset_odds(plan, face, part), default=Fraction(1))
+        budget = plan.odds[response.odds]
+        extremes = (subset_extremes(*sizes, budget) for sizes in _sizes(face, part))
+        return _largest(Fraction(most, few) for most, few in extremes)
     if isinstance(response, Ladder):
         return _ladder_odds(plan, part, response, definition)
     if isinstance(response, Rows | Staircase):
@@ -132,15 +128,6 @@ def _largest(bounds: Iterable[Fraction | None]) -> Fraction | None:
             return None
         worst = max(worst, bound)
     return worst
-
-
-def _subset_odds(plan: Plan, face: Face, part: Part) -> Iterator[Fraction]:
-    """Of every different number of points inside and in all, among the questions of a face."""
-    response = part.response
-    assert isinstance(response, Subset)
-    for base, size in _sizes(face, part):
-        most, few = subset_extremes(base, size, plan.odds[response.odds])
-        yield Fraction(most, few)
 
 
 def subset_extremes(base: int, size: int, budget: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql_device.entropy import Words
 from ldpsql_device.errors import SurveyError
 
 WORDS, HALVES = 1 << 64, 1 << 32
@@ -35,7 +36,6 @@ MOST_QUESTIONS, MOST_BITS, MOST_ENTRIES = 1 << 20, 1 << 10, 1 << 24
 BITS_PER_COLUMN = 32
 
 Integers = NDArray[np.int64]
-Words = NDArray[np.uint64]
 Whole = int | Integers
 """A number that is the same for everybody, or one per person."""
 Choices = Sequence[Integers]

@@ -15,11 +15,11 @@ from ldpsql_device.encode import Record, encode, public_values
 from ldpsql_device.entropy import Entropy, require_os_entropy
 from ldpsql_device.errors import ReportError, SurveyError
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Published
 from ldpsql_device.types import Value
 
 if TYPE_CHECKING:
     from ldpsql_device.ledger import Ledger
+    from ldpsql_device.published import Published
 
 ID_BYTES = 16
 _HEX = re.compile("[0-9a-f]*")

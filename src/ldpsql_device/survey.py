@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,57 +41,6 @@ _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector")
 _OPTIONAL = ("previous", "first")
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
-
-
-class Published(Protocol):
-    """What is needed of a survey to answer it: that of a device, or the collector's view of it."""
-
-    @property
-    def table(self) -> str:
-        """The name under which SQL asks it."""
-        ...
-
-    @property
-    def schema(self) -> Schema:
-        """Its columns."""
-        ...
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What a person is promised."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the published survey."""
-        ...
-
-    @property
-    def chain(self) -> str:
-        """Fingerprint of the first of its rounds. A person answers one survey of a chain."""
-        ...
-
-    @property
-    def report_columns(self) -> tuple[str, ...]:
-        """Names of the whole numbers of a report."""
-        ...
-
-    @property
-    def report_widths(self) -> tuple[int, ...]:
-        """Bits of each of them: 8, 16, 32 or 64."""
-        ...
-
-    def accepts(self, numbers: Sequence[int]) -> bool:
-        """Whether these whole numbers are a report: a question, and answers below its limits."""
-        ...
-
-    def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
-        """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""
-        ...
-
-    def to_json(self) -> str:
-        """The survey as published."""
-        ...
 
 
 @dataclass(frozen=True)

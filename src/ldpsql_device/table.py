@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,9 @@ from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.respond import ID_BYTES, Consent
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
-from ldpsql_device.survey import Published
+
+if TYPE_CHECKING:
+    from ldpsql_device.published import Published
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from ldpsql.recipes.oracles import ask
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Reports
 from ldpsql_device.draw import draw
-from ldpsql_device.entropy import Entropy
+from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term, Words, varying
+from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term, varying
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 ONE = Epsilon.parse("1")

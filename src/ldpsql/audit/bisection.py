@@ -18,7 +18,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql_device.draw import Entropy, flatten, interpret, part_radices, symbols
+from ldpsql_device.draw import flatten, interpret, part_radices, symbols
+from ldpsql_device.entropy import Entropy
 from ldpsql_device.law import count_reports, law, part_law
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,

@@ -21,7 +21,8 @@ from ldpsql.estimate import Array, Estimates
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.shuffle import Blanket, clones
-from ldpsql_device.draw import Entropy, draw
+from ldpsql_device.draw import draw
+from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee

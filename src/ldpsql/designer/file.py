@@ -25,10 +25,11 @@ from ldpsql.survey import AUTO, Survey, check_users
 from ldpsql.workload import DEFAULT_PREDICATES, KINDS, DeclaredQuery, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import TRUSTS, Shuffled
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import read_text
 
+TRUSTS = ("local", "shuffle")
 MOST_CLASSES = 20_000
 MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.sql import literal
+from ldpsql.store.duckdb.column_types import STORED_TYPES
 from ldpsql.store.duckdb.files import JSON
 from ldpsql.store.duckdb.layout import Column, Layout
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.rules import SURVEY_COLUMN, Incoming, refuse_rows
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import RESERVED_PREFIX
-from ldpsql_device.types import TYPES
 
 _LIMITS, _ROW, _FAULT = (RESERVED_PREFIX + name for name in ("limits", "row", "fault"))
 _ASKED_FOR = 6
@@ -79,7 +79,7 @@ class Checks:
 
 def _require_type(column: Column, incoming: Incoming) -> None:
     given = incoming.types[column.name]
-    if given != _NULL_TYPE and not re.fullmatch(TYPES[column.kind].duckdb_pattern, given):
+    if given != _NULL_TYPE and not re.fullmatch(STORED_TYPES[column.kind].readable, given):
         raise ReportError(
             f"{incoming.name}: column {column.name!r} is {given.split('(')[0]}, it must be "
             f"{column.kind}"
@@ -133,7 +133,7 @@ def _value_faults(column: Column, value: str, wanted: str) -> Iterator[tuple[str
 
 def _value(column: Column, incoming: Incoming) -> str:
     """SQL for a column's value as it is stored; NULL where there is none."""
-    raw, given, kind = f"r.{column.sql}", incoming.types[column.name], TYPES[column.kind]
+    raw, given, kind = f"r.{column.sql}", incoming.types[column.name], STORED_TYPES[column.kind]
     if given == column.type:
         return raw
     if not incoming.is_text:
@@ -142,6 +142,6 @@ def _value(column: Column, incoming: Incoming) -> str:
     if given == JSON:
         conditions.append(f"json_type({raw}) IN ({', '.join(map(literal, kind.json_types))})")
         raw = f"({raw} ->> '$')"
-    if kind.text_pattern is not None:
-        conditions.append(f"regexp_full_match({raw}, {literal(kind.text_pattern)})")
+    if kind.text is not None:
+        conditions.append(f"regexp_full_match({raw}, {literal(kind.text)})")
     return f"CASE WHEN {' AND '.join(conditions)} THEN TRY_CAST({raw} AS {column.type}) END"

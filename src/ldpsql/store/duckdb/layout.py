@@ -19,6 +19,7 @@ from functools import cached_property
 from ldpsql.intake import Intake
 from ldpsql.report import ReportFormat
 from ldpsql.sql import quote
+from ldpsql.store.duckdb.column_types import STORED_TYPES
 from ldpsql.store.rules import SURVEY_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
@@ -104,7 +105,10 @@ class Layout:
     @cached_property
     def public_columns(self) -> tuple[Column, ...]:
         """The columns in clear, as they are stored."""
-        return tuple(Column(c.name, c.kind.duckdb, c.type, c.nulls == "value") for c in self.public)
+        return tuple(
+            Column(c.name, STORED_TYPES[c.type].stored, c.type, c.nulls == "value")
+            for c in self.public
+        )
 
     @property
     def report_type(self) -> Column:
