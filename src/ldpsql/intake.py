@@ -87,13 +87,10 @@ class Intake:
                 data, collector = data["survey"], data["collector"]
             elif isinstance(source, Path) and collector_path(source).is_file():
                 collector = parse_json(read_text(collector_path(source)), floats=True)
-            if not isinstance(data, dict) or data.get("plan", data) is not None:
-                return cls._join(DeviceSurvey.from_data(data), collector)
+            return cls._join(DeviceSurvey.from_data(data), collector)
         except (FingerprintError, SurveyError) as error:
             where = f"{source}: " if isinstance(source, Path) else ""
             raise type(error)(f"{where}{error}") from None
-        # Of a design without a plan, only the design itself knows what its reports are.
-        return cls.of(Survey.from_json(source))
 
     @classmethod
     def _join(cls, survey: DeviceSurvey, collector: Any) -> Intake:

@@ -32,7 +32,6 @@ from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import Plan
 from ldpsql_device.publish import write_survey
-from ldpsql_device.published import Published
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import (
@@ -208,9 +207,9 @@ class Survey:
         return self.design.epsilon
 
     @property
-    def plan(self) -> Plan | None:
+    def plan(self) -> Plan:
         """What devices interpret."""
-        return getattr(self.design, "plan", None)
+        return self.design.plan
 
     @cached_property
     def collector_text(self) -> str:
@@ -292,8 +291,7 @@ class Survey:
     @classmethod
     def _checked(cls, data: Any, rest: Any) -> Survey:
         """A survey from its two parts, if the first names the second."""
-        if not isinstance(data, dict) or data.get("plan") is not None:
-            DeviceSurvey.from_data(data)
+        DeviceSurvey.from_data(data)
         require_keys(rest, "the collector's part", _NEEDED, _OPTIONAL)
         if rest["ldpsql_collector"] != FORMAT:
             raise SurveyError("not a survey: its collector's part is of an unknown version")
@@ -379,18 +377,16 @@ def check_users(users: Any) -> None:
         raise SurveyError("[survey]: users must be a whole number of people, at least 1")
 
 
-def read_device_part(path: Path) -> Published:
+def read_device_part(path: Path) -> DeviceSurvey:
     """What devices need of a published survey: a file of that part, or of both."""
     text = read_text(path)
     try:
         data = parse_json(text, floats=True)
         if isinstance(data, dict) and set(data) == {"collector", "survey"}:
             data = data["survey"]
-        if not isinstance(data, dict) or data.get("plan", data) is not None:
-            return DeviceSurvey.from_json(canonical(data))
+        return DeviceSurvey.from_json(canonical(data))
     except SurveyError as error:
         raise SurveyError(f"{path}: {error}") from None
-    return Survey.from_json(path)  # a design without a plan draws by itself
 
 
 def collector_path(path: Path) -> Path:

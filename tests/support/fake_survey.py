@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,15 @@ import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import ReportFormat
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.plan import WORDS, Arcs, Bits, Digit, Face, Part, Plan, Response, Term
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import int_domain
 
-PLAIN = {"columns": ["group", "a", "y"], "limits": [[5, 3], [1, 2], [300, 8]]}
-UNARY = {
-    "columns": ["group", "w0", "w1"],
-    "limits": [[1 << 32, 1 << 8], [1 << 20, 1], [1 << 32, 1 << 32]],
-    "unary": True,
-    "bits": [40, 20, 64],
-}
+PLAIN = {"limits": [[5, 3], [1, 2], [300, 8]]}
+UNARY = {"bits": [40, 20, 64]}
 PUBLIC = (
     PublicColumn("day", "date", "value"),
     PublicColumn("amount", "float"),
@@ -35,9 +31,18 @@ PUBLIC = (
 )
 
 
+def _part(radix: int, response: Response) -> Part:
+    """A part whose answers are those to a symbol below a radix."""
+    return Part((Digit((Term(0),), radix, modulus=True),), response)
+
+
 @dataclass(frozen=True)
 class FakeDesign(PartialDesign):
-    """As much of a design as a store looks at."""
+    """As much of a design as a store looks at.
+
+    Its options say how many values the answers to each question have, or how many bits. Its
+    devices answer evenly, whatever the record, so that it keeps any promise.
+    """
 
     domain: RecordDomain
     epsilon: Epsilon
@@ -45,14 +50,15 @@ class FakeDesign(PartialDesign):
 
     name = "fake"
 
-    @property
-    def report_format(self) -> ReportFormat:
-        return ReportFormat(
-            tuple(self.options["columns"]),
-            np.array(self.options["limits"]),
-            self.options.get("unary", False),
-            tuple(self.options.get("bits", ())),
-        )
+    @cached_property
+    def plan(self) -> Plan:
+        half = (WORDS // 2,)
+        if "bits" in self.options:
+            parts = [(_part(bits, Bits(half, half)),) for bits in self.options["bits"]]
+        else:
+            rows = self.options["limits"]
+            parts = [tuple(_part(limit, Arcs(0, (1,))) for limit in row) for row in rows]
+        return Plan(self.domain.sizes, (WORDS,), tuple(Face(1, part) for part in parts))
 
     @property
     def guarantee(self) -> Guarantee:

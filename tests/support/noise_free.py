@@ -1,9 +1,9 @@
 """A mechanism with the noise switched off, to judge everything but the noise.
 
-A report is the number of a person, and the estimator looks that person's codes up, so an answer
-is exact if, and only if, parsing, rewriting, covering, counting and arithmetic are right. Two
-doubles serve the two kinds of mechanism: `ExactNodes` answers from tree nodes through the real
-`NodeDesign` plans, `ExactBoxes` from boxes.
+A report is a coin that shows the number of a person, and the estimator looks that person's codes
+up, so an answer is exact if, and only if, parsing, rewriting, covering, counting and arithmetic
+are right. Two doubles serve the two kinds of mechanism: `ExactNodes` answers from tree nodes
+through the real `NodeDesign` plans, `ExactBoxes` from boxes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, ReportFormat, Reports, Rows
+from ldpsql.report import Histogram, Reports, Rows
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.plan import Digit, Face, Keep, Part, Plan
 from ldpsql_device.schema import Schema
 
 
@@ -61,9 +62,12 @@ class ExactDesign(PartialDesign):
     people: People = field(repr=False)
     name: str = "exact"
 
-    @property
-    def report_format(self) -> ReportFormat:
-        return ReportFormat(("zero", "person"), np.array([[max(len(self.people.codes), 1)]]))
+    @cached_property
+    def plan(self) -> Plan:
+        """One question with a coin as large as there are people, and a single answer."""
+        sizes = (*self.domain.sizes, *(2 for _ in self.domain.measure_names))
+        answer = Part((Digit((), 1),), Keep())
+        return Plan(sizes, (), (Face(1, (answer,), coins=(max(len(self.people.codes), 1),)),))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -72,10 +76,8 @@ class ExactDesign(PartialDesign):
     def randomize(self, codes: np.ndarray, entropy: object) -> Reports:
         """The reports of all people, in order."""
         numbers = np.arange(len(codes))
-        return Reports.pack(self.report_format, [np.zeros_like(numbers), numbers])
-
-    def law(self) -> Any:
-        raise ValueError("a test double has no law")
+        nothing = np.zeros_like(numbers)
+        return Reports.pack(self.report_format, [nothing, numbers, nothing])
 
     def describe(self, planned: Any) -> list[str]:
         return ["exact"]

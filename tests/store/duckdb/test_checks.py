@@ -13,7 +13,7 @@ from ldpsql.store import open_store
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import PublicColumn
 
-ROW = {"ldpsql_group": [0], "ldpsql_a": [4], "ldpsql_y": [2]}
+ROW = {"ldpsql_question": [0], "ldpsql_answer0": [4], "ldpsql_answer1": [2]}
 
 
 def refusal(store, survey, columns):
@@ -25,14 +25,14 @@ def refusal(store, survey, columns):
 @pytest.mark.parametrize(
     ("column", "value", "reason"),
     [
-        ("ldpsql_group", 3, "ldpsql_group is out of range"),
-        ("ldpsql_group", -1, "ldpsql_group is not a whole number"),
-        ("ldpsql_group", 256, "ldpsql_group is not a whole number"),
-        ("ldpsql_group", None, "ldpsql_group is missing"),
-        ("ldpsql_a", 5, "ldpsql_a is out of range"),
-        ("ldpsql_a", None, "ldpsql_a is missing"),
-        ("ldpsql_y", 3, "ldpsql_y is out of range"),
-        ("ldpsql_y", 1 << 40, "ldpsql_y is not a whole number"),
+        ("ldpsql_question", 3, "ldpsql_question is out of range"),
+        ("ldpsql_question", -1, "ldpsql_question is not a whole number"),
+        ("ldpsql_question", 256, "ldpsql_question is not a whole number"),
+        ("ldpsql_question", None, "ldpsql_question is missing"),
+        ("ldpsql_answer0", 5, "ldpsql_answer0 is out of range"),
+        ("ldpsql_answer0", None, "ldpsql_answer0 is missing"),
+        ("ldpsql_answer1", 3, "ldpsql_answer1 is out of range"),
+        ("ldpsql_answer1", 1 << 40, "ldpsql_answer1 is not a whole number"),
     ],
 )
 def test_a_row_outside_the_limits_of_its_group_is_refused(store, column, value, reason):
@@ -42,19 +42,25 @@ def test_a_row_outside_the_limits_of_its_group_is_refused(store, column, value, 
 
 
 def test_limits_are_those_of_the_row_s_own_group(store):
-    good = {"ldpsql_group": [0, 1, 2], "ldpsql_a": [4, 0, 299], "ldpsql_y": [2, 1, 7]}
+    good = {
+        "ldpsql_question": [0, 1, 2],
+        "ldpsql_answer0": [4, 0, 299],
+        "ldpsql_answer1": [2, 1, 7],
+    }
     assert store.ingest_table(pa.table(good), fake_survey()).reports == 3
-    assert "row 2: ldpsql_a" in refusal(store, fake_survey(), {**good, "ldpsql_a": [4, 1, 299]})
+    assert "row 2: ldpsql_answer0" in refusal(
+        store, fake_survey(), {**good, "ldpsql_answer0": [4, 1, 299]}
+    )
 
 
 def test_a_column_that_is_not_whole_numbers_is_refused(store):
-    said = refusal(store, fake_survey(), {**ROW, "ldpsql_a": [4.0]})
-    assert "'ldpsql_a' is DOUBLE, it must be int" in said
+    said = refusal(store, fake_survey(), {**ROW, "ldpsql_answer0": [4.0]})
+    assert "'ldpsql_answer0' is DOUBLE, it must be int" in said
 
 
 def test_a_missing_column_is_named(store):
-    assert "'ldpsql_y' is missing" in refusal(
-        store, fake_survey(), {"ldpsql_group": [0], "ldpsql_a": [0]}
+    assert "'ldpsql_answer1' is missing" in refusal(
+        store, fake_survey(), {"ldpsql_question": [0], "ldpsql_answer0": [0]}
     )
 
 
@@ -63,15 +69,15 @@ def test_a_column_too_many_is_told_by_its_position_and_never_by_name_or_content(
     assert "column 4 is not part of a report" in said
     assert "salary" not in said
     assert "secret" not in said
-    assert '"ldpsql_group", "ldpsql_a", "ldpsql_y"' in said
+    assert '"ldpsql_question", "ldpsql_answer0", "ldpsql_answer1"' in said
 
 
 def test_bits_beyond_those_of_a_group_are_refused(store):
     survey = fake_survey(options=UNARY)
-    row = {"ldpsql_group": [1], "ldpsql_w0": [(1 << 20) - 1], "ldpsql_w1": [0]}
+    row = {"ldpsql_question": [1], "ldpsql_answer0": [(1 << 20) - 1], "ldpsql_answer1": [0]}
     assert store.ingest_table(pa.table(row), survey).reports == 1
-    assert "ldpsql_w0" in refusal(store, survey, {**row, "ldpsql_w0": [1 << 20]})
-    assert "ldpsql_w1" in refusal(store, survey, {**row, "ldpsql_w1": [1]})
+    assert "ldpsql_answer0" in refusal(store, survey, {**row, "ldpsql_answer0": [1 << 20]})
+    assert "ldpsql_answer1" in refusal(store, survey, {**row, "ldpsql_answer1": [1]})
 
 
 GOOD = {
@@ -137,12 +143,24 @@ def test_time_zones_are_refused(store):
 
 
 def test_public_columns_may_have_any_name(store):
-    names = ["group", "bit", "count", "n", "line", "json", "fault", "number", 'a "b"', "select"]
+    names = [
+        "question",
+        "group",
+        "bit",
+        "count",
+        "n",
+        "line",
+        "json",
+        "fault",
+        "number",
+        'a "b"',
+        "select",
+    ]
     survey = fake_survey(public=[PublicColumn(name, "int") for name in names])
     columns = {**ROW, **{name: [i] for i, name in enumerate(names)}}
     assert store.ingest_table(pa.table(columns), survey).reports == 1
-    bad = {**columns, "ldpsql_a": [99]}
-    assert "row 1: ldpsql_a" in refusal(store, survey, bad)
+    bad = {**columns, "ldpsql_answer0": [99]}
+    assert "row 1: ldpsql_answer0" in refusal(store, survey, bad)
 
 
 @settings(max_examples=25, deadline=None)

@@ -44,7 +44,9 @@ def test_text_files_give_the_same_reports_as_parquet(store, tmp_path, suffix):
 
 def test_csv_with_carriage_returns_a_byte_order_mark_and_no_last_newline(store, tmp_path):
     path = tmp_path / "r.csv"
-    path.write_bytes("\ufeffldpsql_group,ldpsql_a,ldpsql_y\r\n0,4,2\r\n2,299,7".encode())
+    path.write_bytes(
+        "\ufeffldpsql_question,ldpsql_answer0,ldpsql_answer1\r\n0,4,2\r\n2,299,7".encode()
+    )
     store.ingest([path], survey=fake_survey())
     assert stored(store) == [(0, 4, 2), (2, 299, 7)]
 
@@ -54,8 +56,8 @@ def test_csv_with_carriage_returns_a_byte_order_mark_and_no_last_newline(store, 
 )
 def test_text_that_is_no_whole_number_is_refused_without_showing_it(store, tmp_path, value):
     path = tmp_path / "r.csv"
-    path.write_text(f"ldpsql_group,ldpsql_a,ldpsql_y\n0,1,1\n0,{value},1\n")
-    with pytest.raises(ReportError, match="row 2: ldpsql_a is not a whole number") as caught:
+    path.write_text(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1\n0,1,1\n0,{value},1\n")
+    with pytest.raises(ReportError, match="row 2: ldpsql_answer0 is not a whole number") as caught:
         store.ingest([path], survey=fake_survey())
     assert value not in str(caught.value).replace(str(path), "")
 
@@ -78,14 +80,16 @@ def test_text_that_is_no_whole_number_is_refused_without_showing_it(store, tmp_p
 def test_text_that_is_not_of_a_public_type_is_refused(store, tmp_path, kind, value):
     survey = fake_survey(public=[PublicColumn("p", kind, "value")])
     path = tmp_path / "r.csv"
-    path.write_text(f"ldpsql_group,ldpsql_a,ldpsql_y,p\n0,1,1,\n0,1,1,{value}\n")
+    path.write_text(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n0,1,1,\n0,1,1,{value}\n")
     with pytest.raises(ReportError, match="row 2: p is not"):
         store.ingest([path], survey=survey)
 
 
 def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_path):
     path = tmp_path / "r.csv"
-    path.write_text("ldpsql_group,ldpsql_a,ldpsql_y\n0,1,1\n0,1\n0,1,1,1\n0,2,2\n0,9,9\n")
+    path.write_text(
+        "ldpsql_question,ldpsql_answer0,ldpsql_answer1\n0,1,1\n0,1\n0,1,1,1\n0,2,2\n0,9,9\n"
+    )
     with pytest.raises(ReportError, match=r"2 broken line\(s\), the first at 3, 4"):
         store.ingest([path], survey=fake_survey())
     [batch] = store.ingest([path], survey=fake_survey(), skip_invalid=True)
@@ -95,14 +99,14 @@ def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_pa
 def test_broken_lines_of_one_file_are_not_counted_for_the_next(store, tmp_path):
     for number, lines in enumerate(("0,1\n0,1,1\n", "0,2,2\n")):
         path = tmp_path / f"{number}.csv"
-        path.write_text("ldpsql_group,ldpsql_a,ldpsql_y\n" + lines)
+        path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1\n" + lines)
     batches = store.ingest([tmp_path], survey=fake_survey(), skip_invalid=True)
     assert [batch.skipped for batch in batches] == [1, 0]
 
 
 def test_lines_that_are_no_objects_refuse_a_jsonl_file_or_are_skipped(store, tmp_path):
     path = tmp_path / "r.jsonl"
-    good = '{"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2}'
+    good = '{"ldpsql_question": 0, "ldpsql_answer0": 1, "ldpsql_answer1": 2}'
     path.write_text(f"{good}\n[1]\nnot json\n{good}\n7\n")
     with pytest.raises(ReportError, match=r"3 broken line\(s\), the first at 2, 3, 5"):
         store.ingest([path], survey=fake_survey())
@@ -114,19 +118,26 @@ def test_jsonl_values_keep_their_kind(store, tmp_path):
     path = tmp_path / "r.jsonl"
     rows = ["1", "1.0", "true", "[1]", "null"]
     path.write_text(
-        "\n".join(f'{{"ldpsql_group": 0, "ldpsql_a": {a}, "ldpsql_y": 2}}' for a in rows)
+        "\n".join(
+            f'{{"ldpsql_question": 0, "ldpsql_answer0": {a}, "ldpsql_answer1": 2}}' for a in rows
+        )
     )
     with pytest.raises(ReportError) as caught:
         store.ingest([path], survey=fake_survey())
     said = str(caught.value)
     assert [f"row {n}:" in said for n in (1, 2, 3, 4, 5)] == [False, True, True, True, True]
-    assert "row 5: ldpsql_a is missing" in said
+    assert "row 5: ldpsql_answer0 is missing" in said
 
 
 def test_public_names_with_odd_characters_are_read_from_jsonl(store, tmp_path):
     names = ["a/b~c", 'say "x"', "it's", "$.a[0]", "json"]
     survey = fake_survey(public=[PublicColumn(name, "text") for name in names])
-    row = {"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2, **{name: name for name in names}}
+    row = {
+        "ldpsql_question": 0,
+        "ldpsql_answer0": 1,
+        "ldpsql_answer1": 2,
+        **{name: name for name in names},
+    }
     (tmp_path / "r.jsonl").write_text(json.dumps(row))
     store.ingest([tmp_path / "r.jsonl"], survey=survey)
     assert stored(store) == [(0, 1, 2, *names)]
@@ -134,7 +145,7 @@ def test_public_names_with_odd_characters_are_read_from_jsonl(store, tmp_path):
 
 def test_an_unknown_key_in_jsonl_is_refused(store, tmp_path):
     path = tmp_path / "r.jsonl"
-    row = {"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2}
+    row = {"ldpsql_question": 0, "ldpsql_answer0": 1, "ldpsql_answer1": 2}
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "age": 31}))
     with pytest.raises(ReportError, match="one of the keys is not part of a report") as caught:
         store.ingest([path], survey=fake_survey(), skip_invalid=True)
@@ -155,8 +166,8 @@ def test_a_csv_file_of_raw_values_without_a_header_is_refused_without_showing_an
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("r.csv", b"ldpsql_group,ldpsql_a,\xffSECRET\n0,1,1\n"),
-        ("r.csv", b'ldpsql_group,ldpsql_a,"' + b"SECRET" * 50_000),
+        ("r.csv", b"ldpsql_question,ldpsql_answer0,\xffSECRET\n0,1,1\n"),
+        ("r.csv", b'ldpsql_question,ldpsql_answer0,"' + b"SECRET" * 50_000),
         ("r.parquet", b"SECRET" * 100),
     ],
 )
@@ -193,7 +204,7 @@ def test_the_error_for_damage_found_while_taking_drags_no_other_error_along(stor
 def test_jsonl_values_must_have_the_json_type_of_their_column(store, tmp_path, kind, good, wrong):
     survey = fake_survey(public=[PublicColumn("p", kind, "value")])
     path = tmp_path / "r.jsonl"
-    start = '{"ldpsql_group": 0, "ldpsql_a": 1, "ldpsql_y": 2, "p": '
+    start = '{"ldpsql_question": 0, "ldpsql_answer0": 1, "ldpsql_answer1": 2, "p": '
     path.write_text("\n".join(f"{start}{value}}}" for value in wrong))
     [batch] = store.ingest([path], survey=survey, skip_invalid=True)
     assert (batch.reports, batch.skipped) == (0, len(wrong))
@@ -203,14 +214,14 @@ def test_jsonl_values_must_have_the_json_type_of_their_column(store, tmp_path, k
 
 def test_a_string_is_no_report_value_in_jsonl(store, tmp_path):
     path = tmp_path / "r.jsonl"
-    path.write_text('{"ldpsql_group": "0", "ldpsql_a": 1, "ldpsql_y": 2}\n')
-    with pytest.raises(ReportError, match="row 1: ldpsql_group is not a whole number"):
+    path.write_text('{"ldpsql_question": "0", "ldpsql_answer0": 1, "ldpsql_answer1": 2}\n')
+    with pytest.raises(ReportError, match="row 1: ldpsql_question is not a whole number"):
         store.ingest([path], survey=fake_survey())
 
 
 def test_a_repeated_column_is_refused(store, tmp_path):
     path = tmp_path / "r.csv"
-    path.write_text("ldpsql_group,ldpsql_a,ldpsql_y,LDPSQL_A\n0,1,1,1\n")
+    path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1,LDPSQL_ANSWER0\n0,1,1,1\n")
     with pytest.raises(ReportError, match="columns 2 and 4 have the same name"):
         store.ingest([path], survey=fake_survey())
 

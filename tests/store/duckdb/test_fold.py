@@ -58,8 +58,7 @@ def test_a_small_tail_stays_in_the_reports_and_a_large_one_is_merged(store):
 
 
 def test_reports_that_are_nearly_all_different_are_not_stored_twice(store):
-    options = {**PLAIN, "limits": [[1 << 30, 1 << 30]] * 3}
-    survey = fake_survey(options=options)
+    survey = fake_survey(options={"limits": [[1 << 30, 1 << 30]] * 3})
     table = reports_of(survey, 3 * SMALL)
     store.ingest_table(table, survey)
     assert table_rows(store) == 0
@@ -91,17 +90,11 @@ def test_appended_counts_are_merged_in_time(store, monkeypatch):
 
 @pytest.mark.parametrize("bits", [1, 7, 8, 9, 16, 17, 31, 32])
 def test_words_of_any_width_are_counted_bit_by_bit(store, bits):
-    options = {
-        "columns": ["group", "w0"],
-        "limits": [[1 << bits], [2], [1 << bits]],
-        "unary": True,
-        "bits": [bits, 1, bits],
-    }
-    survey = fake_survey(options=options)
+    survey = fake_survey(options={"bits": [bits, 1, bits]})
     table = reports_of(survey, 300)
     store.ingest_table(table, survey)
     [(_, histogram)] = store.histograms("app", Selection())
-    words = table["ldpsql_w0"].to_numpy()[table["ldpsql_group"].to_numpy() == 2]
+    words = table["ldpsql_answer0"].to_numpy()[table["ldpsql_question"].to_numpy() == 2]
     counts = dict(zip(histogram.load(2).columns[0].tolist(), histogram.load(2).counts, strict=True))
     assert counts.pop(-1) == len(words)
     assert counts == {bit: n for bit in range(bits) if (n := int((words >> bit & 1).sum()))}

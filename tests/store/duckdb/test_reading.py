@@ -32,7 +32,9 @@ def plain_counts(table: pa.Table) -> Counter:
 
 
 def unary_counts(table: pa.Table) -> Counter:
-    group, *words = (table.column(f"ldpsql_{name}").to_numpy() for name in ("group", "w0", "w1"))
+    group, *words = (
+        table.column(f"ldpsql_{name}").to_numpy() for name in ("question", "answer0", "answer1")
+    )
     found: Counter = Counter()
     for selector in range(3):
         chosen = group == selector
@@ -56,7 +58,7 @@ def test_a_histogram_counts_what_numpy_counts(store, options, expected):
     [(key, histogram)] = store.histograms("app", Selection())
     assert key == ()
     assert counts_of(histogram, 3) == expected(table)
-    assert histogram.sizes.tolist() == np.bincount(table["ldpsql_group"].to_numpy()).tolist()
+    assert histogram.sizes.tolist() == np.bincount(table["ldpsql_question"].to_numpy()).tolist()
 
 
 @CASES
@@ -94,7 +96,7 @@ def test_moments_are_those_of_the_raw_reports(store, options, expected):
         assert histogram.totals[pair] == pytest.approx(truth[pair])
     for selector in range(3):
         rows = histogram.load(selector)
-        truth = raw_moments(table, f"ldpsql_group = {selector}")
+        truth = raw_moments(table, f"ldpsql_question = {selector}")
         for pair in ALL:
             moments = rows.moment(*pair)
             if options is UNARY:
@@ -109,7 +111,7 @@ def test_moments_of_bits_are_those_of_the_people_who_set_them(store):
     [(_, histogram)] = store.histograms("app", Selection(None, (), MOMENTS))
     rows = histogram.load(2)
     place = rows.columns[0].tolist().index(45)
-    truth = raw_moments(table, "ldpsql_group = 2 AND (ldpsql_w1 >> 13) & 1 = 1")
+    truth = raw_moments(table, "ldpsql_question = 2 AND (ldpsql_answer1 >> 13) & 1 = 1")
     for pair in ALL:
         assert rows.moment(*pair)[place] == pytest.approx(truth[pair])
 
@@ -151,7 +153,7 @@ def test_keys_split_the_reports(store, options, expected):
         assert counts_of(histogram, 3) == expected(chosen)
         truth = raw_moments(table, where)
         assert {p: histogram.totals[p] for p in ALL} == pytest.approx(truth)
-        selector = int(chosen["ldpsql_group"][0].as_py())
+        selector = int(chosen["ldpsql_question"][0].as_py())
         assert (
             histogram.load(selector).moment(AMOUNT, AMOUNT).shape
             == histogram.load(selector).counts.shape

@@ -52,10 +52,10 @@ def test_one_bad_row_refuses_all_of_its_file_and_skipping_takes_the_rest(
 ):
     survey = fake_survey(options=UNARY) if options == "unary" else fake_survey()
     good = reports_of(survey, 60)
-    bad = with_value(good, "ldpsql_group", 41, 3)
+    bad = with_value(good, "ldpsql_question", 41, 3)
     pq.write_table(bad, tmp_path / "bad.parquet")
     store.register(survey)
-    with pytest.raises(ReportError, match=r"bad.parquet: row 42: ldpsql_group is out of range"):
+    with pytest.raises(ReportError, match=r"bad.parquet: row 42: ldpsql_question is out of range"):
         store.ingest([tmp_path], keep=keep)
     assert people(store) == 0
     assert store.version("app") == 0
@@ -68,7 +68,9 @@ def test_files_before_a_bad_one_stay_and_a_second_try_goes_on(store, tmp_path):
     survey = fake_survey()
     survey.write(tmp_path / "app.survey.json")
     pq.write_table(reports_of(survey, 10, 1), tmp_path / "1.parquet")
-    pq.write_table(with_value(reports_of(survey, 10, 2), "ldpsql_a", 0, -1), tmp_path / "2.parquet")
+    pq.write_table(
+        with_value(reports_of(survey, 10, 2), "ldpsql_answer0", 0, -1), tmp_path / "2.parquet"
+    )
     pq.write_table(reports_of(survey, 10, 3), tmp_path / "3.parquet")
     with pytest.raises(ReportError, match=r"2\.parquet"):
         store.ingest([tmp_path])
@@ -81,7 +83,9 @@ def test_files_before_a_bad_one_stay_and_a_second_try_goes_on(store, tmp_path):
 def test_a_refused_file_does_not_even_register_its_survey(store, tmp_path):
     survey = fake_survey()
     survey.write(tmp_path / "app.survey.json")
-    pq.write_table(with_value(reports_of(survey, 9), "ldpsql_y", 3, 99), tmp_path / "r.parquet")
+    pq.write_table(
+        with_value(reports_of(survey, 9), "ldpsql_answer1", 3, 99), tmp_path / "r.parquet"
+    )
     with pytest.raises(ReportError):
         store.ingest([tmp_path])
     assert store.surveys() == []
@@ -91,10 +95,10 @@ def test_only_the_first_bad_rows_are_named(store, tmp_path):
     survey = fake_survey()
     survey.write(tmp_path / "app.survey.json")
     table = reports_of(survey, 300_000)
-    position = table.column_names.index("ldpsql_a")
-    values = table.column("ldpsql_a").to_numpy().astype(np.int64)
+    position = table.column_names.index("ldpsql_answer0")
+    values = table.column("ldpsql_answer0").to_numpy().astype(np.int64)
     values[[7, 131_071, 200_001, 200_002, 200_003, 299_999]] = 1000
-    table = table.set_column(position, "ldpsql_a", pa.array(values))
+    table = table.set_column(position, "ldpsql_answer0", pa.array(values))
     pq.write_table(table, tmp_path / "r.parquet", row_group_size=20_000)
     with pytest.raises(ReportError) as caught:
         store.ingest([tmp_path])
