@@ -92,8 +92,8 @@ def _prepare(folder: Path, reports: int) -> int:
     form, generator = survey.design.report_format, np.random.default_rng(1)
     fields = report_schema(survey)
     for number in range(SPOOLS):
-        selector = generator.integers(form.selectors, size=reports // SPOOLS)
-        columns = [selector, *generator.integers(form.limits[selector].T)]
+        report_type = generator.integers(form.types, size=reports // SPOOLS)
+        columns = [report_type, *generator.integers(form.limits[report_type].T)]
         arrays = [pa.array(c, type=f.type) for c, f in zip(columns, fields, strict=True)]
         table = pa.table(arrays, schema=fields)
         pq.write_table(table, folder / "spools" / f"{number}.parquet", compression="zstd")

@@ -27,7 +27,7 @@ def columns(*rows: tuple[int, ...]) -> dict[str, np.ndarray]:
 def test_every_column_is_as_wide_as_its_largest_value() -> None:
     """Selectors 0..2, a up to 69,999, y up to 2."""
     assert FORMAT.widths == (8, 32, 8)
-    assert FORMAT.selectors == 3
+    assert FORMAT.types == 3
     assert ReportFormat(("g", "a"), np.array([[256]])).widths == (8, 8)
     assert ReportFormat(("g", "a"), np.array([[257]])).widths == (8, 16)
     assert ReportFormat(("g", "a"), np.array([[1 << 62]])).widths == (8, 64)
@@ -46,7 +46,7 @@ def test_the_size_of_a_report_is_the_logarithm_of_all_reports() -> None:
     [np.array([1, 2]), np.array([[1, 2, 3]]), np.array([[0, 1]]), np.array([[1, 2**63 - 1]])],
 )
 def test_limits_that_do_not_fit_are_refused_at_birth(limits: np.ndarray) -> None:
-    """One per column after the selector, from 1 to 2^62."""
+    """One per column after the type, from 1 to 2^62."""
     with pytest.raises(ValueError, match="limits must"):
         ReportFormat(("group", "a", "y"), limits)
 
@@ -57,21 +57,21 @@ def test_a_unary_format_counts_bits() -> None:
     unary = ReportFormat(("group", "w0", "w1"), limits, unary=True, bits=(40, 20))
     assert unary.histogram_columns == ("group", "bit")
     assert FORMAT.histogram_columns == ("group", "a", "y")
-    with pytest.raises(ValueError, match="bits of every selector"):
+    with pytest.raises(ValueError, match="bits of every report type"):
         ReportFormat(("group", "w0", "w1"), limits, unary=True, bits=(40,))
 
 
 # -- reports -------------------------------------------------------------------------------------
 
 
-def test_rows_within_the_limits_of_their_selector_are_reports() -> None:
+def test_rows_within_the_limits_of_their_type_are_reports() -> None:
     """The largest value of every column."""
     good = columns((0, 4, 2), (1, 299, 0), (2, 69_999, 1), (0, 0, 0))
     assert FORMAT.refuse(good).tolist() == []
 
 
 def test_rows_beyond_a_limit_are_refused() -> None:
-    """By row number, ascending; the limits are those of the row's own selector."""
+    """By row number, ascending; the limits are those of the row's own type."""
     bad = columns(
         (0, 5, 0), (0, 4, 2), (1, 299, 1), (3, 0, 0), (2, 69_999, 2), (2**64 - 1, 0, 0), (2, 5, 1)
     )

@@ -1,9 +1,8 @@
 """The report table: its columns, its limits, and the histogram of it.
 
-A report is one row of a few small integers. Its first column, the *selector*, says which part
-of the design it belongs to (a group of a hierarchy, a family of a Fourier design); the limits
-of the other columns depend on it. A *histogram* counts equal reports; it is all that any
-estimator needs.
+A report is one row of a few small integers. Its first column, the *report type*, is the number of
+the question that it answers; the limits of the other columns depend on it. A *histogram* counts
+equal reports; it is all that any estimator needs.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ Pair = tuple[Weight | None, Weight | None]
 class ReportFormat:
     """Which rows are reports of a design.
 
-    columns: names, the selector first.
-    limits: shape (selectors, len(columns) - 1): column j + 1 of a report with selector s holds
-    an integer in 0 .. limits[s, j] - 1.
-    unary: the columns after the selector are 32-bit words of independently perturbed bits, of
-    which a histogram keeps one count per bit instead of one per row; bits[s] says how many
-    belong to selector s.
+    columns: names, the report type first.
+    limits: shape (types, len(columns) - 1): column j + 1 of a report of type t holds an integer in
+    0 .. limits[t, j] - 1.
+    unary: the columns after the report type are 32-bit words of independently perturbed bits, of
+    which a histogram keeps one count per bit instead of one per row; bits[t] says how many
+    belong to type t.
     """
 
     columns: tuple[str, ...]
@@ -46,11 +45,11 @@ class ReportFormat:
 
     def __post_init__(self) -> None:
         if self.limits.ndim != 2 or self.limits.shape[1] != len(self.columns) - 1:
-            raise ValueError("limits must have one column per report column after the selector")
+            raise ValueError("limits must have one column per report column after the type")
         if (self.limits < 1).any() or (self.limits > 1 << 62).any():
             raise ValueError("limits must lie between 1 and 2^62")
         if self.unary and len(self.bits) != len(self.limits):
-            raise ValueError("a unary format needs the number of bits of every selector")
+            raise ValueError("a unary format needs the number of bits of every report type")
 
     @classmethod
     def of(cls, plan: Plan) -> ReportFormat:
@@ -64,8 +63,8 @@ class ReportFormat:
         return cls(plan.columns, plan.limits, unary, tuple(bits) if unary else ())
 
     @property
-    def selectors(self) -> int:
-        """Number of values of the selector."""
+    def types(self) -> int:
+        """How many report types there are."""
         return len(self.limits)
 
     @property
@@ -78,22 +77,22 @@ class ReportFormat:
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Bits of the unsigned storage type of each column: 8, 16, 32 or 64."""
-        largest = (self.selectors - 1, *(int(limit) - 1 for limit in self.limits.max(axis=0)))
+        largest = (self.types - 1, *(int(limit) - 1 for limit in self.limits.max(axis=0)))
         return tuple(next(w for w in (8, 16, 32, 64) if value < 1 << w) for value in largest)
 
     @property
     def histogram_columns(self) -> tuple[str, ...]:
-        """Columns of the histogram: those of the report, or (selector, bit) for unary formats.
+        """Columns of the histogram: those of the report, or (report type, bit) for unary formats.
 
-        In a unary histogram the row with bit = -1 counts the reports of a selector.
+        In a unary histogram the row with bit = -1 counts the reports of a type.
         """
         return (self.columns[0], "bit") if self.unary else self.columns
 
     def refuse(self, reports: Mapping[str, NDArray[np.unsignedinteger]]) -> Integers:
         """Row numbers that are no reports of this design, ascending."""
-        selector = reports[self.columns[0]]
-        bad = selector >= self.selectors
-        safe = np.where(bad, 0, selector).astype(np.int64)
+        types = reports[self.columns[0]]
+        bad = types >= self.types
+        safe = np.where(bad, 0, types).astype(np.int64)
         for position, name in enumerate(self.columns[1:]):
             bad |= reports[name] >= self.limits[safe, position].astype(np.uint64)
         return np.flatnonzero(bad)
@@ -132,9 +131,9 @@ class Reports:
 
 @dataclass(frozen=True)
 class Rows:
-    """The histogram rows of one selector: r distinct reports.
+    """The histogram rows of one report type: r distinct reports.
 
-    columns: the histogram's columns after the selector, each of shape (r,).
+    columns: the histogram's columns after the report type, each of shape (r,).
     counts: people per row, shape (r,).
     moments: for a pair of weights the sum of their product per row, shape (r,); the pair
     (w, None) holds the sum of w alone.

@@ -117,11 +117,11 @@ def histogram_of(reports: Reports) -> Histogram:
     form = reports.format
     columns = [np.asarray(reports.columns[name]).astype(np.int64) for name in form.columns]
     if form.unary:
-        parts = [_count_bits(wanted, columns) for wanted in range(form.selectors)]
+        parts = [_count_bits(wanted, columns) for wanted in range(form.types)]
         owners, bits, counts = np.concatenate(parts, axis=1)
-        return Histogram(form.selectors, (owners, bits), counts, unary=True)
+        return Histogram(form.types, (owners, bits), counts, unary=True)
     distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
-    return Histogram(form.selectors, tuple(distinct), counts.astype(np.int64))
+    return Histogram(form.types, tuple(distinct), counts.astype(np.int64))
 
 
 def _count_bits(wanted: int, columns: Sequence[Integers]) -> Integers:

@@ -79,7 +79,7 @@ def weighted(reports: Reports, pay: np.ndarray) -> Histogram:
     moments: dict[tuple[Weight, Weight | None], np.ndarray]
     moments = {(PAY, None): pay, (PAY, PAY): pay**2}
     ones = np.ones(len(pay), dtype=np.int64)
-    return Histogram.of(reports.format.selectors, columns, ones, moments)
+    return Histogram.of(reports.format.types, columns, ones, moments)
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ def test_questions_are_drawn_as_stated(case: Case) -> None:
     """One share per question of the report format; up to floats, they are those of the channel."""
     design, law = design_of(case), law_of(case)
     shares = design.plan.shares
-    drawn = np.zeros(design.report_format.selectors)
+    drawn = np.zeros(design.report_format.types)
     for row, chance in zip(law.outputs, law.probabilities[0], strict=True):
         drawn[row[0]] += float(chance)
     assert shares.tolist() == pytest.approx(drawn.tolist(), abs=1e-12)
@@ -314,9 +314,9 @@ def test_reports_fit_their_format(case: Case) -> None:
     reports = design.randomize(codes, SeededEntropy(1))
     assert not len(design.report_format.refuse(reports.columns))
     last = design.report_format.columns[-1]
-    selector = np.asarray(reports.columns[design.report_format.columns[0]]).astype(np.int64)
+    report_type = np.asarray(reports.columns[design.report_format.columns[0]]).astype(np.int64)
     broken = {name: np.asarray(c).astype(np.uint64) for name, c in reports.columns.items()}
-    broken[last][7] = design.report_format.limits[selector[7], -1]
+    broken[last][7] = design.report_format.limits[report_type[7], -1]
     assert list(design.report_format.refuse(broken)) == [7]
 
 

@@ -46,8 +46,8 @@ def reports(survey: Survey, count: int, seed: int = 1) -> pa.Table:
     """Reports that are in no random order at all: ascending."""
     form = survey.design.report_format
     generator = np.random.default_rng(seed)
-    selector = np.sort(generator.integers(form.selectors, size=count))
-    columns = [selector, *(generator.integers(form.limits[selector].T))]
+    report_type = np.sort(generator.integers(form.types, size=count))
+    columns = [report_type, *(generator.integers(form.limits[report_type].T))]
     schema = report_schema(survey).remove(len(columns))
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema=schema)
@@ -221,7 +221,7 @@ def test_rows_that_are_no_reports_are_refused_and_named(survey, tmp_path):
     table = reports(survey, USERS)
     values = table.column(0).to_pylist()
     for wrong, words in (
-        (pa.array([*values[:-2], survey.design.report_format.selectors, 0]), "the first at 999"),
+        (pa.array([*values[:-2], survey.design.report_format.types, 0]), "the first at 999"),
         (pa.array([-1, *values[1:]]), "the first at 1"),
         (pa.array([1 << 40, *values[1:]]), "the first at 1"),
         (pa.array([None, *values[1:]]), "whole numbers in every row"),

@@ -106,7 +106,7 @@ def test_a_small_batch_is_refused_with_what_it_keeps(survey, batch):
 
 def test_skipping_bad_rows_does_not_make_a_batch_smaller_unseen(survey, batch):
     rows = batch.to_pylist()
-    rows[5][batch.column_names[0]] = survey.design.report_format.selectors
+    rows[5][batch.column_names[0]] = survey.design.report_format.types
     bad = type(batch).from_pylist(rows, schema=batch.schema)
     refused(survey, bad, "999 reports, fewer than the 1,000", skip_invalid=True)
 

@@ -96,10 +96,10 @@ def reports_of(survey: Survey, count: int, seed: int = 0, *, signed: bool = True
     """Random reports with random public columns; the survey is signed into the metadata."""
     rng = np.random.default_rng(seed)
     form = survey.design.report_format
-    selector = rng.integers(0, form.selectors, count)
-    columns = {f"ldpsql_{form.columns[0]}": pa.array(selector.astype(f"u{form.widths[0] // 8}"))}
+    report_type = rng.integers(0, form.types, count)
+    columns = {f"ldpsql_{form.columns[0]}": pa.array(report_type.astype(f"u{form.widths[0] // 8}"))}
     for j, (name, width) in enumerate(zip(form.columns[1:], form.widths[1:], strict=True)):
-        values = rng.integers(0, form.limits[selector, j]).astype(f"u{width // 8}")
+        values = rng.integers(0, form.limits[report_type, j]).astype(f"u{width // 8}")
         columns[f"ldpsql_{name}"] = pa.array(values)
     for column in survey.schema.public:
         columns[column.name] = _public(column, rng, count)

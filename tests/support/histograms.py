@@ -10,11 +10,11 @@ from ldpsql.simulation import histogram_of
 __all__ = ["counts_of", "histogram_of"]
 
 
-def counts_of(histogram: Histogram, selectors: int) -> Counter:
-    """(selector, rest of the row) -> people."""
+def counts_of(histogram: Histogram, types: int) -> Counter:
+    """(report_type, rest of the row) -> people."""
     found: Counter = Counter()
-    for selector in range(selectors):
-        rows = histogram.load(selector)
+    for report_type in range(types):
+        rows = histogram.load(report_type)
         for *values, count in zip(*(c.tolist() for c in rows.columns), rows.counts, strict=True):
-            found[(selector, *values)] += int(count)
+            found[(report_type, *values)] += int(count)
     return found

@@ -54,7 +54,7 @@ class Empirical:
     expected: how many would be if every report were drawn anew.  dependent: whether equal
     is further from that than chance allows, except with probability alpha.
     fit: probability that reports of the law, or questions of their shares, are as far from what is
-    expected as these of the worst record, at most; None where neither is known.
+    expected as these of the worst record, at most.
     """
 
     domain: RecordDomain
@@ -70,12 +70,12 @@ class Empirical:
     equal: int
     expected: float
     dependent: bool
-    fit: float | None
+    fit: float
 
     @property
     def follows_law(self) -> bool:
-        """Whether reports came as often as they should, as far as that is known."""
-        return self.fit is None or self.fit >= self.alpha
+        """Whether reports came as often as they should."""
+        return self.fit >= self.alpha
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,9 @@ def run_device(
     low = lower_probability(seen, trials, ALPHA / 2) - allowed
     high = upper_probability(seen_other, trials, ALPHA / 2)
     pairs, equal, expected, dependent = _count_equal(samples[0], channel)
-    fits: list[float | None] = [_fit_of_questions(sample) for sample in samples]
+    fits = [_fit_of_questions(sample) for sample in samples]
     if channel is not None:
         fits.append(_fit_of_reports(samples[0], channel))
-    known = [fit for fit in fits if fit is not None]
     return Empirical(
         best.sample.design.domain,
         best.sample.reports,
@@ -153,7 +152,7 @@ def run_device(
         equal,
         expected,
         dependent,
-        min(1.0, len(known) * min(known)) if known else None,
+        min(1.0, len(fits) * min(fits)),
     )
 
 

@@ -265,9 +265,8 @@ def _empirical(result: Empirical) -> Iterator[tuple[str, str]]:
             f"{result.equal} of {result.pairs} pairs of reports are equal, {result.expected:.1f} "
             "expected of independent ones",
         )
-    if result.fit is not None:
-        known = "the exact law" if result.pairs else "the shares of the questions"
-        yield "", f"reports as far from {known} have probability {result.fit:.3g}"
+    known = "the exact law" if result.pairs else "the shares of the questions"
+    yield "", f"reports as far from {known} have probability {result.fit:.3g}"
 
 
 def _device(check: DeviceCheck) -> str:

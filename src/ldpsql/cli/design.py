@@ -168,7 +168,7 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
         yield "warning", f"A REPORT MAY BE THE RECORD ITSELF, {_SEE_BELOW}"
     for item in guarantee.not_protected:
         yield "not covered", item
-    sizes = [form.selectors, *(int(limit) for limit in form.limits.max(axis=0))]
+    sizes = [form.types, *(int(limit) for limit in form.limits.max(axis=0))]
     columns = [f"{name} ({size})" for name, size in zip(form.columns, sizes, strict=True)]
     yield "report", f"columns (values): {', '.join(columns)}"
     different = sum(math.prod(row) for row in form.limits.tolist())

@@ -36,12 +36,12 @@ def unary_counts(table: pa.Table) -> Counter:
         table.column(f"ldpsql_{name}").to_numpy() for name in ("question", "answer0", "answer1")
     )
     found: Counter = Counter()
-    for selector in range(3):
-        chosen = group == selector
-        found[selector, -1] = int(chosen.sum())
+    for report_type in range(3):
+        chosen = group == report_type
+        found[report_type, -1] = int(chosen.sum())
         for number, word in enumerate(words):
             for bit in range(32):
-                found[selector, 32 * number + bit] = int((word[chosen] >> bit & 1).sum())
+                found[report_type, 32 * number + bit] = int((word[chosen] >> bit & 1).sum())
     return +found
 
 
@@ -67,8 +67,8 @@ def test_rows_are_distinct_reports(store, options, expected):
     for seed in range(3):
         store.ingest_table(reports_of(survey, 500, seed), survey)
     [(_, histogram)] = store.histograms("app", Selection())
-    for selector in range(3):
-        rows = list(zip(*(c.tolist() for c in histogram.load(selector).columns), strict=True))
+    for report_type in range(3):
+        rows = list(zip(*(c.tolist() for c in histogram.load(report_type).columns), strict=True))
         assert len(set(rows)) == len(rows)
 
 
@@ -94,9 +94,9 @@ def test_moments_are_those_of_the_raw_reports(store, options, expected):
     truth = raw_moments(table, "true")
     for pair in ALL:
         assert histogram.totals[pair] == pytest.approx(truth[pair])
-    for selector in range(3):
-        rows = histogram.load(selector)
-        truth = raw_moments(table, f"ldpsql_question = {selector}")
+    for report_type in range(3):
+        rows = histogram.load(report_type)
+        truth = raw_moments(table, f"ldpsql_question = {report_type}")
         for pair in ALL:
             moments = rows.moment(*pair)
             if options is UNARY:
@@ -153,10 +153,10 @@ def test_keys_split_the_reports(store, options, expected):
         assert counts_of(histogram, 3) == expected(chosen)
         truth = raw_moments(table, where)
         assert {p: histogram.totals[p] for p in ALL} == pytest.approx(truth)
-        selector = int(chosen["ldpsql_question"][0].as_py())
+        report_type = int(chosen["ldpsql_question"][0].as_py())
         assert (
-            histogram.load(selector).moment(AMOUNT, AMOUNT).shape
-            == histogram.load(selector).counts.shape
+            histogram.load(report_type).moment(AMOUNT, AMOUNT).shape
+            == histogram.load(report_type).counts.shape
         )
 
 

@@ -132,12 +132,12 @@ def contents(store):
     """Everything a histogram by all public columns holds."""
     keys = tuple(column.name for column in store.survey("app").schema.public)
     return {
-        (key, selector): sorted(
+        (key, report_type): sorted(
             zip(*(c.tolist() for c in rows.columns), rows.counts.tolist(), strict=True)
         )
         for key, histogram in store.histograms("app", Selection(None, keys))
-        for selector in range(len(histogram.sizes))
-        for rows in [histogram.load(selector)]
+        for report_type in range(len(histogram.sizes))
+        for rows in [histogram.load(report_type)]
     }
 
 

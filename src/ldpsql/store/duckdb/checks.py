@@ -89,7 +89,7 @@ def _require_type(column: Column, incoming: Incoming) -> None:
 def _limits(layout: Layout) -> pa.Table:
     """The largest value of every report column, by report type."""
     form = layout.format
-    columns = {"report_type": np.arange(form.selectors)}
+    columns = {"report_type": np.arange(form.types)}
     columns |= {f"largest_{j}": limits - 1 for j, limits in enumerate(form.limits.T)}
     return pa.table(
         {

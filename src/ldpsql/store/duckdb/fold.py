@@ -126,7 +126,7 @@ def _shrinks(cursor: Connection, layout: Layout, progress: Progress) -> bool:
     """Whether merging would leave at most half of the recent rows."""
     form = layout.format
     if not layout.public_columns:  # then there is a limit to how many different rows there can be
-        bits = float(sum(form.bits) + form.selectors)
+        bits = float(sum(form.bits) + form.types)
         most = bits if form.unary else math.exp2(form.bits_per_report)
         if most * _WORTHWHILE <= progress.recent:
             return True

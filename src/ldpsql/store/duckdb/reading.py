@@ -50,7 +50,7 @@ class Reading:
         owner = self.layout.report_type
         cursor.execute(self._query([owner.sql], self._once_per_person))
         columns = cursor.fetchnumpy()
-        sizes = np.zeros(self.layout.format.selectors, dtype=np.int64)
+        sizes = np.zeros(self.layout.format.types, dtype=np.int64)
         sizes[columns[owner.name].astype(np.int64)] = columns[_PEOPLE]
         return sizes
 
@@ -98,7 +98,7 @@ class Reading:
     ) -> Histogram:
         """The histogram of some rows of a result."""
         return Histogram.of(
-            self.layout.format.selectors,
+            self.layout.format.types,
             [columns[column.name][rows] for column in self.layout.counted_columns],
             columns[_PEOPLE][rows],
             {pair: columns[_moment(i)][rows] for i, pair in enumerate(self._moments)},
