@@ -23,7 +23,7 @@ from ldpsql.bench.questions import Draft, question
 from ldpsql.bench.truth import Truth
 from ldpsql.boxes import Weight
 from ldpsql.designer import design
-from ldpsql.domains import domain_labels
+from ldpsql.domains import domain_labels, find_dimension
 from ldpsql.engine.session import Session
 from ldpsql.errors import Place, QueryError
 from ldpsql.recipes import registry
@@ -74,7 +74,7 @@ def test_a_column_that_the_parser_should_have_refused_is_a_bug(function: str) ->
 
 def square_sum(schema: Schema, column: str | None, power: int) -> Target:
     """The sum of a power of a dimension's values."""
-    index = schema.dimension(str(column))
+    index = find_dimension(schema, str(column))
     assert index is not None
     values = enumerate(domain_labels(schema.dimensions[index].domain))
     amounts = tuple((float(value) ** power, ((code, code + 1),)) for code, value in values)

@@ -28,6 +28,7 @@ from ldpsql.recipes.arr import ArrDesign
 from ldpsql.recipes.marginals import CollectedMarginals
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
+from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -152,7 +153,7 @@ def predicted(design: CollectedMarginals, people: People) -> float:
         shares_at = [whole]
     else:
         shares_at = shares
-    source = EvenMarginals(n, design.plan.shares * n, design.answers, shares_at)
+    source = EvenMarginals(n, question_shares(design.plan) * n, design.answers, shares_at)
     estimator = LinearEstimator(source)
     total = sum(float(estimator.answer([query]).covariance[0, 0]) for query in every_cell(design))
     drawing = sum(float((share * (1.0 - share)).sum()) for share in shares)

@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 
 from ldpsql import domains
 from ldpsql.boxes import CodeSet, Weight
+from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
@@ -152,16 +153,16 @@ def people_with(schema: Schema, column: str | None) -> Target:
     NULLs are left out as SQL has it: of a dimension by asking only for codes that are not NULL,
     of a public column by its weight. A measure is never NULL.
     """
-    if column is None or schema.measure(column) is not None:
+    if column is None or find_measure(schema, column) is not None:
         return Target()
-    index = schema.dimension(column)
+    index = find_dimension(schema, column)
     if index is not None:
         dimension = schema.dimensions[index]
         if not domains.null_codes(dimension):
             return Target()
         amounts = ((1.0, domains.present_codes(dimension)),)
         return Target(amounts=(index, amounts), label=f"COUNT({dimension.name})")
-    public = schema.public_column(column)
+    public = find_public_column(schema, column)
     if public is None:
         raise InternalError(f"the survey has no column {column!r}")
     if public.nulls != "value":
@@ -171,10 +172,10 @@ def people_with(schema: Schema, column: str | None) -> Target:
 
 def sum_of(schema: Schema, column: str | None) -> Target:
     """The sum of a measure or a numeric public column; NULLs add nothing."""
-    measure = None if column is None else schema.measure(column)
+    measure = None if column is None else find_measure(schema, column)
     if measure is not None:
         return Target(measure=measure, label=f"SUM({schema.measures[measure].name})")
-    public = None if column is None else schema.public_column(column)
+    public = None if column is None else find_public_column(schema, column)
     if public is None or not public.is_numeric:
         raise InternalError(f"the survey has no numeric column {column!r}")
     return Target(weight=Weight(public.name), label=f"SUM({public.name}), public")

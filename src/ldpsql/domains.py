@@ -1,4 +1,4 @@
-"""What SQL needs of a dimension's domain: labels, bins, and the codes that a comparison selects.
+"""What SQL needs of columns: their names, labels, bins, and the codes that a comparison selects.
 
 A device knows values and codes (`ldpsql_device.values`); what is here turns codes back into
 values that stand for them (GROUP BY) and literals into sets of codes (WHERE). Where a literal
@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
 from ldpsql.boxes import NOTHING, CodeSet, codes, complement
 from ldpsql.errors import QueryError
-from ldpsql_device.schema import Dimension
+from ldpsql_device.schema import Attribute, Dimension, PublicColumn, Schema
 from ldpsql_device.types import Value
 from ldpsql_device.values import Domain, Listed, Ordered, microseconds
 
@@ -32,6 +32,29 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _DAY = 86_400_000_000
+
+
+def find_dimension(schema: Schema, name: str) -> int | None:
+    """Index of a dimension by its name (SQL names ignore case), or None."""
+    return _position(schema.dimensions, name)
+
+
+def find_measure(schema: Schema, name: str) -> int | None:
+    """Index of a measure by its name, or None."""
+    return _position(schema.measures, name)
+
+
+def find_public_column(schema: Schema, name: str) -> PublicColumn | None:
+    """A public column by its name, or None."""
+    index = _position(schema.public, name)
+    return None if index is None else schema.public[index]
+
+
+def _position(attributes: Sequence[Attribute], name: str) -> int | None:
+    for index, attribute in enumerate(attributes):
+        if attribute.name.lower() == name.lower():
+            return index
+    return None
 
 
 def labels(dimension: Dimension) -> list[Value | None]:

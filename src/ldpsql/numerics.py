@@ -2,7 +2,8 @@
 
 Every algorithm has its one home here: projection on the simplex, iterative proportional fitting,
 derivatives by differences, weights by precision, the multiplicative update of A-optimal designs,
-and the tails of the binomial and chi-square laws. All are pure functions of arrays.
+and the tails of the binomial and chi-square laws. All are pure functions of arrays, but for the
+logarithm of odds, which is rounded to the safe side.
 
 `scipy.special` takes a quarter of a second to import, so only the functions that need it do.
 """
@@ -10,11 +11,15 @@ and the tails of the binomial and chi-square laws. All are pure functions of arr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+_UPWARD = Context(prec=100, rounding=ROUND_CEILING)
 
 _SUM = 1e-12
 """Relative error of the sum at which a projection on the simplex ends."""
@@ -199,3 +204,15 @@ def chi_square_tail(statistic: float, degrees: int) -> float:
     from scipy.special import gammaincc  # noqa: PLC0415
 
     return float(gammaincc(degrees / 2.0, statistic / 2.0))
+
+
+def epsilon_of(odds: Fraction) -> Decimal:
+    """The natural logarithm of odds >= 1, rounded up to 12 decimals.
+
+    >>> epsilon_of(Fraction(3))
+    Decimal('1.098612288669')
+    """
+    if odds == 1:
+        return Decimal(0)
+    ratio = _UPWARD.divide(Decimal(odds.numerator), Decimal(odds.denominator))
+    return _UPWARD.quantize(_UPWARD.next_plus(_UPWARD.ln(ratio)), Decimal("1e-12"))

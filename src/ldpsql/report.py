@@ -18,12 +18,25 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
 from ldpsql_device.errors import ReportError
-from ldpsql_device.plan import Bits, Plan
+from ldpsql_device.plan import HALVES, Bits, Plan
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Pair = tuple[Weight | None, Weight | None]
 """Two public weights whose product is summed; None stands for 1."""
+
+
+def question_shares(plan: Plan) -> Reals:
+    """Probability of every question of a plan, shape (questions,)."""
+    parts = []
+    for face, halves in zip(plan.faces, plan.face_choice.preimages, strict=True):
+        share = np.array([halves / HALVES])
+        for step in face.steps:
+            if not step.secret:
+                preimages = np.array(step.choice.preimages, dtype=np.float64) / HALVES
+                share = np.multiply.outer(share, preimages).ravel()
+        parts.append(share)
+    return np.concatenate(parts)
 
 
 @dataclass(frozen=True)

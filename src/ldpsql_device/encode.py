@@ -11,15 +11,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql_device.entropy import Entropy, Words
+from ldpsql_device.entropy import Entropy
 from ldpsql_device.errors import RecordError
-from ldpsql_device.schema import Measure, Schema
+from ldpsql_device.schema import Schema
 from ldpsql_device.types import Value
 
 Record = Mapping[str, Value | None]
 Codes = NDArray[np.int64]
-
-_CLOSE = 2.0**14
 
 
 def encode(schema: Schema, record: Record, entropy: Entropy) -> Codes:
@@ -37,21 +35,6 @@ def encode(schema: Schema, record: Record, entropy: Entropy) -> Codes:
         for measure, number, word in zip(schema.measures, numbers, words, strict=True)
     ]
     return np.array([[*codes, *levels]], dtype=np.int64)
-
-
-def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words) -> Codes:
-    """`word < measure.threshold(number)` of many people, shape (n,), for numbers within bounds.
-
-    (number - low) / (high - low) 2^64 in floating point is off by less than 3 * 2^11 (three
-    roundings of 2^-53, relative to at most 2^64), a word by at most 2^10. Only where the two are
-    closer than 2^14 can the comparison be wrong; those people's are made exactly.
-    """
-    low, high = measure.bounds
-    gaps = words.astype(np.float64) - np.ldexp((numbers - low) / (high - low), 64)
-    levels = (gaps < 0).astype(np.int64)
-    for row in np.flatnonzero(np.abs(gaps) <= _CLOSE):
-        levels[row] = int(words[row]) < measure.threshold(float(numbers[row]))
-    return levels
 
 
 def public_values(schema: Schema, record: Record) -> dict[str, Value | None]:

@@ -1,4 +1,4 @@
-"""Epsilon as an exact decimal, and composition.
+"""Epsilon as an exact decimal.
 
 Privacy arithmetic is exact or rounded to the safe side. The only transcendental number
 a mechanism needs is e^epsilon; `Epsilon.odds` is a rational number just below it, and every
@@ -7,9 +7,8 @@ integer threshold in this library is derived from that fraction by integer arith
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 
@@ -18,7 +17,6 @@ from ldpsql_device.errors import SurveyError
 SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
 LARGEST_PRECISION = 20
 _DIGITS = Context(prec=60)
-_UPWARD = Context(prec=100, rounding=ROUND_CEILING)
 
 
 @dataclass(frozen=True)
@@ -69,23 +67,3 @@ def odds_below(value: Decimal) -> Fraction:
     `Decimal.exp` is correctly rounded, so one unit in the last place below it is a lower bound.
     """
     return Fraction(_DIGITS.next_minus(_DIGITS.exp(value)))
-
-
-def epsilon_of(odds: Fraction) -> Decimal:
-    """The natural logarithm of odds >= 1, rounded up to 12 decimals.
-
-    >>> epsilon_of(Fraction(3))
-    Decimal('1.098612288669')
-    """
-    if odds == 1:
-        return Decimal(0)
-    ratio = _UPWARD.divide(Decimal(odds.numerator), Decimal(odds.denominator))
-    return _UPWARD.quantize(_UPWARD.next_plus(_UPWARD.ln(ratio)), Decimal("1e-12"))
-
-
-def compose(budgets: Iterable[Epsilon]) -> Decimal:
-    """Total loss of one person who answered several surveys (sequential composition), exactly."""
-    total = Decimal(0)
-    for budget in budgets:
-        total = _DIGITS.add(total, budget.value)
-    return total

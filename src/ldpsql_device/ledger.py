@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpsql_device.atomic import replace_file
-from ldpsql_device.epsilon import Epsilon, compose
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, OperationalError, StoreError
 from ldpsql_device.respond import Report
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ldpsql_device.published import Published
 
 FORMAT = 1
+_DIGITS = Context(prec=60)
 
 
 @dataclass(frozen=True)
@@ -197,3 +198,11 @@ def _check_round(entries: Mapping[str, Entry], survey: Published) -> None:
 def _checksum(entries: object) -> str:
     text = json.dumps(entries, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def compose(budgets: Iterable[Epsilon]) -> Decimal:
+    """Total loss of one person who answered several surveys (sequential composition), exactly."""
+    total = Decimal(0)
+    for budget in budgets:
+        total = _DIGITS.add(total, budget.value)
+    return total

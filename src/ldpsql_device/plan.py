@@ -847,19 +847,6 @@ class Plan:
         return max(len(face.steps) for face in self.faces) // 2 + 1
 
     @cached_property
-    def shares(self) -> NDArray[np.float64]:
-        """Probability of every question, shape (questions,)."""
-        parts = []
-        for face, halves in zip(self.faces, self.face_choice.preimages, strict=True):
-            share = np.array([halves / HALVES])
-            for step in face.steps:
-                if not step.secret:
-                    preimages = np.array(step.choice.preimages, dtype=np.float64) / HALVES
-                    share = np.multiply.outer(share, preimages).ravel()
-            parts.append(share)
-        return np.concatenate(parts)
-
-    @cached_property
     def coin_columns(self) -> int:
         """Columns of a report that hold coins."""
         return max(len(face.coins) for face in self.faces)

@@ -247,19 +247,6 @@ class Schema:
             names.setdefault(attribute.name.lower(), attribute.name)
         return tuple(names.values())
 
-    def dimension(self, name: str) -> int | None:
-        """Index of a dimension by its name (SQL names ignore case), or None."""
-        return _position(self.dimensions, name)
-
-    def measure(self, name: str) -> int | None:
-        """Index of a measure by its name, or None."""
-        return _position(self.measures, name)
-
-    def public_column(self, name: str) -> PublicColumn | None:
-        """A public column by its name, or None."""
-        index = _position(self.public, name)
-        return None if index is None else self.public[index]
-
     @classmethod
     def from_keys(cls, data: Keys) -> Schema:
         """Read the tables [dimension], [measure] and [public]; SurveyError names what is wrong."""
@@ -427,10 +414,3 @@ def _pair(keys: dict[str, Any], key: str) -> tuple[Any, Any]:
             "never read from private data"
         )
     return pair[0], pair[1]
-
-
-def _position(attributes: Sequence[Attribute], name: str) -> int | None:
-    for index, attribute in enumerate(attributes):
-        if attribute.name.lower() == name.lower():
-            return index
-    return None

@@ -23,8 +23,8 @@ from ldpsql_device.columns import (
     measure_numbers,
     public_column,
     refusing,
+    round_to_levels,
 )
-from ldpsql_device.encode import round_to_levels
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.respond import ID_BYTES, Consent

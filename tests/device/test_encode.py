@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from support.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
 
-from ldpsql_device.encode import encode, public_values, round_to_levels
+from ldpsql_device.columns import round_to_levels
+from ldpsql_device.encode import encode, public_values
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import Measure, PublicColumn
 

@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import pytest
 
-from ldpsql_device.epsilon import Epsilon, compose, epsilon_of
+from ldpsql.numerics import epsilon_of
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.ledger import compose
 
 ONE = Epsilon.parse("1")
 

@@ -9,6 +9,7 @@ import tomllib
 import numpy as np
 import pytest
 
+from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.publish import schema_to_keys
@@ -56,9 +57,13 @@ def test_an_attribute_in_two_roles_is_one_attribute():
 
 def test_names_ignore_case():
     read = schema()
-    assert (read.dimension("AGE"), read.measure("HOURS"), read.dimension("spent")) == (0, 0, None)
-    assert read.public_column("Version") == PublicColumn("version", "text")
-    assert read.public_column("age") is None
+    assert (
+        find_dimension(read, "AGE"),
+        find_measure(read, "HOURS"),
+        find_dimension(read, "spent"),
+    ) == (0, 0, None)
+    assert find_public_column(read, "Version") == PublicColumn("version", "text")
+    assert find_public_column(read, "age") is None
 
 
 def dimension(**keys):

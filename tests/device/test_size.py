@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES, LINES = 15, 3_700
+MODULES, LINES = 15, 3_600
 """At most; docs/architecture.md says so too."""
 
 ANSWER = """

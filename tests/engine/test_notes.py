@@ -9,6 +9,7 @@ import pytest
 from ldpsql.designer import design
 from ldpsql.engine.notes import uneven_report_types
 from ldpsql.engine.session import Session
+from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -97,7 +98,7 @@ def test_counts_that_nobody_can_have_are_named() -> None:
 def test_groups_that_nobody_draws_so_often_are_named() -> None:
     """A tenth more reports in one group; the negative control has them as drawn."""
     asked = survey("ehio")
-    shares = asked.design.plan.shares
+    shares = question_shares(asked.design.plan)
     fair = np.random.default_rng(2).multinomial(100_000, shares)
     assert uneven_report_types(asked, fair) == ()
     stuffed = fair.copy()

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from support.sql_survey import APP, marked, parsed, refusal
 
+from ldpsql.domains import find_dimension
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import ROW, Query, Statement
 
@@ -18,7 +19,7 @@ def relation(query: Query) -> str:
     """SQL for a made-up relation of estimates of three rows."""
     columns = []
     for key in query.keys:
-        text = APP.schema.dimension(key.column) == 1 or key.column == "version"
+        text = find_dimension(APP.schema, key.column) == 1 or key.column == "version"
         columns.append(
             f"(CASE i WHEN 0 THEN 'CA' WHEN 1 THEN 'NY' END) AS {key.name}"
             if text

@@ -18,6 +18,7 @@ from ldpsql.recipes.allocation import DirectAllocation, declared_energies, workl
 from ldpsql.recipes.haar import plan_of_levels
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
+from ldpsql.report import question_shares
 from ldpsql.trees.covers import average_cover
 from ldpsql.trees.detail import (
     AxisDetails,
@@ -206,7 +207,7 @@ def test_haar_levels_are_allocated_by_what_the_workload_asks(domain: RecordDomai
     assert least < 0.97 * mean_variance(even)
     random = np.random.default_rng(1)
     for _ in range(30):
-        moved = best.plan.shares * np.exp(random.normal(0, 0.2, best.plan.questions))
+        moved = question_shares(best.plan) * np.exp(random.normal(0, 0.2, best.plan.questions))
         weights = tuple(round(share * SHARE_UNITS) for share in moved / moved.sum())
         other = replace(best, plan=plan_of_levels(best.layout, weights, one))
         assert mean_variance(other) > 0.999 * least

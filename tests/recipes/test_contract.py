@@ -26,6 +26,7 @@ from ldpsql.decoders.law import Law, Outcome
 from ldpsql.recipes.base import AnyRecipe
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
+from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -272,7 +273,7 @@ def test_a_sampler_that_lies_too_little_is_caught(name: str) -> None:
 def test_questions_are_drawn_as_stated(case: Case) -> None:
     """One share per question of the report format; up to floats, they are those of the channel."""
     design, law = design_of(case), law_of(case)
-    shares = design.plan.shares
+    shares = question_shares(design.plan)
     drawn = np.zeros(design.report_format.types)
     for row, chance in zip(law.outputs, law.probabilities[0], strict=True):
         drawn[row[0]] += float(chance)

@@ -14,6 +14,7 @@ from ldpsql.decoders.linear import Moments, Source
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.decoders.oracles import Grr
 from ldpsql.recipes.oracles import kind_for, odds_words
+from ldpsql.report import question_shares
 from ldpsql_device.epsilon import Epsilon
 
 N = 100_000
@@ -70,7 +71,7 @@ class TrueNodes(PlainSource):
     part: float = 1.0
 
     def size(self, group: int) -> float:
-        shares = self.design.plan.shares
+        shares = question_shares(self.design.plan)
         return float(N * self.part * shares[self.design.answers[group].question])
 
     def moments(self, group: int) -> Moments:

@@ -13,9 +13,10 @@ from ldpsql.audit.exact import EnumeratedChannel, Exposure, enumerate_channel, f
 from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Worst
+from ldpsql.numerics import epsilon_of
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.epsilon import Epsilon, epsilon_of
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.odds import excess
 

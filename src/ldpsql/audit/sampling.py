@@ -26,6 +26,7 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Outcome
 from ldpsql.numerics import Array, chi_square_tail, lower_probability, upper_probability
 from ldpsql.record_domain import RecordDomain
+from ldpsql.report import question_shares
 from ldpsql_device.entropy import Entropy
 
 ALPHA = 1e-6
@@ -300,7 +301,7 @@ def _fit_of_reports(sample: _Sample, channel: EnumeratedChannel) -> float:
 
 def _fit_of_questions(sample: _Sample) -> float:
     """Whether questions come as often as the design says, whoever is asked."""
-    shares = sample.design.plan.shares
+    shares = question_shares(sample.design.plan)
     fits = [_fit(row, shares) for row in sample.questions]
     return min(1.0, len(fits) * min(fits))
 

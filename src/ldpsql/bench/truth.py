@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from ldpsql.aggregates import WRITTEN, Aggregate, Expression, Leaf, aggregate_called, evaluate
 from ldpsql.bench.questions import Question
+from ldpsql.domains import find_dimension
 from ldpsql.estimate import Array
 from ldpsql.parser.query import (
     And,
@@ -170,7 +171,7 @@ class Truth:
 
     def _add_bins(self, key: GroupKey) -> None:
         """A column for bin(dimension, width): the largest multiple up to each value."""
-        index = self._schema.dimension(key.column)
+        index = find_dimension(self._schema, key.column)
         if key.width is None or index is None:
             return
         dimension = self._schema.dimensions[index]
@@ -295,7 +296,7 @@ class _Text:
         return definition.exact.format(f"{self.column(call.column, roles)}::DOUBLE")
 
     def key(self, key: GroupKey) -> str:
-        index = self._schema.dimension(key.column)
+        index = find_dimension(self._schema, key.column)
         if index is not None and key.width is not None:
             return quote(_bin_column(self._schema.dimensions[index], key.width))
         if index is not None and _is_binned(self._schema.dimensions[index]):

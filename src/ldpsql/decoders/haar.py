@@ -34,7 +34,7 @@ from ldpsql.decoders.linear import (
 from ldpsql.decoders.oracles import hadamard, power_from
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair
+from ldpsql.report import Histogram, Pair, question_shares
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan, subset_words
@@ -205,7 +205,7 @@ class HaarDesign(Design[CellQuery]):
 
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all padded codes, shape (k,)."""
-        evenly = EvenCoefficients(people, self.plan.shares * people, self.scale)
+        evenly = EvenCoefficients(people, question_shares(self.plan) * people, self.scale)
         return np.diagonal(LinearEstimator(evenly).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:

@@ -34,7 +34,7 @@ from ldpsql.decoders.linear import (
 from ldpsql.decoders.oracles import Oracle, oracle_of
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, Rows
+from ldpsql.report import Histogram, Pair, Rows, question_shares
 from ldpsql.trees.cells import Cells, cells_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee, local_guarantee
@@ -159,7 +159,7 @@ class GroupDesign(Design[Q]):
 
     def spread_evenly(self, people: int) -> Source:
         """The frequencies of people who are spread evenly over all records."""
-        shares = self.plan.shares[[answer.question for answer in self.answers]]
+        shares = question_shares(self.plan)[[answer.question for answer in self.answers]]
         return EvenNodes(people, shares * people, self.table, self.answers)
 
     def solve(self, source: Source) -> LinearEstimator:

@@ -40,7 +40,7 @@ from ldpsql.decoders.linear import (
 from ldpsql.decoders.nodes import list_nodes, query_of
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair
+from ldpsql.report import Histogram, Pair, question_shares
 from ldpsql.trees.cells import Cells, cells_of
 from ldpsql.trees.hierarchy import Hierarchy
 from ldpsql_device.epsilon import Epsilon
@@ -321,7 +321,7 @@ class LgrrDesign(Design[CellQuery]):
 
     def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = EvenForest(people, self.plan.shares * people, self.forests, self.table)
+        evenly = EvenForest(people, question_shares(self.plan) * people, self.forests, self.table)
         return np.diagonal(LinearEstimator(evenly).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ldpsql.engine.relation import Relation
 from ldpsql.estimate import Array
 from ldpsql.parser.query import Statement
-from ldpsql.report import Integers
+from ldpsql.report import Integers, question_shares
 from ldpsql.survey import Survey
 
 SUSPICIOUS = 6.0
@@ -123,7 +123,7 @@ def uneven_report_types(survey: Survey, sizes: Integers) -> tuple[str, ...]:
     sizes: reports of every type, shape (report types,).
     """
     design, people = survey.design, int(sizes.sum())
-    shares = design.plan.shares
+    shares = question_shares(design.plan)
     if not people:
         return ()
     expected = shares * people

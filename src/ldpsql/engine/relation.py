@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from ldpsql.aggregates import Leaf, expand
 from ldpsql.decoders.base import AnyEstimator
+from ldpsql.domains import find_dimension
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
 from ldpsql.engine.plan import Key, Plan, Slice
 from ldpsql.estimate import Array, Estimates
@@ -137,7 +138,7 @@ class Relation:
         rows = [(key, private) for key in self.public for private, _ in self.plan.private_rows]
         places = [0, 0]
         for key in self.plan.query.keys:
-            is_private = schema.dimension(key.column) is not None
+            is_private = find_dimension(schema, key.column) is not None
             yield [row[is_private][places[is_private]] for row in rows]
             places[is_private] += 1
 

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.query import ROW, Query
 from ldpsql.parser.source import Source
@@ -46,7 +47,7 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     """
     fields: list[tuple[str, pa.DataType]] = []
     for key in query.keys:
-        index, public = schema.dimension(key.column), schema.public_column(key.column)
+        index, public = find_dimension(schema, key.column), find_public_column(schema, key.column)
         if index is not None:
             fields.append((key.name, arrow_type(schema.dimensions[index])))
         elif public is not None:

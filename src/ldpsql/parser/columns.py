@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
+from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.source import Source
 from ldpsql_device.schema import Schema
@@ -30,12 +31,12 @@ class Columns:
     def find(self, name: str) -> str | None:
         """The declared spelling of a column's name; None if there is no such column."""
         for index, role in (
-            (self.schema.dimension(name), self.schema.dimensions),
-            (self.schema.measure(name), self.schema.measures),
+            (find_dimension(self.schema, name), self.schema.dimensions),
+            (find_measure(self.schema, name), self.schema.measures),
         ):
             if index is not None:
                 return role[index].name
-        public = self.schema.public_column(name)
+        public = find_public_column(self.schema, name)
         return public.name if public else None
 
     def name(self, node: exp.Column) -> str:
@@ -57,7 +58,10 @@ class Columns:
     def filterable(self, node: exp.Column) -> str:
         """The name of a dimension or public column; QueryError for a measure."""
         name = self.name(node)
-        if self.schema.dimension(name) is None and self.schema.measure(name) is not None:
+        if (
+            find_dimension(self.schema, name) is None
+            and find_measure(self.schema, name) is not None
+        ):
             raise self.source.wrong(
                 f"{name} is a measure, not a dimension: it can be summed, not compared or grouped",
                 node,
@@ -67,17 +71,17 @@ class Columns:
 
     def is_bool(self, name: str) -> bool:
         """Whether a dimension or public column is of type bool."""
-        index = self.schema.dimension(name)
+        index = find_dimension(self.schema, name)
         if index is not None:
             return self.schema.dimensions[index].domain.type == "bool"
-        public = self.schema.public_column(name)
+        public = find_public_column(self.schema, name)
         return public is not None and public.type == "bool"
 
     def summable(self, node: exp.Column) -> str:
         """The name of a measure or numeric public column; QueryError for anything else."""
         name = self.name(node)
-        public = self.schema.public_column(name)
-        if self.schema.measure(name) is not None or (public and public.is_numeric):
+        public = find_public_column(self.schema, name)
+        if find_measure(self.schema, name) is not None or (public and public.is_numeric):
             return name
         if public:
             raise self.source.wrong(f"{name} is of type {public.type}: it has no sum", node)
@@ -92,7 +96,7 @@ class Columns:
         if takes == "number":
             return self.summable(node)
         name = self.name(node)
-        if takes == "dimension" and self.schema.dimension(name) is None:
+        if takes == "dimension" and find_dimension(self.schema, name) is None:
             raise self.source.wrong(f"{name} is not a dimension", node)
         return name
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from ldpsql.domains import find_dimension
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.constants import fold, is_constant
@@ -111,7 +112,7 @@ def _bin(node: exp.Expr, columns: Columns) -> tuple[str, float]:
             "bin() takes a column and a width", node, hint="write bin(age, 10)"
         )
     name = columns.filterable(arguments[0])
-    if columns.schema.dimension(name) is None:
+    if find_dimension(columns.schema, name) is None:
         raise columns.source.unsupported(
             f"bin() takes a dimension, and {name} is public",
             node,

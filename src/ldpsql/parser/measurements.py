@@ -17,6 +17,7 @@ from ldpsql.aggregates import (
     Operator,
     find_aggregate,
 )
+from ldpsql.domains import find_public_column
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.columns import Columns
@@ -123,7 +124,7 @@ class Measurements:
         """Public values can be counted; of private ones GROUP BY returns all that are declared."""
         schema = self.columns.schema
         names = [column.name for column in argument.find_all(exp.Column)]
-        if names and all(schema.public_column(name) for name in names):
+        if names and all(find_public_column(schema, name) for name in names):
             return "GROUP BY the column and count its rows in an outer query"
         return "reports cannot tell which declared values occur; write COUNT(column)"
 

@@ -22,6 +22,7 @@ import numpy as np
 from ldpsql.boxes import Box, Weight, cardinality
 from ldpsql.decoders.linear import CellQuery, Codes, GroupCells
 from ldpsql.estimate import Array
+from ldpsql.numerics import epsilon_of
 from ldpsql.recipes.base import Task
 from ldpsql.recipes.marginals import (
     CollectedMarginals,
@@ -34,7 +35,7 @@ from ldpsql.recipes.marginals import (
 )
 from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged
-from ldpsql_device.epsilon import Epsilon, epsilon_of
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
 from ldpsql_device.plan import (

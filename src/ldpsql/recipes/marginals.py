@@ -64,7 +64,7 @@ from ldpsql.estimate import Array
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Takes, Task
 from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
+from ldpsql.report import Histogram, question_shares
 from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
 from ldpsql.shuffle.accountant import balle_local
 from ldpsql.workload import Workload
@@ -400,7 +400,7 @@ class CollectedMarginals(Design[CellQuery]):
         """Predicted variance if records are spread evenly over all cells, shape (k,); infinite for
         what was not collected."""
         shares = self.spread_evenly()
-        source = EvenMarginals(people, self.plan.shares * people, self.answers, shares)
+        source = EvenMarginals(people, question_shares(self.plan) * people, self.answers, shares)
         return np.diagonal(LinearEstimator(source).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:

@@ -26,9 +26,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from ldpsql.numerics import epsilon_of
 from ldpsql.shuffle.blanket import UNEVEN, Atom, Blanket, clones
 from ldpsql.shuffle.expectation import Jumps, positive_part
-from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, epsilon_of, odds_below
+from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, odds_below
 from ldpsql_device.guarantee import Central
 
 FEWEST, MOST = 2, 10**10

@@ -28,6 +28,7 @@ from ldpsql.recipes.fourier.components import Emitted
 from ldpsql.recipes.fourier.optimise import design_families
 from ldpsql.recipes.fourier.plan import plan_of, round_weights
 from ldpsql.recipes.fourier.recipe import group_of
+from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -200,7 +201,7 @@ def test_families_of_one_shape_share_a_face() -> None:
     plan = plan_of([arcs(4), arcs(64), arcs(2)], group, Epsilon.parse("1"))
     assert len(plan.faces) == 1
     assert plan.faces[0].parts[0].digits[0].radix == Varying(0, (4, 64, 2))
-    np.testing.assert_allclose(plan.shares, 1.0 / 3.0)
+    np.testing.assert_allclose(question_shares(plan), 1.0 / 3.0)
 
 
 README = domain_of((74, 2), ((0.0, 80.0),))

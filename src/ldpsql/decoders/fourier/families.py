@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.group import Axes, Group, Integers, Look, Reals
+from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS, Arcs, Comb, Face, Integer, Part, Plan, Subset, base_points
 
@@ -190,7 +191,7 @@ class FamilyTable:
         if plan.tables != tables:
             raise SurveyError("the look-up tables of the plan do not fit the bins of the design")
         clusters = [cluster for face in plan.faces for cluster in _clusters(face, looks, group)]
-        table = cls(tuple(clusters), plan.shares)
+        table = cls(tuple(clusters), question_shares(plan))
         odds = plan.odds[0] / WORDS
         if (table.sizes * odds + table.phases).max() / WORDS > LARGEST_LOSS:
             raise SurveyError("a family has too many phases for so large an epsilon")

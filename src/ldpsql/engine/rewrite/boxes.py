@@ -14,6 +14,7 @@ from math import prod
 from ldpsql import domains
 from ldpsql.aggregates import targets_of
 from ldpsql.boxes import Box, CodeSet, Side, intersect
+from ldpsql.domains import find_dimension
 from ldpsql.engine.plan import Plan, Slice
 from ldpsql.engine.rewrite.disjoin import cut, outside
 from ldpsql.engine.rewrite.formula import (
@@ -52,7 +53,9 @@ def boxes(query: Query, survey: Survey, sql: str) -> Plan:
     fall apart into too many parts.
     """
     schema = survey.schema
-    public_keys = tuple(key.column for key in query.keys if schema.dimension(key.column) is None)
+    public_keys = tuple(
+        key.column for key in query.keys if find_dimension(schema, key.column) is None
+    )
     return Plan(
         survey,
         query,
@@ -180,7 +183,9 @@ def rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[Row, ...]:
 
     UnsupportedSQL for more than MAX_ROWS combinations.
     """
-    private = [(key, index) for key in keys if (index := schema.dimension(key.column)) is not None]
+    private = [
+        (key, index) for key in keys if (index := find_dimension(schema, key.column)) is not None
+    ]
     labels = [_labels(key, schema, sql) for key, _ in private]
     count = prod(map(len, labels))
     if count > MAX_ROWS:
@@ -204,7 +209,7 @@ def rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[Row, ...]:
 
 def _labels(key: GroupKey, schema: Schema, sql: str) -> list[_Label]:
     """The values of one private key with their codes."""
-    index = schema.dimension(key.column)
+    index = find_dimension(schema, key.column)
     assert index is not None
     dimension = schema.dimensions[index]
     if key.width is None:

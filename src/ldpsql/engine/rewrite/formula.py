@@ -14,6 +14,7 @@ from itertools import chain
 
 from ldpsql import domains
 from ldpsql.boxes import NOTHING, CodeSet, code_set, complement
+from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.engine.rewrite import public
 from ldpsql.errors import Place, QueryError
 from ldpsql.parser.query import (
@@ -97,12 +98,12 @@ class Compiler:
     def _atom(self, atom: Atom, wanted: bool) -> Formula:
         if isinstance(atom, Comparison) and atom.literal is None:
             return False
-        index = self.schema.dimension(atom.column)
+        index = find_dimension(self.schema, atom.column)
         try:
             if index is not None:
                 codes = _codes(atom, self.schema.dimensions[index], wanted)
                 return _within(index, codes, self.sizes)
-            column = self.schema.public_column(atom.column)
+            column = find_public_column(self.schema, atom.column)
             if column is None:
                 raise InternalError(f"the survey has no column {atom.column!r} to compare")
             text = public.condition(atom, column)
