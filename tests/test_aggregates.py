@@ -176,4 +176,4 @@ def test_hints_list_what_there_is() -> None:
 
 def test_without_the_entry_it_is_refused() -> None:
     error = refusal("SELECT VAR_POP(age) FROM app")
-    assert "VARIANCE_POP is not answered" in error.reason
+    assert "VAR_POP is not answered" in error.reason

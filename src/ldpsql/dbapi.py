@@ -220,11 +220,11 @@ class Connection:
 
         reports: files, directories, globs, or an Arrow table (which is taken every time).
         survey: whose reports they are, where they do not say so themselves.  skip_invalid: pass
-        over rows that are no reports.  keep: "reports", or "counts" to delete the reports once
+        over rows that are not reports.  keep: "reports", or "counts" to delete the reports once
         they are counted.  accept_smaller_batch: take a shuffled batch of fewer reports than its
         survey was designed for; every answer then states what it keeps. Raises DataError for
-        rows that are no reports, IntegrityError for reports of another survey, OperationalError for
-        a store that cannot be written.
+        rows that are not reports, IntegrityError for reports of another survey, OperationalError
+        for a store that cannot be written.
         """
         options: dict[str, Any] = {
             "survey": survey,

@@ -161,7 +161,7 @@ def test_error_bars_stand_only_beside_a_base_query_at_the_top() -> None:
         ("SELECT bin(n, 10) FROM t", UnsupportedSQL, "bin(n, 10)", "only in the SELECT over"),
         ("SELECT n[1] FROM t", UnsupportedSQL, None, "not answered"),
         ("SELECT x -> n FROM t", UnsupportedSQL, None, "not answered"),
-        ("SELECT (SELECT age FROM app) FROM t", UnsupportedSQL, "age", "no GROUP BY key"),
+        ("SELECT (SELECT age FROM app) FROM t", UnsupportedSQL, "age", "not a GROUP BY key"),
         ("SELECT (SELECT COUNT(*) FROM app WHERE age = t.n) FROM t", QueryError, None, "no table"),
     ],
 )
@@ -183,7 +183,7 @@ def test_what_duckdb_must_not_see_is_refused(
         ("WITH ldpsql_base_0 AS (SELECT 1 AS x) SELECT x FROM ldpsql_base_0", "reserved"),
         ("SELECT x FROM (SELECT 1 AS x) AS ldpsql_base_0", "reserved"),
         ("WITH t(a, b) AS (SELECT COUNT(*) FROM app) SELECT a FROM t", "1 columns to name"),
-        ("WITH t AS (SELECT age FROM app) SELECT COUNT(*) FROM t", "no GROUP BY key"),
+        ("WITH t AS (SELECT age FROM app) SELECT COUNT(*) FROM t", "not a GROUP BY key"),
         ("SELECT COUNT(*) FROM (SELECT * FROM app UNION ALL SELECT * FROM app)", "single people"),
         ("WITH t AS (DELETE FROM app RETURNING *) SELECT * FROM t", "not a query"),
         ("SELECT *", "needs a FROM"),

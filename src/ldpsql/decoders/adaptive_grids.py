@@ -70,7 +70,7 @@ class Partition:
 
     @classmethod
     def from_json(cls, sizes: tuple[int, ...], depth: int, data: Mapping[str, Any]) -> Partition:
-        """The inverse of `to_json`; SurveyError if it is no such tree."""
+        """The inverse of `to_json`; SurveyError if it is not such a tree."""
         nodes = tuple(Node(d, tuple(place), p, float(f)) for d, place, p, f in data["nodes"])
         made = cls(sizes, depth, nodes, tuple(data["people"]))
         is_sound = (

@@ -275,7 +275,7 @@ class Olh(Oracle):
 def oracle_of(plan: Plan, face: Face, part: Part, choice: int = 0) -> Oracle:
     """The oracle of a question's part, from the integers of the plan.
 
-    choice: of the face's one step. ValueError for a response that is no oracle.
+    choice: of the face's one step. ValueError for a response that is not an oracle.
     """
 
     def whole(integer: Integer) -> int:

@@ -20,7 +20,7 @@ from ldpsql.report import Integers, question_shares
 from ldpsql.survey import Survey
 
 SUSPICIOUS = 6.0
-"""Standard errors from which on chance is no explanation: one in a thousand million."""
+"""Standard errors from which on chance is not an explanation: one in a thousand million."""
 _MOST_SUSPECTS, _ROUNDING = 64, 1e-9
 
 

@@ -256,14 +256,14 @@ class _Reader:
         for kinds, reason, hint in _REFUSED_NODES:
             if isinstance(node, kinds):
                 return self.source.unsupported(reason, node, hint=hint)
-        name = function_name(node)
+        name = self.source.function_name(node)
         if isinstance(node, exp.AggFunc):
             return self.source.unsupported(
                 f"{name} is not answered from randomized reports", node, hint=f"use {_aggregates()}"
             )
         if is_bin(node):
             return self.source.unsupported(
-                "this bin() is no GROUP BY key", node, hint="add it to GROUP BY"
+                "this bin() is not a GROUP BY key", node, hint="add it to GROUP BY"
             )
         what = f"the function {name}" if isinstance(node, exp.Func) else name
         return self.source.unsupported(
@@ -275,7 +275,7 @@ class _Reader:
             return self.columns.unknown(node)
         name = self.columns.name(node)
         return self.source.unsupported(
-            f"{name} stands outside of an aggregate and is no GROUP BY key",
+            f"{name} stands outside of an aggregate and is not a GROUP BY key",
             node,
             hint=f"add GROUP BY {name}, or aggregate it",
         )

@@ -48,7 +48,7 @@ class Columns:
         return declared
 
     def unknown(self, node: exp.Expr) -> QueryError:
-        """The error for a name that is no column, with the names that come close."""
+        """The error for a name that is not a column, with the names that come close."""
         return self.source.wrong(
             f"{self.table} has no column {node.name!r}",
             node,

@@ -47,7 +47,7 @@ def fold(node: exp.Expr, source: Source) -> Value | None:
     """The value of a constant expression; None is SQL's NULL.
 
     QueryError for arithmetic on anything but numbers, a division by zero, a number too large,
-    and a text that is no date where it is cast to one; UnsupportedSQL for other casts.
+    and a text that is not a date where it is cast to one; UnsupportedSQL for other casts.
     """
     folded = _fold(node, source)
     value = float(folded) if isinstance(folded, Decimal) else folded

@@ -280,7 +280,7 @@ class Outer:
                 waiting += node.iter_expressions()
 
     def _refusal(self, node: exp.Expr) -> UnsupportedSQL:
-        name = function_name(node)
+        name = self.source.function_name(node)
         if name in ("STDERR", "CI_LOW", "CI_HIGH", "BIN"):
             return self.source.unsupported(
                 f"{name} is answered only in the SELECT over a survey's table",

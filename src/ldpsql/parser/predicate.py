@@ -201,7 +201,7 @@ def _kind(value: Value) -> type:
 
 
 def _reason(node: exp.Expr) -> tuple[str, str]:
-    """Why a node is no part of a predicate, and what to write instead."""
+    """Why a node is not part of a predicate, and what to write instead."""
     for kinds, reason, hint in _REASONS:
         if isinstance(node, kinds) or (kinds in _ANYWHERE and node.find(*kinds)):
             return reason, hint
@@ -236,7 +236,7 @@ _REASONS: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
         "write BETWEEN, or AND of two",
     ),
     ((exp.Cast,), "a column cannot be cast in WHERE", _CONSTANT),
-    ((exp.Literal,), "a constant is no condition", "write TRUE or FALSE"),
+    ((exp.Literal,), "a constant is not a condition", "write TRUE or FALSE"),
     ((exp.Tuple,), "rows are not compared", "compare each column, joined by AND"),
     ((exp.Func,), "a function cannot stand in WHERE", _CONSTANT),
 )

@@ -15,6 +15,7 @@ from sqlglot.dialects import DuckDB
 from sqlglot.errors import TokenError
 
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.parser.allowed import function_name
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100
@@ -24,6 +25,7 @@ Mode = Literal["answer", "explain", "explain verbose"]
 
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
 _EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.I | re.S)
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
@@ -63,6 +65,12 @@ class Source:
         """A node as it is written; as sqlglot would write it where it has no trace in the text."""
         span = _span(node)
         return self.sql[span[0] : span[1] + 1] if span else node.sql(dialect="duckdb")
+
+    def function_name(self, node: exp.Expr) -> str:
+        """A function's name in capitals, as it is written (VAR_POP, not sqlglot's VARIANCE_POP);
+        the kind of node for anything else."""
+        written = _CALL.match(self.text(node)) if isinstance(node, exp.Func) else None
+        return written[1].upper() if written else function_name(node)
 
     @cached_property
     def _line_starts(self) -> list[int]:

@@ -203,8 +203,8 @@ def signed_combinations(
     """(levels, sign, sub-survey) of every sub-survey; with `root` also all roots without a sign.
 
     The signed tree of a dimension has its root without a sign, and every level of the plain tree
-    with one; a measure that is no dimension has a tree of root and sign. Without measures there is
-    one sub-survey of plain trees.
+    with one; a measure that is not a dimension has a tree of root and sign. Without measures there
+    is one sub-survey of plain trees.
     """
     if not domain.bounds:
         groups = collect_unsigned(domain, trees, root)

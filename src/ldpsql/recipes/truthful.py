@@ -60,7 +60,7 @@ def truthful_optimum(
 ) -> TruthfulOptimum:
     """The support and the agreement of the optimal channel for a prior.
 
-    A high agreement is no good estimate: values outside the support cannot be counted at all.
+    High agreement does not make good estimates: values outside the support cannot be counted.
 
     pi: the share of every value.  SurveyError for shares that are none, or do not sum to 1, for
     delta outside [0, 1), and for an epsilon that is none.

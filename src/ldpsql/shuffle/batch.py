@@ -1,6 +1,6 @@
 """What a batch of shuffled reports says of itself.
 
-A shuffler writes it into the metadata of the batch's file. It is no proof: whoever can write the
+A shuffler writes it into the metadata of the batch's file. It proves nothing: whoever can write the
 file can write this. It keeps reports that were never shuffled from being taken by mistake.
 """
 

@@ -332,8 +332,8 @@ def _named_or_only(incoming: Incoming, known: Sequence[KnownSurvey]) -> KnownSur
 
 
 # -- shuffled batches --------------------------------------------------------------------------
-# What a file says of its shuffling is no proof. These rules keep reports that nobody shuffled from
-# being taken by mistake, and a promise from being made for more people than there are.
+# What a file says about its shuffling proves nothing. These rules keep reports that nobody shuffled
+# from being taken by mistake, and a promise from being made for more people than there are.
 
 
 def require_shuffled(intake: Intake, incoming: Incoming) -> None:

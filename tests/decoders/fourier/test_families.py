@@ -1,4 +1,4 @@
-"""Base sets, orders, and the refusal of what is no family."""
+"""Base sets, orders, and the refusal of what is not a family."""
 
 from __future__ import annotations
 

@@ -271,4 +271,4 @@ def _columns(integers: Sequence[Integer], count: int) -> Integers:
 
 
 def _foreign() -> SurveyError:
-    return SurveyError("the plan holds a question that is no family of a Fourier response")
+    return SurveyError("the plan holds a question that is not a family of a Fourier response")

@@ -167,7 +167,7 @@ class Kind:
 
     @property
     def inside(self) -> tuple[slice, ...]:
-        """Selects the cells that are no padding."""
+        """Selects the cells that are not padding."""
         return (slice(None), slice(None), *(slice(0, size) for size in self.sizes))
 
     @property
