@@ -13,13 +13,16 @@ from ldpsql.domains import (
     COMPARISONS,
     bins,
     domain_labels,
+    find_dimension,
+    find_measure,
+    find_public_column,
     labels,
     matching,
     null_codes,
     present_codes,
 )
 from ldpsql.errors import QueryError
-from ldpsql_device.schema import Dimension
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import (
     BOOL,
     Listed,
@@ -238,3 +241,12 @@ def test_null_has_the_last_code_or_none():
     assert labels(accepting) == [0, 1, 2, 3, 4, None]
     strict = Dimension("x", int_domain(0, 4))
     assert (null_codes(strict), present_codes(strict)) == ((), ((0, 5),))
+
+
+def test_names_ignore_case() -> None:
+    version = PublicColumn("version", "text")
+    schema = Schema((Dimension("age", AGE),), (Measure("hours", (0.0, 99.0)),), (version,))
+    assert find_dimension(schema, "AGE") == find_measure(schema, "HOURS") == 0
+    assert find_dimension(schema, "hours") is find_measure(schema, "age") is None
+    assert find_public_column(schema, "Version") == version
+    assert find_public_column(schema, "age") is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from math import comb, erfc, exp, sqrt
 
@@ -11,6 +12,7 @@ import pytest
 from ldpsql.numerics import (
     central_slopes,
     chi_square_tail,
+    epsilon_of,
     fit_marginals,
     lower_probability,
     optimise_weights,
@@ -19,6 +21,7 @@ from ldpsql.numerics import (
     upper_probability,
     weigh_by_precision,
 )
+from ldpsql_device.epsilon import Epsilon
 
 # -- projection on the simplex --------------------------------------------------------------------
 
@@ -247,3 +250,22 @@ def test_a_bound_is_wrong_no_more_often_than_it_says():
 def test_chi_square_tails_with_closed_forms(statistic):
     assert chi_square_tail(statistic, 2) == pytest.approx(exp(-statistic / 2))
     assert chi_square_tail(statistic, 1) == pytest.approx(erfc(sqrt(statistic / 2)))
+
+
+# -- logarithm of odds ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["0.001", "0.5", "1", "2", "7.25", "20"])
+def test_the_epsilon_of_odds_is_rounded_up(given: str) -> None:
+    """To 12 decimals: the odds of an epsilon give it back, a little more than them gives more."""
+    odds = Epsilon.parse(given).odds
+    assert epsilon_of(odds) == Decimal(given)
+    assert epsilon_of(odds * (1 + Fraction(1, 10**30))) == Decimal(given) + Decimal("1e-12")
+    assert epsilon_of(odds * (1 - Fraction(1, 10**13))) == Decimal(given)
+
+
+def test_equal_chances_have_epsilon_0() -> None:
+    """Nothing is told."""
+    assert epsilon_of(Fraction(1)) == 0
+    assert epsilon_of(Fraction(2)) == Decimal("0.693147180560")
+    assert epsilon_of(Fraction(2**64 - 1)) == Decimal("44.361419555837")

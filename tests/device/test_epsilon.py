@@ -1,18 +1,16 @@
-"""Epsilon as an exact decimal, guarantees, and composition."""
+"""Epsilon as an exact decimal, and guarantees."""
 
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal, localcontext
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import pytest
 
-from ldpsql.numerics import epsilon_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.ledger import compose
 
 ONE = Epsilon.parse("1")
 
@@ -68,24 +66,6 @@ def test_odds_lie_just_below_the_exponential(given: str) -> None:
     assert exact - epsilon.odds < exact / 10**50
 
 
-def test_budgets_add_up_exactly() -> None:
-    """0.1 + 0.2 is 0.3, which floats would miss; ten times 0.1 is 1; nothing is 0."""
-    tenth = Epsilon.parse("0.1")
-    assert compose([tenth, Epsilon.parse("0.2")]) == Decimal("0.3")
-    assert compose([tenth] * 10) == Decimal(1)
-    assert compose([]) == 0
-    assert compose(iter([ONE, Epsilon.parse("20")])) == Decimal(21)
-
-
-def test_decimals_are_exact_in_any_context() -> None:
-    """An application's own decimal settings change neither sums nor fingerprints."""
-    budgets = [Epsilon.parse("0.1"), Epsilon.parse("0.2"), Epsilon.parse("1.2345")]
-    with localcontext() as context:
-        context.prec = 3
-        assert compose(budgets) == Decimal("1.5345")
-        assert str(budgets[2]) == "1.2345"
-
-
 def test_a_guarantee_names_what_it_promises() -> None:
     """Epsilon without trailing zeros, delta only where there is one."""
     assert str(Guarantee("local", Epsilon.parse("2.0"), "all")) == "2-LDP"
@@ -102,19 +82,3 @@ def test_a_guarantee_has_an_epsilon_exactly_when_it_promises_something() -> None
         Guarantee("none", ONE, "nothing")
     with pytest.raises(SurveyError, match="unknown kind"):
         Guarantee("central", ONE, "all")
-
-
-@pytest.mark.parametrize("given", ["0.001", "0.5", "1", "2", "7.25", "20"])
-def test_the_epsilon_of_odds_is_rounded_up(given: str) -> None:
-    """To 12 decimals: the odds of an epsilon give it back, a little more than them gives more."""
-    odds = Epsilon.parse(given).odds
-    assert epsilon_of(odds) == Decimal(given)
-    assert epsilon_of(odds * (1 + Fraction(1, 10**30))) == Decimal(given) + Decimal("1e-12")
-    assert epsilon_of(odds * (1 - Fraction(1, 10**13))) == Decimal(given)
-
-
-def test_equal_chances_have_epsilon_0() -> None:
-    """Nothing is told."""
-    assert epsilon_of(Fraction(1)) == 0
-    assert epsilon_of(Fraction(2)) == Decimal("0.693147180560")
-    assert epsilon_of(Fraction(2**64 - 1)) == Decimal("44.361419555837")

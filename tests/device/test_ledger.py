@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pytest
 from support.later_rounds import next_survey
@@ -15,7 +15,7 @@ from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import OperationalError, RecordError, StoreError
-from ldpsql_device.ledger import Ledger
+from ldpsql_device.ledger import Ledger, compose
 from ldpsql_device.respond import respond
 
 
@@ -177,3 +177,21 @@ def test_a_survey_of_shuffled_reports_spends_its_local_epsilon(path):
     ledger = Ledger(path, budget=local)
     respond(asked, {"member": True}, ledger=ledger)
     assert ledger.spent() == local.value
+
+
+def test_budgets_add_up_exactly() -> None:
+    """0.1 + 0.2 is 0.3, which floats would miss; ten times 0.1 is 1; nothing is 0."""
+    tenth = Epsilon.parse("0.1")
+    assert compose([tenth, Epsilon.parse("0.2")]) == Decimal("0.3")
+    assert compose([tenth] * 10) == Decimal(1)
+    assert compose([]) == 0
+    assert compose(iter([Epsilon.parse("1"), Epsilon.parse("20")])) == Decimal(21)
+
+
+def test_decimals_are_exact_in_any_context() -> None:
+    """An application's own decimal settings change neither sums nor fingerprints."""
+    budgets = [Epsilon.parse("0.1"), Epsilon.parse("0.2"), Epsilon.parse("1.2345")]
+    with localcontext() as context:
+        context.prec = 3
+        assert compose(budgets) == Decimal("1.5345")
+        assert str(budgets[2]) == "1.2345"

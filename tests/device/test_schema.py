@@ -9,11 +9,10 @@ import tomllib
 import numpy as np
 import pytest
 
-from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.publish import schema_to_keys
-from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.values import BOOL, Listed, int_domain
 
 AGE = {"type": "int", "domain": [18, 90]}
@@ -53,17 +52,6 @@ def test_an_attribute_in_two_roles_is_one_attribute():
     read = schema()
     assert RecordDomain.of(read).measured == (1, None)
     assert read.private_columns == (*KEYS["dimension"], "spent")
-
-
-def test_names_ignore_case():
-    read = schema()
-    assert (
-        find_dimension(read, "AGE"),
-        find_measure(read, "HOURS"),
-        find_dimension(read, "spent"),
-    ) == (0, 0, None)
-    assert find_public_column(read, "Version") == PublicColumn("version", "text")
-    assert find_public_column(read, "age") is None
 
 
 def dimension(**keys):
