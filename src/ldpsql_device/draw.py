@@ -202,8 +202,9 @@ class Rungs:
             beyond = np.where(above, words - (last + _ONE), beyond)
             width = np.where(above, self.widths[number], width)
             points = np.where(above, self.points[number], points)
-        index = (beyond // width).astype(np.int64)
-        return rung, np.minimum(index, np.asarray(points) - 1)
+        # Limited before it is signed: up to 2^64 words may lie behind the last point.
+        last = (np.asarray(points) - 1).astype(np.uint64)
+        return rung, np.minimum(beyond // width, last).astype(np.int64)
 
 
 def _respond(

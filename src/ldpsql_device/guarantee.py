@@ -176,6 +176,8 @@ def _decimal(key: str, given: Any) -> Decimal:
         raise SurveyError(
             f'[survey]: {key} must be a number, as in "{_LIKE.get(key, "1")}", not {given!r}'
         ) from None
-    if not number.is_finite() or len(number.as_tuple().digits) > LARGEST_PRECISION:
+    few = number.is_finite() and len(number.as_tuple().digits) <= LARGEST_PRECISION
+    # A far exponent would make an exact fraction of millions of digits.
+    if not few or (number and abs(number.adjusted()) > 60):
         raise SurveyError(f"[survey]: {key} must be a number of at most {LARGEST_PRECISION} digits")
     return number

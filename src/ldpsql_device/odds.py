@@ -19,6 +19,7 @@ from ldpsql_device.plan import (
     HALVES,
     MOST_ENTRIES,
     WORDS,
+    Arcs,
     Bits,
     Face,
     Ladder,
@@ -34,7 +35,7 @@ from ldpsql_device.plan import (
     value_of,
 )
 
-_MOST_RECORDS, _MOST_CODES = 1 << 22, 1 << 14
+_MOST_RECORDS, _MOST_CODES = 1 << 18, 1 << 14
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class Definition:
 
     def sensitive_codes(self, attribute: int, size: int) -> frozenset[int]:
         """The sensitive codes of an attribute: all of them unless some are declared."""
-        declared = self.sensitive[attribute] if attribute < len(self.sensitive) else ()
-        return frozenset(declared or range(size))
+        is_partial = self.kind in ("uldp", "uldp-joint") and attribute < len(self.sensitive)
+        return frozenset((self.sensitive[attribute] if is_partial else ()) or range(size))
 
 
 def odds(plan: Plan, definition: Definition) -> Fraction | None:
@@ -157,21 +158,25 @@ def _secret_odds(plan: Plan, face: Face) -> Fraction | None:
 
     An answer y is the symbol of at most one choice, where the choices' ranges of symbols do not
     overlap: P(y) <= p likeliest + (1 - p) (likeliest of those outside), P(y) >= least likely.
+    Nothing is said of faces of another form: one part of one digit without tables, whose steps are
+    all secret, and one number of symbols whatever was drawn.
     """
-    (part,) = face.parts if len(face.parts) == 1 else (None,)
-    if part is None or not isinstance(part.response, Subset) or len(part.digits) != 1:
+    part, choices = face.parts[0], face.combinations()
+    if not isinstance(part.response, Arcs) or len(face.parts) > 1 or len(part.digits) > 1:
         return None
-    (size_of_base, size), *others = _sizes(face, part) or {(1, 1)}
-    if size == 1:
+    if not all(step.secret for step in face.steps) or part.then or part.digits[0].table is not None:
+        return None
+    base, size = (np.unique(whole).tolist() for whole in base_and_size(part, choices))
+    if base != [1] or len(size) > 1:
+        return None
+    if size == [1]:
         return Fraction(1)
-    if others or size_of_base != 1:
-        return None
-    budget = plan.odds[part.response.odds]
-    inside, outside = subset_words(1, size, budget)
-    last = WORDS - inside - outside * (size - 2)
+    inside, outside = subset_words(1, size[0], plan.odds[part.response.odds])
+    last = WORDS - inside - outside * (size[0] - 2)
     chance = _largest_choice(plan, face, part)
-    most = chance * inside + (1 - chance) * max(last, outside)
-    return Fraction(max(most, Fraction(last)), outside)
+    others = max(last, outside)
+    most = chance * max(inside, others) + (1 - chance) * others
+    return Fraction(max(most, Fraction(others)), min(inside, outside))
 
 
 def _largest_choice(plan: Plan, face: Face, part: Part) -> Fraction:
@@ -297,7 +302,19 @@ def _check_classes(plan: Plan, part: Part, definition: Definition) -> None:
         holds = bool((protected | ~sensitive).all())
     else:
         holds = bool((protected.any(axis=1) | ~sensitive.any(axis=1)).all())
-    require(holds, "a ladder spares a value that the survey calls sensitive")
+    require(holds, "a ladder does not protect a value that the survey calls sensitive")
+    # A report is left unlimited because one record alone can send it: so a symbol that is not
+    # protected has to be one record's, or in one digit one value's.
+    apart = True
+    if definition.kind == "uldp-joint":
+        for digit, is_safe, codes in zip(digits, protected.T, grid, strict=True):
+            pairs = np.unique(np.stack([digit[~is_safe], codes[~is_safe]]), axis=1)
+            apart = apart and len(np.unique(pairs[0])) == pairs.shape[1]
+    elif not protected.all():
+        rest = np.stack(digits)[:, ~protected.any(axis=1)]
+        reads_all = all(size == 1 or a in attributes for a, size in enumerate(plan.sizes))
+        apart = reads_all and np.unique(rest, axis=1).shape[1] == rest.shape[1]
+    require(apart, "a ladder answers several records alike that it does not protect")
 
 
 def _paired_odds(plan: Plan, parts: Sequence[Part], definition: Definition) -> Fraction | None:
@@ -367,7 +384,9 @@ def excess(plan: Plan, allowed: Fraction) -> Fraction:
         if len(face.parts) > 1 or not isinstance(response, Rows | Staircase):
             return Fraction(1)
         rows = response.table.rows
-        require(len(rows) ** 2 * len(rows[0]) <= MOST_ENTRIES, "a table with a delta is too large")
+        require(
+            len(rows) ** 2 * len(rows[0]) <= MOST_ENTRIES >> 2, "a table with a delta is too large"
+        )
         top, bottom = allowed.numerator, allowed.denominator
         worst = max(
             sum(max(a * bottom - b * top, 0) for a, b in zip(*pair, strict=True))

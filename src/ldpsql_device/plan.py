@@ -31,7 +31,7 @@ WORDS, HALVES = 1 << 64, 1 << 32
 LARGEST = 1 << 53
 LARGEST_RADIX = 1 << 31
 LARGEST_PRIME = 1 << 26
-LARGEST_LISTED = 1 << 24
+LARGEST_LISTED = 1 << 20
 MOST_QUESTIONS, MOST_BITS, MOST_ENTRIES = 1 << 20, 1 << 10, 1 << 24
 BITS_PER_COLUMN = 32
 
@@ -329,14 +329,16 @@ class Ladder:
     def __post_init__(self) -> None:
         digits = len(self.held)
         require(1 <= digits <= 6 and len(self.rungs) == 1 << digits, "a ladder for every class")
-        require(len({len(ladder) for ladder in self.rungs}) == 1, "ladders of one length")
+        lengths = {len(ladder) for ladder in self.rungs}
+        require(len(lengths) == 1 and 0 not in lengths, "ladders of one length")
         require(all(1 <= held <= LARGEST_RADIX for held in self.held), "sensitive values")
         for ladder in self.rungs:
             require(all(set(rung.drawn) <= set(range(digits)) for rung in ladder), "drawn digits")
             require(all(0 <= rung.width <= WORDS for rung in ladder), "the width of a rung")
             rest = WORDS - sum(rung.width * self.points(rung) for rung in ladder[:-1])
             require(rest >= 0 and ladder[0].width > 0, "the words of a ladder")
-            require(ladder[-1].width <= rest, "the last rung of a ladder")
+            is_kept = not ladder[-1].drawn and ladder[-1].width <= rest
+            require(is_kept, "the last rung of a ladder keeps the symbol")
 
     def points(self, rung: Rung) -> int:
         """How many combinations a rung draws from; none where it has no words."""
@@ -379,7 +381,8 @@ class Rows:
     rows: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        require(len({len(row) for row in self.rows}) == 1, "rows of one length")
+        lengths = {len(row) for row in self.rows}
+        require(len(lengths) == 1 and 0 not in lengths, "rows of one length")
         require(all(min(row) >= 0 and sum(row) == WORDS for row in self.rows), "a row of words")
 
     @property
@@ -412,6 +415,7 @@ class Staircase:
     favoured: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
+        require(self.symbols <= 1 << 12, "a staircase of too many symbols")
         require(self.symbols * len(self.weights) <= MOST_QUESTIONS, "too large a staircase")
         require(len(self.weights) == len(self.favoured), "symbols that every answer favours")
         enough = min(map(len, self.favoured), default=0) * 32 >= self.symbols > 0
@@ -452,6 +456,8 @@ class Bits:
                 and all(0 <= threshold < WORDS for threshold in thresholds),
                 "the threshold of a bit",
             )
+        kinds = max(len(set(self.own)), len(set(self.other)))
+        require(kinds <= 16, "too many different thresholds of bits")
 
 
 @dataclass(frozen=True)
@@ -499,7 +505,7 @@ class Part:
         require(0 <= self.fakes <= 64, "a part has at most 64 fakes")
         radices, response = self.radices, self.response
         sizes = math.prod(map(largest, radices))
-        require(sizes <= LARGEST_RADIX, f"a part has more than {LARGEST_RADIX} values")
+        require(sizes < LARGEST_RADIX, f"a part has {LARGEST_RADIX} values or more")
         if isinstance(response, Arcs):
             require(len(response.counts) == len(radices), "an interval for every digit")
             for count, radix in zip(response.counts, radices, strict=True):
@@ -510,7 +516,10 @@ class Part:
             require(not isinstance(response, Scrambled) or len(radices) > 1, "a scrambled circle")
             require(sizes <= LARGEST_LISTED, "a listed base set is too large")
             for number in response.numbers:
-                _check_range(number, 0, LARGEST, "a number of a base set")
+                _check_range(number, 0, LARGEST_LISTED, "a number of a base set")
+            if isinstance(response, Comb):
+                _check_range(response.window, 1, LARGEST_LISTED, "a window")
+                _check_range(response.width, 1, LARGEST_LISTED, "the width of a tooth")
         elif isinstance(response, Ladder):
             require(len(response.held) == len(radices), "sensitive values for every digit")
             fits = all(held <= least(r) for held, r in zip(response.held, radices, strict=True))
@@ -752,13 +761,22 @@ class Plan:
         digits = ((f.choices, d) for f in self.faces for p in f.parts for d in p.digits)
         require(sum(n * (1 + len(d.terms)) for n, d in digits) <= MOST_ENTRIES, "too many digits")
         require(self.questions * len(self.columns) <= MOST_ENTRIES, "too many columns")
-        listed = (f.choices * math.prod(map(largest, p.radices)) for f, p in self._combs())
-        require(sum(listed) <= MOST_ENTRIES, "too many points of combs")
+        combs = [(f.choices, math.prod(map(largest, p.radices))) for f, p in self._combs()]
+        require(sum(n for n, _ in combs) <= 1 << 15, "too many combs")
+        require(sum(n * size for n, size in combs) <= MOST_ENTRIES, "too many points of combs")
         require(min(self.face_choice.preimages) > 0, "the weights of faces")
-        require(all(table and min(table) >= 0 for table in self.tables), "a table of whole numbers")
-        for face in self.faces:
-            for part in face.parts:
-                self._check_part(face, part)
+        fits = all(table and max(table) < LARGEST for table in self.tables)
+        require(fits, "a table of whole numbers below 2^53")
+        parts = [(face, part) for face in self.faces for part in face.parts]
+        require(len(parts) <= 1 << 15, "too many parts")
+        steps = sum(face.choices * len(face.steps) for face in self.faces)
+        require(steps <= MOST_ENTRIES >> 2, "too many steps")
+        rows = [p.response.table.rows for _, p in parts if isinstance(p.response, Rows | Staircase)]
+        require(sum(len(r) * len(r[0]) for r in rows) <= MOST_QUESTIONS, "too many rows of words")
+        ladders = [part for _, part in parts if isinstance(part.response, Ladder)]
+        require(len(ladders) <= 64, "too many ladders")
+        for face, part in parts:
+            self._check_part(face, part)
 
     def _combs(self) -> Iterator[tuple[Face, Part]]:
         return ((f, p) for f in self.faces for p in f.parts if isinstance(p.response, Comb))
@@ -767,6 +785,19 @@ class Plan:
         response = part.response
         if isinstance(response, Subset):
             require(0 <= response.odds < len(self.odds), "a response with unknown odds")
+        if isinstance(response, Scrambled):
+            # The base set is neither empty nor larger than what it is scattered over.
+            circle, most = self._values(part.radices[-1], face), self._values(1, face)
+            for radix in part.radices[:-1]:
+                most = most * self._values(radix, face)
+            length = self._values(response.length, face)
+            fits = (length >= 1) & (length <= np.where(circle > 1, circle, most))
+            require(bool(fits.all()), "the length of a scrambled interval")
+        if isinstance(response, Comb):
+            radix = self._values(part.radices[0], face)
+            for number in (response.tooth, response.window):
+                fits = self._values(number, face) <= radix
+                require(bool(fits.all()), "a number of a comb is larger than its circle")
         for digit in part.digits:
             require(len(digit.terms) <= len(self.sizes), "a digit with too many terms")
             top = np.zeros(face.choices) + self._values(digit.plus, face)
@@ -776,7 +807,7 @@ class Plan:
             if digit.table is not None:
                 table = self._table(digit.table)
                 require(bool((top < len(table)).all()), "a table is shorter than its digit")
-                top = top * 0 + max(table)
+                top = top * 0 + self._tops[digit.table]
             fits = digit.modulus or bool((top < self._values(digit.radix, face)).all())
             require(fits, "a symbol can exceed its radix")
         flat = math.prod(largest(digit.radix) for digit in part.digits)
@@ -804,16 +835,26 @@ class Plan:
         if term.table is not None:
             table = self._table(term.table)
             require(len(table) >= size, "a table is shorter than its attribute")
-            return max(table)
+            return self._tops[term.table]
         if term.cuts is not None:
             table = self._table(term.cuts)
-            require(all(a < b for a, b in pairwise(table)), "cuts must ascend")
+            require(self._ascends[term.cuts], "cuts must ascend")
             return len(table)
         return (size - 1) // self._values(term.divide, face)
 
     def _table(self, number: int) -> tuple[int, ...]:
         require(0 <= number < len(self.tables), "a table that is missing")
         return self.tables[number]
+
+    @cached_property
+    def _tops(self) -> tuple[int, ...]:
+        """The largest entry of every table."""
+        return tuple(map(max, self.tables))
+
+    @cached_property
+    def _ascends(self) -> tuple[bool, ...]:
+        """Whether the entries of every table ascend."""
+        return tuple(all(a < b for a, b in pairwise(table)) for table in self.tables)
 
     @cached_property
     def arrays(self) -> tuple[Integers, ...]:
@@ -867,11 +908,11 @@ class Plan:
         limits = np.ones((self.questions, len(self.columns) - 1), dtype=np.int64)
         for first, face in zip(self.first_questions, self.faces, strict=False):
             rows = limits[first : first + face.questions]
-            # Of combinations that differ in secret choices only, the last one's limits stand.
+            # Of combinations that differ in secret choices only, the largest limits stand.
             choices = face.combinations()
             place = face.question_of(choices, face.choices)
             for number, coin in enumerate(face.coins):
-                rows[place, number] = value_of(coin, choices)
+                np.maximum.at(rows[:, number], place, value_of(coin, choices))
             column = self.coin_columns
             for part in face.parts:
                 size: Whole = 1
@@ -882,8 +923,8 @@ class Plan:
                 for number in range(part.columns):
                     if isinstance(part.response, Bits):
                         left = np.clip(size - BITS_PER_COLUMN * number, 0, BITS_PER_COLUMN)
-                        rows[place, column + number] = np.left_shift(1, left)
+                        np.maximum.at(rows[:, column + number], place, np.left_shift(1, left))
                     else:
-                        rows[place, column + number] = size
+                        np.maximum.at(rows[:, column + number], place, size)
                 column += part.columns
         return limits

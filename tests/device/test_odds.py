@@ -1,0 +1,158 @@
+"""Plans whose reports tell more than their odds would say are refused, or have their true odds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from support.plans import budget
+
+from ldpsql_device.draw import interpret
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.law import law
+from ldpsql_device.odds import Definition, odds
+from ldpsql_device.plan import (
+    WORDS,
+    Arcs,
+    Bits,
+    Comb,
+    Digit,
+    Face,
+    Keep,
+    Ladder,
+    Part,
+    Plan,
+    Response,
+    Rung,
+    Scrambled,
+    Step,
+    Term,
+    varying,
+)
+
+ODDS = (budget("1"),)
+LOCAL = Definition("local")
+HALF = Rung(WORDS // 2, (0,))
+
+
+def plan_of(response: Response, size: int = 4, radix: int | None = None) -> Plan:
+    """One question about one attribute."""
+    part = Part((Digit((Term(0),), radix or size),), response)
+    return Plan((size,), ODDS, (Face(1, (part,)),))
+
+
+def enumerated(plan: Plan) -> Fraction | None:
+    """The worst odds over all records and reports."""
+    laws = [law(plan, record) for record in product(*map(range, plan.sizes))]
+    worst = Fraction(1)
+    for report in set().union(*laws):
+        column = [one.get(report, Fraction(0)) for one in laws]
+        if min(column) == 0:
+            return None
+        worst = max(worst, max(column) / min(column))
+    return worst
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Comb(0, 1, 2, 0),
+        Comb(0, 1, 0, 2),
+        Comb(0, 9, 2, 1),
+        Scrambled(0, 0, 1, 0),
+        Scrambled(0, 9, 1, 0),
+    ],
+)
+def test_a_base_set_is_neither_empty_nor_too_large(response: Response) -> None:
+    digits = (Digit((Term(0),), 4), Digit((Term(0, 0),), 1))
+    with pytest.raises(SurveyError):
+        part = Part(digits if isinstance(response, Scrambled) else digits[:1], response)
+        Plan((4,), ODDS, (Face(1, (part,)),))
+
+
+@pytest.mark.parametrize("last", [Rung(0, (0,)), Rung(WORDS // 4, (0,)), Rung(1, (0,))])
+def test_the_last_rung_of_a_ladder_keeps_the_symbol(last: Rung) -> None:
+    with pytest.raises(SurveyError, match="keeps the symbol"):
+        Ladder((3,), ((Rung(WORDS // 8, (0,)), last),) * 2)
+
+
+def secret(digit: Digit, steps: tuple[Step, ...], table: tuple[int, ...] = ()) -> Plan:
+    """One answer about what was drawn in secret, with odds e^3."""
+    part = Part((digit,), Arcs(0, (1,)))
+    face = Face(1, (part,), steps)
+    return Plan((3,), (budget("3"),), (face,), (table,) if table else ())
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        secret(Digit((Term(0),), 6, varying(0, [0, 3])), (Step((1, 1)), Step((1,), (), True))),
+        secret(
+            Digit((Term(0),), 3, varying(0, [0, 3]), table=0),
+            (Step((1, 1), (), True),),
+            (0, 1, 2, 0, 1, 2),
+        ),
+        secret(
+            Digit((Term(0, varying(0, [0, 1])),), varying(0, [1, 4]), varying(0, [0, 1])),
+            (Step((1, 1), (), True),),
+        ),
+        secret(Digit((Term(0),), 6, varying(0, [0, 3])), (Step((1, 1), (), True),)),
+    ],
+)
+def test_secrets_are_not_overrated(plan: Plan) -> None:
+    stated, truth = odds(plan, LOCAL), enumerated(plan)
+    assert stated is None or (truth is not None and stated >= truth)
+
+
+def urap() -> Plan:
+    """Two sensitive values, and two that are named."""
+    third = WORDS // 3
+    name = Part(
+        (Digit((Term(0),), 3, table=0),),
+        Ladder((1,), ((Rung(third, (0,)), Rung(0)), (Rung(WORDS - 1, (0,)), Rung(0)))),
+    )
+    bits = Part((Digit((Term(0),), 4),), Bits((third * 2,) * 2 + (0, 0), (third,) * 2 + (0, 0)))
+    return Plan((4,), (), (Face(1, (name, bits)),), ((0, 0, 1, 2),))
+
+
+def test_a_local_promise_protects_what_is_declared_not_sensitive_too() -> None:
+    assert odds(urap(), Definition("uldp", ((0, 1),))) is not None
+    with pytest.raises(SurveyError):
+        odds(urap(), Definition("local", ((0, 1),)))
+
+
+def ladder_over(table: tuple[int, ...], sizes: tuple[int, ...]) -> Plan:
+    """The first rank is protected, the others are named half of the time."""
+    rungs = ((HALF, Rung(0)), (Rung(WORDS - 1, (0,)), Rung(0)))
+    part = Part((Digit((Term(0),), max(table) + 1, table=0),), Ladder((1,), rungs))
+    return Plan(sizes, (), (Face(1, (part,)),), (table,))
+
+
+@pytest.mark.parametrize(
+    ("table", "sizes"),
+    [((0, 1, 2, 2), (4,)), ((0, 1, 2, 3), (4, 2))],
+)
+def test_an_answer_without_protection_is_one_records(
+    table: tuple[int, ...], sizes: tuple[int, ...]
+) -> None:
+    definition = Definition("uldp", ((0,), (0,))[: len(sizes)])
+    with pytest.raises(SurveyError, match="several records"):
+        odds(ladder_over(table, sizes), definition)
+    assert odds(ladder_over((0, 1, 2, 3), (4,)), Definition("uldp", ((0,),))) is not None
+
+
+def test_the_widest_words_and_the_most_points_are_read_right() -> None:
+    words = np.array([[0, WORDS - 1]], dtype=np.uint64)
+    wide = plan_of(Ladder((2,), ((Rung(1), Rung(0)), (Rung(1), Rung(0)))), 2)
+    assert [int(c[0]) for c in interpret(wide, np.array([[1]]), words)] == [0, 1]
+    with pytest.raises(SurveyError):
+        plan_of(Arcs(0, (1,)), 2, 1 << 31)
+
+
+def test_limits_hold_whatever_was_drawn_in_secret() -> None:
+    """Also that of the choice with more values, if it is not the last one."""
+    digit = Digit((Term(0, varying(0, [69_999, 0])),), varying(0, [70_000, 1]))
+    face = Face(1, (Part((digit,), Keep()),), (Step((1, 1), (), True),))
+    assert Plan((2,), (), (face,)).limits.tolist() == [[70_000]]
