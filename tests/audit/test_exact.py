@@ -11,7 +11,7 @@ from support.sensitive_domains import made, names_strangers, sensitive_domain
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import (
     LARGEST_RECORDS,
-    Definition,
+    Criterion,
     count_records,
     find_exposures,
     made_up,
@@ -33,7 +33,7 @@ PLANE = ((3, 5), (2, 2))
 
 def meets(design, kind, epsilon=None):
     """Whether its channel meets a definition at its epsilon."""
-    holds = Definition(kind, design.domain).holds(design.law(), epsilon or design.epsilon)
+    holds = Criterion(kind, design.domain).holds(design.law(), epsilon or design.epsilon)
     return holds and not (kind == "uldp-joint" and names_strangers(design))
 
 
@@ -81,7 +81,7 @@ def test_the_definition_of_two_attributes_condition_by_condition():
         changed = [list(row) for row in rows]
         for record, report, chance in changes:
             changed[cells.index(record)][cells.index(report)] += Fraction(chance)
-        return Definition("uldp-joint", domain).holds(
+        return Criterion("uldp-joint", domain).holds(
             Law(law.inputs, law.outputs, tuple(map(tuple, changed))), design.epsilon
         )
 
@@ -157,9 +157,9 @@ def test_a_sensitive_value_that_is_named_is_caught():
     """A report that one sensitive record can send alone has unbounded odds."""
     design = made("urr", (3,), (2,), "1")
     law = design.law()
-    assert Definition("uldp", design.domain).worst(law).odds is not None
+    assert Criterion("uldp", design.domain).worst(law).odds is not None
     turned = replace(design.domain, sensitive=((2,),))
-    worst = Definition("uldp", turned).worst(law)
+    worst = Criterion("uldp", turned).worst(law)
     assert worst.odds is None
     assert (worst.record, worst.unlikely) == ((2,), 0)
 

@@ -19,7 +19,7 @@ from support.histograms import histogram_of
 from support.later_rounds import at_round
 from support.significance import chi_square, chi_square_bound
 
-from ldpsql.audit.exact import Definition
+from ldpsql.audit.exact import Criterion
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.law import Law, Outcome
@@ -164,9 +164,9 @@ def law_of(case: Case) -> Law:
     return law
 
 
-def definition_of(design: AnyDesign) -> Definition:
+def definition_of(design: AnyDesign) -> Criterion:
     """What its guarantee limits."""
-    return Definition(design.guarantee.kind, design.domain)
+    return Criterion(design.guarantee.kind, design.domain)
 
 
 def test_every_recipe_is_tried() -> None:

@@ -220,8 +220,8 @@ def channel(design: FourierDesign) -> np.ndarray:
             phases = [phase_of(cluster, number, element) for element in types]
             own = np.array(
                 [
-                    [x[difference(cluster.orders, phase, told)] for phase in phases]
-                    for told in range(cluster.phases)
+                    [x[difference(cluster.orders, phase, answer)] for phase in phases]
+                    for answer in range(cluster.phases)
                 ]
             )
             blocks.append(design.table.shares[row] * own / x.sum())
@@ -276,7 +276,7 @@ def counted(design: FourierDesign, reports: Reports) -> Histogram:
     return histogram(design, np.stack([keys // span, keys % span], axis=1), counts)
 
 
-def told(design: FourierDesign, planned: Sequence[BoxQuery]) -> np.ndarray:
+def single_answers(design: FourierDesign, planned: Sequence[BoxQuery]) -> np.ndarray:
     """What one report alone is answered, for every report, shape (reports, queries)."""
     found = []
     for row in outputs(design):

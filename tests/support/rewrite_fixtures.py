@@ -10,7 +10,7 @@ from pathlib import Path
 from support.sql_survey import APP, base_of
 
 from ldpsql.boxes import Box
-from ldpsql.engine.plan import Plan
+from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.engine.rewrite.cells import cells
 from ldpsql.engine.rewrite.disjoin import disjoin
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[1] / "engine" / "rewrite"
 _SHOWN_ROWS = 6
 
 
-def compiled(sql: str) -> Plan:
+def compiled(sql: str) -> QueryPlan:
     """The plan of the only base query after the first pass."""
     return boxes(base_of(sql), APP, sql)
 
@@ -31,12 +31,12 @@ def designed() -> Survey:
     return Survey.of("app", APP.schema, "1", "hgrr")
 
 
-def in_cells(sql: str) -> Plan:
+def in_cells(sql: str) -> QueryPlan:
     """The plan of the only base query after the last pass."""
     return cells(replace(disjoin(compiled(sql)), survey=designed()))
 
 
-PLANNERS: dict[str, Callable[[str], Plan]] = {
+PLANNERS: dict[str, Callable[[str], QueryPlan]] = {
     "boxes": compiled,
     "disjoin": lambda sql: disjoin(compiled(sql)),
     "cells": in_cells,
@@ -54,7 +54,7 @@ def rendered(name: str) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def shown(plan: Plan) -> str:
+def shown(plan: QueryPlan) -> str:
     """A plan as text: slices with their boxes, then the rows where there are keys.
 
     Behind the last pass also how the design answers each sum of the first row.

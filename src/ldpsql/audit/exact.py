@@ -48,8 +48,8 @@ _NAMES = {"uldp": "ULDP", "uldp-joint": "ULDP per attribute"}
 
 
 @dataclass(frozen=True)
-class Definition:
-    """The definition that a kind of guarantee names, over one record domain."""
+class Criterion:
+    """What the definition of a kind of guarantee limits, over one record domain."""
 
     kind: str
     domain: RecordDomain
@@ -109,9 +109,9 @@ class EnumeratedChannel:
     law: Law
 
     @cached_property
-    def definition(self) -> Definition:
+    def definition(self) -> Criterion:
         """What the guarantee of the design limits."""
-        return Definition(self.design.guarantee.kind, self.design.domain)
+        return Criterion(self.design.guarantee.kind, self.design.domain)
 
     @cached_property
     def worst(self) -> Worst:
@@ -310,7 +310,7 @@ def find_exposures(law: Law, domain: RecordDomain) -> Iterator[Exposure]:
     is_large = len(law.inputs) > MOST_EXPOSED_RECORDS or len(domain.sizes) > MOST_EXPOSED_DIMENSIONS
     if domain.is_all_sensitive or domain.bounds or is_large:
         return
-    definition = Definition("uldp", domain)
+    definition = Criterion("uldp", domain)
     channel = np.array([[float(chance) for chance in row] for row in law.probabilities])
     kinds = np.array([definition.sensitive_values(record) for record in law.inputs])
     codes = np.array(law.inputs)

@@ -21,7 +21,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.audit.exact import Definition, EnumeratedChannel
+from ldpsql.audit.exact import Criterion, EnumeratedChannel
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Outcome
 from ldpsql.numerics import Array, chi_square_tail, lower_probability, upper_probability
@@ -220,7 +220,7 @@ def _most_telling(sample: _Sample) -> _Telling:
     """
     choose, score, bound = _count_quarters(sample)
     best = _Telling(-math.inf, sample, sample.records[0], sample.records[0], (0, 0))
-    definition = Definition(sample.design.guarantee.kind, sample.design.domain)
+    definition = Criterion(sample.design.guarantee.kind, sample.design.domain)
     for one, other in permutations(range(len(sample.records)), 2):
         if not definition.protects(sample.records[one]):
             continue

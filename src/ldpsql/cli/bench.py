@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--mechanisms",
-    type=options.Listed(str),
+    type=options.CommaList(str),
     default=(),
     metavar="A,B",
     help="NAME[:KEY=VALUE...][/ESTIMATOR], such as hio:inference=consistent, fourier/smooth or "
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 @click.option("--counts-only", is_flag=True, help="Leave the measures out of the survey.")
 @click.option(
     "--epsilon",
-    type=options.Listed(str),
+    type=options.CommaList(str),
     metavar="E,...",
     help="Epsilons.  [default: the survey's]",
 )
 @click.option(
     "--users",
-    type=options.Listed(int, 1),
+    type=options.CommaList(int, 1),
     metavar="N,...",
     help="Draw this many people from the table, with replacement where it has too few.  "
     "[default: all of them, as they are]",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--predicates",
-    type=options.Listed(int, 1),
+    type=options.CommaList(int, 1),
     default="1,2",
     metavar="D,...",
     help="How many dimensions a question is about.",
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--aggregates",
-    type=options.Listed(str),
+    type=options.CommaList(str),
     default="count,sum,avg",
     metavar="A,...",
     help="What is asked of the people in question.",

@@ -120,7 +120,7 @@ REPORT_FILE = OutputFile("a file of reports", (".parquet",))
 TABLE_FILE = OutputFile("a table", TABLE_SUFFIXES)
 
 
-class Listed(click.ParamType[tuple[Any, ...]]):
+class CommaList(click.ParamType[tuple[Any, ...]]):
     """Values with commas between them, at least one, and none below `least`."""
 
     name = "list"

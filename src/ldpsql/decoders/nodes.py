@@ -65,7 +65,7 @@ def answers_of(plan: Plan) -> tuple[Answer, ...]:
                     coins = (part.then.slope, part.then.shift)
                 elif isinstance(part.then, Parity):
                     coins = (part.then.coin,)
-                oracle = oracle_of(plan, face, part, choice)
+                oracle = oracle_of(plan, part, choice)
                 answers.append(Answer(first + choice, coins, column, oracle))
                 column += part.columns
     return tuple(answers)

@@ -38,7 +38,6 @@ from ldpsql_device.plan import (
     WORDS,
     Arcs,
     Bits,
-    Face,
     Hash,
     Integer,
     Parity,
@@ -272,7 +271,7 @@ class Olh(Oracle):
         return result
 
 
-def oracle_of(plan: Plan, face: Face, part: Part, choice: int = 0) -> Oracle:
+def oracle_of(plan: Plan, part: Part, choice: int = 0) -> Oracle:
     """The oracle of a question's part, from the integers of the plan.
 
     choice: of the face's one step. ValueError for a response that is not an oracle.

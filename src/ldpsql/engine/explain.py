@@ -14,13 +14,13 @@ import numpy as np
 
 from ldpsql import domains
 from ldpsql.boxes import Box, CodeSet, intersect
-from ldpsql.engine.plan import Plan, Slice
+from ldpsql.engine.plan import QueryPlan, Slice
 from ldpsql.estimate import Array
 from ldpsql.survey import Survey
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension
 
-Passes = Sequence[tuple[str, Plan]]
+Passes = Sequence[tuple[str, QueryPlan]]
 """The plan after every pass, with the pass's name."""
 
 _SHOWN = 20
@@ -39,7 +39,7 @@ class SliceReports:
 
 
 def explain(
-    plan: Plan, reports: Sequence[SliceReports], promised: Guarantee | None = None
+    plan: QueryPlan, reports: Sequence[SliceReports], promised: Guarantee | None = None
 ) -> list[str]:
     """The final plan: boxes, nodes, groups, standard errors, guarantee.
 
@@ -84,7 +84,7 @@ def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
     return [f"reports: {piece.condition or 'all reports'}{people}", *_indent(lines)]
 
 
-def _first_row(plan: Plan, place: int, reports: SliceReports) -> list[str]:
+def _first_row(plan: QueryPlan, place: int, reports: SliceReports) -> list[str]:
     """How the sums of the first row are answered, and how well."""
     design, (keys, _) = plan.survey.design, plan.private_rows[0]
     lines = [f"  group: {', '.join(map(str, keys))}"] if keys else []

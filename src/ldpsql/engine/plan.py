@@ -1,6 +1,6 @@
 """What becomes of a base query on its way to an answer.
 
-    Query --boxes--> Plan --disjoin--> Plan --cells--> Plan
+    Query --boxes--> QueryPlan --disjoin--> QueryPlan --cells--> QueryPlan
 
 Every pass takes a plan and returns a plan (`rewrite.PASSES`); `explain` prints any of them.
 """
@@ -35,7 +35,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Plan:
+class QueryPlan:
     """How one base query will be answered.
 
     public_keys: GROUP BY columns that are public, with their names in the relation.

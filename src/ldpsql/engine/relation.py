@@ -20,7 +20,7 @@ from ldpsql.aggregates import Leaf, expand
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.domains import find_dimension
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
-from ldpsql.engine.plan import Key, Plan, Slice
+from ldpsql.engine.plan import Key, QueryPlan, Slice
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.binder import relation_types
 from ldpsql.store.base import Moment, Selection
@@ -32,7 +32,7 @@ _LARGEST_JOINT = 4000
 EstimatorsOf = Callable[[Selection], Mapping[Key, AnyEstimator]]
 
 
-def selection(plan: Plan, piece: Slice) -> Selection:
+def selection(plan: QueryPlan, piece: Slice) -> Selection:
     """The reports of a slice, with the public sums that the plan's targets need."""
     weights = list(dict.fromkeys(t.weight for t in plan.targets if t.weight is not None))
     moments: list[Moment] = [(weight, None) for weight in weights]
@@ -49,13 +49,13 @@ class Relation:
     of T sums.
     """
 
-    plan: Plan
+    plan: QueryPlan
     level: float
     public: tuple[Key, ...]
     estimators: tuple[Mapping[Key, AnyEstimator], ...]
 
     @classmethod
-    def of(cls, plan: Plan, level: float, estimators_of: EstimatorsOf) -> Relation:
+    def of(cls, plan: QueryPlan, level: float, estimators_of: EstimatorsOf) -> Relation:
         """Fetch what the plan's slices need."""
         estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
         keys = dict.fromkeys(key for by_key in estimators for key in by_key)

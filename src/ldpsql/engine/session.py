@@ -26,7 +26,7 @@ from ldpsql.engine.notes import (
     notes_on_statement,
     uneven_report_types,
 )
-from ldpsql.engine.plan import Key, Plan, Slice
+from ldpsql.engine.plan import Key, QueryPlan, Slice
 from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.relation import Relation, selection
 from ldpsql.engine.result import Result, ResultColumn, no_estimates
@@ -287,7 +287,7 @@ class Session:
         table = pa.table({"plan": pa.array(lines, type=pa.string())})
         return self._result(table, subjects, explain="\n".join(lines))
 
-    def _slice_reports(self, plan: Plan, place: int, subject: Subject) -> SliceReports:
+    def _slice_reports(self, plan: QueryPlan, place: int, subject: Subject) -> SliceReports:
         """The people of one slice, and the errors of its first row where public columns do not
         split it."""
         piece: Slice = plan.slices[place]
@@ -298,7 +298,7 @@ class Session:
         return SliceReports(people, estimator.answer_rows([plan.planned[place][0]])[0].stderr)
 
 
-def _passes(base: Query, survey: Survey, sql: str) -> list[tuple[str, Plan]]:
+def _passes(base: Query, survey: Survey, sql: str) -> list[tuple[str, QueryPlan]]:
     """The plan after every pass."""
     passes = [("boxes", boxes(base, survey, sql))]
     for name, rewrite in PASSES:

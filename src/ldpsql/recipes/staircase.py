@@ -26,8 +26,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import WORDS
-from ldpsql_device.plan import Staircase as StaircaseRows
+from ldpsql_device.plan import WORDS, Staircase
 
 MOST_CELLS = 256
 FAST_CELLS = 48
@@ -56,13 +55,13 @@ class StaircaseDesign(RowsDesign):
             raise SurveyError("the patterns of the design do not tell all cells apart")
 
     @cached_property
-    def response(self) -> StaircaseRows:
+    def response(self) -> Staircase:
         """See `RowsDesign.response`; a bit per cell, 32 of them to a number."""
         reports, cells = self.patterns.shape
         bits = np.zeros((reports, -(-cells // 32) * 32), dtype=np.uint8)
         bits[:, :cells] = self.patterns
         numbers = np.packbits(bits, axis=1, bitorder="little").view("<u4").tolist()
-        return StaircaseRows(
+        return Staircase(
             cells, int(self.epsilon.odds * WORDS), self.weights, tuple(map(tuple, numbers))
         )
 
@@ -103,7 +102,7 @@ class StaircaseDesign(RowsDesign):
         }
 
 
-class Staircase(Recipe[NoOptions]):
+class StaircaseRecipe(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures, over small domains."""
 
     name = "staircase"
@@ -164,4 +163,4 @@ def _read_pattern(text: Any, cells: int) -> Patterns:
     return row[None, :cells]
 
 
-STAIRCASE = Staircase()
+STAIRCASE = StaircaseRecipe()

@@ -14,7 +14,7 @@ from support.fourier_designs import (
     elements,
     histogram,
     outputs,
-    told,
+    single_answers,
 )
 
 from ldpsql.boxes import Box, LinearQuery, Weight
@@ -62,7 +62,7 @@ def test_the_mean_over_all_elements_is_the_spectral_moment(name: str) -> None:
     """Section 1.2.5: (1/N) sum over types of E c_a c_b = sum of q_a conj(q_b) / lambda."""
     design = DESIGNS[name]
     planned = asked(design)
-    amounts = told(design, planned) - [query.known for query in planned]
+    amounts = single_answers(design, planned) - [query.known for query in planned]
     share = channel(design).mean(axis=1)
     faces = [query.faces(design.group) for query in planned]
     whole = [query.whole(design.group) for query in planned]
@@ -78,7 +78,7 @@ def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
     """In single precision: a variance needs no more."""
     design = DESIGNS[name]
     planned = asked(design)
-    alone = told(design, planned)
+    alone = single_answers(design, planned)
     counts = np.ones(len(outputs(design)), dtype=int)
     reported = Reported(histogram(design, outputs(design), counts))
     sampled = Sampled(design.collected, reported)
@@ -95,7 +95,7 @@ def test_moments_of_any_records_are_those_of_the_channel(name: str) -> None:
     """With reports per family as designed, all families looked at: n E c_a c_b under any law p."""
     design = DESIGNS[name]
     planned = asked(design)
-    amounts = told(design, planned)
+    amounts = single_answers(design, planned)
     random = np.random.default_rng(9)
     types = np.zeros(len(elements(design.group)))
     types[random.integers(0, len(types), 3)] = [0.5, 0.3, 0.2]
@@ -120,7 +120,7 @@ def test_moments_of_weights() -> None:
         design.prepare(LinearQuery(((1.0, box),), weight=paid)),
         design.prepare(LinearQuery.count(box)),
     ]
-    alone = told(design, [planned[1]])[:, 0]
+    alone = single_answers(design, [planned[1]])[:, 0]
     rows, counts = outputs(design), 1e9 * channel(design).mean(axis=1)
     family = np.array(rows)[:, 0]
     drawn = np.random.default_rng(2).random((2, len(rows))) * counts

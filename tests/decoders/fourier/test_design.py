@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.fourier_designs import by_hand, channel, counted, domain_of, elements, told
+from support.fourier_designs import by_hand, channel, counted, domain_of, elements, single_answers
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.recipes.fourier.recipe import Fourier
@@ -33,7 +33,7 @@ def test_the_predicted_variance_is_the_mean_over_the_group(name: str) -> None:
     asked += [LinearQuery.sum(k, box_of(name)) for k in range(len(design.domain.bounds))]
     planned = [design.prepare(query) for query in asked]
     share = channel(design).mean(axis=1)
-    amounts = told(design, planned)
+    amounts = single_answers(design, planned)
     expected = share @ amounts**2 - (share @ amounts) ** 2
     np.testing.assert_allclose(design.variance(planned, 700), 700 * expected, rtol=1e-9)
 

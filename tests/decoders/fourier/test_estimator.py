@@ -19,7 +19,7 @@ from support.fourier_designs import (
     information_matrix,
     outputs,
     records,
-    told,
+    single_answers,
 )
 
 from ldpsql.boxes import Box, LinearQuery, Side, Weight, cardinality
@@ -94,7 +94,7 @@ def alone(name: str) -> np.ndarray:
 
 
 def decoded(design: FourierDesign) -> np.ndarray:
-    return told(design, [design.prepare(query) for query in queries(design)])
+    return single_answers(design, [design.prepare(query) for query in queries(design)])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -178,7 +178,7 @@ def test_public_weights_multiply_what_a_report_adds() -> None:
     moments = {(PUBLIC, None): values, (PUBLIC, PUBLIC): values**2}
     found = design.estimator(histogram(design, rows, counts, moments))
     answer = found.answer([design.prepare(weighted), design.prepare(LinearQuery.count(box))])
-    each = told(design, [design.prepare(LinearQuery.count(box))])[:, 0]
+    each = single_answers(design, [design.prepare(LinearQuery.count(box))])[:, 0]
     assert answer.values == pytest.approx([values @ each, each.sum()], abs=1e-8)
     everybody = LinearQuery(((1.0, Box.whole(2)),), weight=PUBLIC)
     exact = found.answer([design.prepare(everybody)])
@@ -190,7 +190,7 @@ def test_a_coarse_axis_shares_a_bin_evenly() -> None:
     """7 codes in bins of two: half a bin counts half of the people in it."""
     design = DESIGNS["coarse"]
     half, whole = (design.prepare(LinearQuery.count(Box((((0, n),), None)))) for n in (1, 2))
-    answers = told(design, [half, whole])
+    answers = single_answers(design, [half, whole])
     np.testing.assert_allclose(answers[:, 0], answers[:, 1] / 2.0, atol=1e-12)
 
 

@@ -19,8 +19,8 @@ from support.fourier_designs import (
     domain_of,
     elements,
     records,
+    single_answers,
     table_of,
-    told,
 )
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
@@ -55,7 +55,7 @@ def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: 
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed, odds = folding.fold_faces(demand(workload, group)), float(np.exp(epsilon))
-    dictionary = Dictionary(folding, needed, odds, equality_axes(workload, group))
+    dictionary = Dictionary(folding, needed, odds, equality_axes(workload))
     problem = Problem(folding, needed, floor(workload, group), dictionary.components())
     weights = problem.solve(problem.start(), 40)
     found = Collected(
@@ -168,7 +168,7 @@ def law_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
 def amounts_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
     """What every report alone is answered to `questions`, shape (reports, queries)."""
     design = made(*case[:2], "prefix", case[2])
-    return told(design, [design.prepare(query) for query in questions(design)])
+    return single_answers(design, [design.prepare(query) for query in questions(design)])
 
 
 @pytest.mark.parametrize("case", SMALL, ids=str)
@@ -188,7 +188,7 @@ def test_a_wrong_continuation_is_biased(monkeypatch: pytest.MonkeyPatch) -> None
     planned = [design.prepare(LinearQuery.count(Box((((0, 2),),))))]
     right = Collected.dual.func  # type: ignore[attr-defined]
     monkeypatch.setattr(Collected, "dual", property(lambda self: right(self) * 1.001))
-    means = law_of(SMALL[0]) @ told(design, planned)
+    means = law_of(SMALL[0]) @ single_answers(design, planned)
     assert np.abs(means[:, 0] - ([1.0] * 2 + [0.0] * 4)).max() > 5e-4
 
 

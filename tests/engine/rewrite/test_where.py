@@ -14,7 +14,7 @@ from support.sql_survey import survey
 
 from ldpsql.boxes import Box
 from ldpsql.domains import labels
-from ldpsql.engine.plan import Plan
+from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.rewrite.boxes import boxes
 from ldpsql.engine.rewrite.disjoin import disjoin
 from ldpsql.parser import parse
@@ -113,7 +113,7 @@ def records() -> Any:
         yield connection
 
 
-def planned(where: str) -> Plan:
+def planned(where: str) -> QueryPlan:
     sql = f"SELECT COUNT(*) FROM small WHERE {where}"
     (query,) = parse(sql, None, lambda _: SMALL).bases
     return disjoin(boxes(query, SMALL, sql))

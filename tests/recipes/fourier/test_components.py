@@ -35,7 +35,7 @@ def dictionary(workload: Workload) -> Dictionary:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
-    return Dictionary(folding, needed, ODDS, equality_axes(workload, group))
+    return Dictionary(folding, needed, ODDS, equality_axes(workload))
 
 
 def components() -> Iterator[tuple[str, Component]]:
@@ -65,7 +65,7 @@ def told(component: Component, weights: np.ndarray) -> np.ndarray:
 
 
 def test_all_structures_are_looked_at() -> None:
-    assert {"ArcBundle", "Products", "Listed"} == KINDS
+    assert {"ArcBundle", "Products", "ListedSets"} == KINDS
 
 
 @pytest.mark.parametrize("name", list(COMPONENTS))
@@ -148,7 +148,7 @@ def test_wrong_information_of_reflections_is_caught(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_table_is_made_of_what_has_weight() -> None:
-    name = next(n for n in COMPONENTS if n.endswith("Listed"))
+    name = next(n for n in COMPONENTS if n.endswith("ListedSets"))
     component = COMPONENTS[name]
     weights = np.zeros(component.shape)
     weights[3] = 1.0

@@ -7,7 +7,7 @@ import pytest
 from support.fourier_designs import domain_of
 
 from ldpsql.decoders.fourier.queries import demand
-from ldpsql.recipes.fourier.components import ArcBundle, Listed, Products
+from ldpsql.recipes.fourier.components import ArcBundle, ListedSets, Products
 from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import equality_axes
@@ -19,7 +19,7 @@ def dictionary(workload: Workload, epsilon: float) -> Dictionary:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
-    return Dictionary(folding, needed, float(np.exp(epsilon)), equality_axes(workload, group))
+    return Dictionary(folding, needed, float(np.exp(epsilon)), equality_axes(workload))
 
 
 def kinds(workload: Workload, epsilon: float) -> set[str]:
@@ -30,7 +30,7 @@ def kinds(workload: Workload, epsilon: float) -> set[str]:
             found.add(f"arcs of {len(component.axes)}")
         elif isinstance(component, Products):
             found.add("x".join(str(len(factor.axes)) for factor in component.factors))
-        elif isinstance(component, Listed):
+        elif isinstance(component, ListedSets):
             cluster = component.cluster
             found.add(f"{cluster.base} {len(cluster.factors)}:{cluster.orders[-1] > 1}")
     return found
@@ -86,6 +86,5 @@ def test_products_hold_a_fraction_near_the_ideal() -> None:
 def test_what_only_some_queries_ask_by_equality_is_not_listed() -> None:
     domain = domain_of((6, 5))
     workload = Workload.everyday(domain, {0: "equality", 1: "prefix"})
-    group = group_of(domain, workload, 4096)
-    assert equality_axes(workload, group) == {0}
-    assert equality_axes(Workload.everyday(domain), group) == frozenset()
+    assert equality_axes(workload) == {0}
+    assert equality_axes(Workload.everyday(domain)) == frozenset()

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from support.fourier_designs import channel, domain_of, told
+from support.fourier_designs import channel, domain_of, single_answers
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
@@ -87,7 +87,7 @@ def moment(design: FourierDesign, *sides: tuple[int, int]) -> float:
 def at_zero(design: FourierDesign, *sides: tuple[int, int]) -> float:
     """E c^2 of the count of a box if everybody is at 0, from the channel and one-report answers."""
     query = design.prepare(LinearQuery.count(Box(tuple((side,) for side in sides))))
-    return float(channel(design)[:, 0] @ told(design, [query])[:, 0] ** 2)
+    return float(channel(design)[:, 0] @ single_answers(design, [query])[:, 0] ** 2)
 
 
 def test_two_codes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_the_weights_and_contributions_of_eight_codes(monkeypatch: pytest.Monkey
     design, *_ = solved((8,), "range", "1", monkeypatch)
     found, contributions = {}, {}
     query = design.prepare(LinearQuery.count(Box((((0, 5),),))))
-    amounts, start, number = told(design, [query])[:, 0], 0, 0
+    amounts, start, number = single_answers(design, [query])[:, 0], 0, 0
     for cluster in design.table.clusters:
         for row in range(len(cluster)):
             key = (int(cluster.characters[row, 0]), int(cluster.parameters[row, 0]))

@@ -20,7 +20,7 @@ from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.families import FamilyTable
 from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.information import Collected, RealCells
-from ldpsql.decoders.fourier.queries import NO_ENERGY, BoxQuery, Term, unsupported
+from ldpsql.decoders.fourier.queries import NO_ENERGY, BoxQuery, BoxTerm, unsupported
 from ldpsql.decoders.fourier.reports import Reported, SharedContributions
 from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.errors import UnsupportedSQL
@@ -124,7 +124,7 @@ class FourierDesign(Design[BoxQuery]):
         terms = []
         for share, box in boxes:
             axes = tuple(i for i, side in enumerate(box.sides) if side is not None)
-            terms.append(Term(share, axes, tuple(box.sides[i] for i in axes)))
+            terms.append(BoxTerm(share, axes, tuple(box.sides[i] for i in axes)))
         planned = BoxQuery(known, tuple(terms), query.measure, level, contrast, query.weight)
         self._check(planned)
         return planned

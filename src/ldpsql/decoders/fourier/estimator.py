@@ -22,7 +22,7 @@ from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.contributions import Contributions, Sampled
 from ldpsql.decoders.fourier.group import Axes, add, gather_faces, spread_faces
 from ldpsql.decoders.fourier.information import Collected
-from ldpsql.decoders.fourier.queries import BoxQuery, Term
+from ldpsql.decoders.fourier.queries import BoxQuery, BoxTerm
 from ldpsql.decoders.fourier.reports import DirectSums, Reported, SharedContributions
 from ldpsql.decoders.fourier.transforms import Complexes, Reals, batches
 from ldpsql.decoders.linear import PSEUDO_PEOPLE
@@ -130,7 +130,7 @@ class FourierEstimator:
         """The part of an answer that is not known."""
         return sum(self._term(term, query) for term in query.terms)
 
-    def _term(self, term: Term, query: BoxQuery) -> float:
+    def _term(self, term: BoxTerm, query: BoxQuery) -> float:
         total = 0.0
         if query.level:
             total += query.level * self._box(term, None, query.weight)
@@ -138,7 +138,7 @@ class FourierEstimator:
             total += query.contrast * self._box(term, query.measure, query.weight)
         return total
 
-    def _box(self, term: Term, measure: int | None, weight: Weight | None) -> float:
+    def _box(self, term: BoxTerm, measure: int | None, weight: Weight | None) -> float:
         """Sum over a box of the table of counts, or of upper minus lower signs."""
         # A box of a table is a signed sum of corners of its running sums, axis by axis; a side of
         # several intervals has more of them, and a share of a bin a share of a corner.

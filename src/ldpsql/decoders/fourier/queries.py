@@ -27,15 +27,13 @@ def demand(workload: Workload, group: Group) -> dict[Axes, Reals]:
         face: np.zeros([order - 1 for order in group.shape(face)]) for face in group.faces
     }
     for entry in workload.classes:
-        _add_class(faces, entry, workload, group)
+        _add_class(faces, entry, group)
     for query in workload.queries:
         _add_query(faces, query, group)
     return faces
 
 
-def _add_class(
-    faces: dict[Axes, Reals], entry: QueryClass, workload: Workload, group: Group
-) -> None:
+def _add_class(faces: dict[Axes, Reals], entry: QueryClass, group: Group) -> None:
     powers = {
         axis: spectrum(kind, group.bins[axis], group.orders[axis])
         for axis, kind in entry.predicates
@@ -121,7 +119,7 @@ _FAR = 100.0
 
 
 @dataclass(frozen=True)
-class Term:
+class BoxTerm:
     """coefficient x box, whose sides constrain the given dimensions and no others."""
 
     coefficient: float
@@ -146,7 +144,7 @@ class BoxQuery(PlannedQuery):
     """
 
     known: float
-    terms: tuple[Term, ...]
+    terms: tuple[BoxTerm, ...]
     measure: int | None
     level: float
     contrast: float

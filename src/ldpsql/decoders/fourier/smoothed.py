@@ -16,7 +16,7 @@ import numpy as np
 
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.group import Axes, Reals, parts_of, spread_faces
-from ldpsql.decoders.fourier.queries import BoxQuery, Term, demand
+from ldpsql.decoders.fourier.queries import BoxQuery, BoxTerm, demand
 from ldpsql.decoders.fourier.smoothing import Block, Smoothed, smooth
 from ldpsql.estimate import Array, Estimates
 from ldpsql.workload import Workload
@@ -72,7 +72,7 @@ class SmoothEstimator:
             total += term.coefficient * self._term(term, query)
         return total
 
-    def _term(self, term: Term, query: BoxQuery) -> Array:
+    def _term(self, term: BoxTerm, query: BoxQuery) -> Array:
         group = self.unbiased.collected.group
         sign = () if query.measure is None else (group.dimensions + query.measure,)
         block = group.block_of((*term.axes, *sign))
@@ -83,7 +83,7 @@ class SmoothEstimator:
             tables = np.tensordot(tables, weights, axes=(position + 1, 0))
         return np.asarray(tables)
 
-    def _weights(self, axis: int, term: Term, query: BoxQuery) -> Reals:
+    def _weights(self, axis: int, term: BoxTerm, query: BoxQuery) -> Reals:
         """What each element of an axis counts."""
         group = self.unbiased.collected.group
         if axis in term.axes:

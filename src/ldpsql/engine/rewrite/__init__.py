@@ -1,6 +1,6 @@
 """The passes that turn a question into linear queries.
 
-    Query --boxes--> Plan, then every pass of PASSES in turn, Plan --> Plan
+    Query --boxes--> QueryPlan, then every pass of PASSES in turn, QueryPlan --> QueryPlan
 
 `disjoin` before `cells`, because a person in two boxes would be counted twice.
 """
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ldpsql.engine.plan import Plan
+from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.rewrite.cells import cells
 from ldpsql.engine.rewrite.disjoin import disjoin
 
-Pass = Callable[[Plan], Plan]
+Pass = Callable[[QueryPlan], QueryPlan]
 
 PASSES: tuple[tuple[str, Pass], ...] = (("disjoin", disjoin), ("cells", cells))

@@ -15,7 +15,7 @@ from ldpsql import domains
 from ldpsql.aggregates import targets_of
 from ldpsql.boxes import Box, CodeSet, Side, intersect
 from ldpsql.domains import find_dimension
-from ldpsql.engine.plan import Plan, Slice
+from ldpsql.engine.plan import QueryPlan, Slice
 from ldpsql.engine.rewrite.disjoin import cut, outside
 from ldpsql.engine.rewrite.formula import (
     All,
@@ -46,7 +46,7 @@ Row = tuple[tuple[Value | None, ...], Box]
 _Label = tuple[Value | None, CodeSet]
 
 
-def boxes(query: Query, survey: Survey, sql: str) -> Plan:
+def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     """Compile a base query for a survey; `sql` is the text that error messages point into.
 
     QueryError where a literal does not fit its column; UnsupportedSQL where WHERE or GROUP BY
@@ -56,7 +56,7 @@ def boxes(query: Query, survey: Survey, sql: str) -> Plan:
     public_keys = tuple(
         key.column for key in query.keys if find_dimension(schema, key.column) is None
     )
-    return Plan(
+    return QueryPlan(
         survey,
         query,
         slices(query.predicate, schema, sql),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpsql.engine.plan import Plan, linear
+from ldpsql.engine.plan import QueryPlan, linear
 
 
-def cells(plan: Plan) -> Plan:
+def cells(plan: QueryPlan) -> QueryPlan:
     """Turn the linear query of every slice, row and target into the design's own form.
 
     Mechanisms that answer from tree nodes cover each box with the fewest nodes; mechanisms that

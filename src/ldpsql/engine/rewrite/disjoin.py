@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import chain, permutations
 
 from ldpsql.boxes import Box, CodeSet, Interval, Side, code_set, complement
-from ldpsql.engine.plan import Plan, Slice
+from ldpsql.engine.plan import QueryPlan, Slice
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.record_domain import RecordDomain
 
@@ -26,7 +26,7 @@ _REORDERED_DIMENSIONS = 3
 _Sides = tuple[Side, ...]
 
 
-def disjoin(plan: Plan) -> Plan:
+def disjoin(plan: QueryPlan) -> QueryPlan:
     """The plan with the boxes of every slice disjoint, in an order that does not depend on how
     the question was put.
 

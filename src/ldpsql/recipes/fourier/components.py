@@ -280,7 +280,7 @@ class Products(Component):
 
 
 @dataclass(frozen=True, eq=False)
-class Listed(Component):
+class ListedSets(Component):
     """Families given one by one, with their powers.
 
     cluster: as it will be emitted, all reflections of a candidate in it.

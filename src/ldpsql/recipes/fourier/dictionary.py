@@ -20,7 +20,7 @@ from ldpsql.recipes.fourier.components import (
     ArcBundle,
     Component,
     Factor,
-    Listed,
+    ListedSets,
     Products,
     reflections,
 )
@@ -210,7 +210,7 @@ class Dictionary:
 
     # -- listed families ----------------------------------------------------------------------
 
-    def _combs(self, face: Axes) -> Iterator[Listed]:
+    def _combs(self, face: Axes) -> Iterator[ListedSets]:
         """Windows that are also combs, for a block of one axis at not too small an epsilon."""
         (axis,) = face
         order = self.folding.group.orders[axis]
@@ -242,7 +242,7 @@ class Dictionary:
             if 1 <= window <= order and 1 <= width < teeth:
                 yield tooth, window, width
 
-    def _scrambled(self, block: Axes) -> Iterator[Listed]:
+    def _scrambled(self, block: Axes) -> Iterator[ListedSets]:
         """Arcs whose start depends on the listed axes of a block by a random map."""
         signs = self.folding.group.dimensions
         listed = tuple(axis for axis in block if axis in self.listed)
@@ -256,13 +256,13 @@ class Dictionary:
                 if size <= LARGEST_ACTIVE - 1 or any(axis >= signs for axis in part):
                     yield from self._twisted(listed, part, cells)
 
-    def _subsets(self, listed: Axes, cells: int) -> Iterator[Listed]:
+    def _subsets(self, listed: Axes, cells: int) -> Iterator[ListedSets]:
         """Random subsets of the listed axes."""
         length = min(max(1, round(cells * self._least)), cells - 1)
         seeds = range(_SUBSET_SEEDS)
         yield from self._random(listed, (), np.zeros((1, 0), np.int64), 1, [length], seeds)
 
-    def _twisted(self, listed: Axes, part: Axes, cells: int) -> Iterator[Listed]:
+    def _twisted(self, listed: Axes, part: Axes, cells: int) -> Iterator[ListedSets]:
         """Scrambled arcs along the needed characters of the other axes."""
         need = self._needed(part)
         characters = np.argwhere(need > 0.0) + 1
@@ -286,7 +286,7 @@ class Dictionary:
         order: int,
         lengths: list[int],
         seeds: range,
-    ) -> Iterator[Listed]:
+    ) -> Iterator[ListedSets]:
         """Scrambled families of every character, length and seed, with their reflections."""
         group = self.folding.group
         rows, parameters, candidate = [], [], []
@@ -318,7 +318,7 @@ class Dictionary:
         if entries <= _LISTED_ENTRIES:
             yield self._listed(axes, cluster, np.array(candidate))
 
-    def _listed(self, axes: Axes, cluster: Cluster, candidate: Integers) -> Listed:
+    def _listed(self, axes: Axes, cluster: Cluster, candidate: Integers) -> ListedSets:
         """Candidates with their powers, averaged over their families and all reflections."""
         copies = np.bincount(candidate)
         powers = np.zeros((len(copies), prod(self.folding.shape(axes))))
@@ -328,7 +328,7 @@ class Dictionary:
             batch = Batch(cluster, numbers, self.odds)
             self._add_powers(batch, candidate[numbers], axes, powers)
         powers /= copies[:, None]
-        return Listed(self.folding, axes, cluster, candidate, powers)
+        return ListedSets(self.folding, axes, cluster, candidate, powers)
 
     def _add_powers(self, batch: Batch, owners: Integers, axes: Axes, powers: Reals) -> None:
         """Powers of a batch by class, per frequency; h and -h count, so half spectra double."""

@@ -152,7 +152,7 @@ def design_families(
 
     restricted: whether answers are least squares over the cells that exist.
     """
-    listed, wanted = equality_axes(workload, group), demand(workload, group)
+    listed, wanted = equality_axes(workload), demand(workload, group)
     folding = Folding(group, Symmetry.of(group, wanted, listed))
     needed = folding.fold_faces(wanted)
     if not needed.any():
@@ -179,7 +179,7 @@ def _size(problem: Problem) -> int:
     return int(problem.folding.classes > _LARGE or arcs > _MANY_HARMONICS)
 
 
-def equality_axes(workload: Workload, group: Group) -> frozenset[int]:
+def equality_axes(workload: Workload) -> frozenset[int]:
     """Dimensions that the workload's classes ask by equality only, and no declared query asks."""
     kinds: dict[int, set[str]] = {}
     for entry in workload.classes:

@@ -215,7 +215,7 @@ def _group_and_form(
             return plain, False
         raise
     asked = {axis for block in plain.blocks for axis in block if axis < plain.dimensions}
-    widened = one_sided(workload) or asked - equality_axes(workload, plain)
+    widened = one_sided(workload) or asked - equality_axes(workload)
     return group_of(domain, workload, chosen.bins, frozenset(widened)), True
 
 
