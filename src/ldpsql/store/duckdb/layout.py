@@ -24,7 +24,7 @@ from ldpsql.store.rules import SURVEY_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 
-FORMAT = 1
+FORMAT = 2
 MARKER = "ldpsql_store"
 BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
 COUNT_COLUMN = f"{RESERVED_PREFIX}count"

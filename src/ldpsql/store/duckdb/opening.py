@@ -107,7 +107,10 @@ def _recognize(connection: Connection, path: Path | None, *, read_only: bool) ->
     tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     if (MARKER,) in tables:
         if connection.execute(f"SELECT format FROM {MARKER}").fetchall() != [(FORMAT,)]:
-            raise StoreError(f"the store {path} was written by another version of ldpsql")
+            raise StoreError(
+                f"the store {path} was written by another version of ldpsql; name another file, "
+                "and ingest reports of surveys that this version designed"
+            )
         return
     if tables or read_only:
         raise StoreError(f"{path} is a DuckDB database, but not an ldpsql store; name another file")
