@@ -143,7 +143,7 @@ def test_numbers_agree_with_the_prediction(tmp_path: Path) -> None:
     A mean of m squares of normal errors has a relative standard deviation of sqrt(2 / m); 5 of
     them are alpha < 1e-6. A standard error of twice the size would be noticed.
     """
-    runs = 100
+    runs = 200
     asked = comparison("hio", repetitions=runs)
     asked = replace(asked, questions=asked.questions[:1])
     (line,) = lines(compare(asked, tmp_path))
