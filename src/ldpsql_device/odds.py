@@ -35,7 +35,7 @@ from ldpsql_device.plan import (
     value_of,
 )
 
-_MOST_RECORDS, _MOST_CODES = 1 << 18, 1 << 14
+_MOST_RECORDS = 1 << 18
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def write_survey(
     table: str,
     schema: Schema,
     guarantee: Guarantee,
-    plan: Plan | None,
+    plan: Plan,
     collector: str,
     *,
     previous: str | None = None,
@@ -36,7 +36,7 @@ def write_survey(
         "table": table,
         "schema": schema_to_json(schema),
         "promise": _write_promise(guarantee, shuffled),
-        "plan": None if plan is None else plan_to_json(plan),
+        "plan": plan_to_json(plan),
         "collector": collector,
         **{key: value for key, value in rounds.items() if value is not None},
     }
