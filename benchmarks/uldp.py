@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.tables import print_table
 from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql.dbapi import Connection
-from ldpsql.decoders.cells import CellSum
+from ldpsql.decoders.cells import sum_cells
 from ldpsql.estimate import quantile
 from ldpsql.recipes.uldp import CellDesign
 from ldpsql.report import Histogram
@@ -125,7 +125,7 @@ def _span(shares: Floats) -> str:
 def _covered(made: CellDesign, *, anew: bool) -> Floats:
     """Share of surveys whose interval of each cell holds the cell's count."""
     truth = NURSERY.counts()
-    asked = [CellSum(0.0, row, None) for row in np.eye(len(truth))]
+    asked = [sum_cells(row) for row in np.eye(len(truth))]
     inside = np.zeros(len(truth))
     for counts in surveys(made, COVERAGE_RUNS, anew=anew):
         answer = made.estimator(_histogram(counts)).answer(asked)

@@ -44,6 +44,11 @@ class RecordDomain:
             declared if any(declared) else (),
         )
 
+    @property
+    def record_sizes(self) -> tuple[int, ...]:
+        """Codes of every attribute of an encoded record: dimensions, then signs of measures."""
+        return (*self.sizes, *(2 for _ in self.bounds))
+
     def sensitive_codes(self, dimension: int) -> tuple[int, ...]:
         """The sensitive codes of a dimension: all of them unless some were declared."""
         declared = self.sensitive[dimension] if self.sensitive else ()

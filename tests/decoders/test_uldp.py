@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 import pytest
 from support.histograms import histogram_of
-from support.sensitive_domains import made, matrix
+from support.sensitive_domains import made, matrix, noise
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.cells import CellSum, noise
+from ldpsql.decoders.cells import sum_cells
 from ldpsql.decoders.uldp import Response, Shape
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
@@ -173,7 +173,7 @@ def queries(design):
     several = np.zeros(12)
     several[[1, 2, 6, 11]] = 1.0
     chosen = [cells[0], cells[3], cells[8], cells[11], several]
-    return [CellSum(0.0, weights, None) for weights in chosen]
+    return [sum_cells(weights) for weights in chosen]
 
 
 @cache
@@ -205,7 +205,7 @@ def table():
 def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
     """About a fixed table of people."""
     design = design_of(name)
-    weights = np.array([query.amounts for query in queries(design)])
+    weights = np.array([query.alternatives[0][0].weights for query in queries(design)])
     values, _ = simulated(name, False)
     variances = noise(design.channel, table().astype(float), weights)
     for estimates, truth, variance in zip(values.T, weights @ table(), variances, strict=True):
@@ -217,7 +217,7 @@ def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_intervals_cover_what_holds_for_the_population(name):
     """People are drawn anew for every survey; see docs/architecture.md, Decisions."""
-    weights = np.array([query.amounts for query in queries(design_of(name))])
+    weights = np.array([query.alternatives[0][0].weights for query in queries(design_of(name))])
     values, errors = simulated(name, True)
     inside = np.abs(values - PEOPLE * weights @ shares()) <= quantile(0.95) * errors
     assert all(coverage_fits(int(count), RUNS) for count in inside.sum(axis=0))
@@ -228,7 +228,7 @@ def test_intervals_cover_what_holds_for_the_population(name):
 def share_covered(design, people, cell):
     """Of surveys of people drawn anew, how many intervals of a cell hold its mean."""
     random, total = np.random.default_rng(6), int(people.sum())
-    asked, inside = [CellSum(0.0, np.eye(len(people))[cell], None)], 0
+    asked, inside = [sum_cells(np.eye(len(people))[cell])], 0
     for seed in range(RUNS):
         drawn = random.multinomial(total, people / total)
         codes = np.unravel_index(np.repeat(np.arange(len(people)), drawn), design.domain.sizes)
@@ -260,7 +260,10 @@ def test_predictions_are_those_of_people_spread_evenly(name):
     """The generic variance with the share of the sample."""
     design = design_of(name)
     asked = queries(design)
-    weights, even = np.array([query.amounts for query in asked]), np.full(12, PEOPLE / 12)
+    weights, even = (
+        np.array([query.alternatives[0][0].weights for query in asked]),
+        np.full(12, PEOPLE / 12),
+    )
     sampled = (weights**2) @ even - (weights @ even) ** 2 / PEOPLE
     expected = noise(design.channel, even, weights) + sampled
     assert design.variance(asked, PEOPLE) == pytest.approx(expected)
@@ -272,7 +275,7 @@ def test_everybody_together_is_known(name):
     design = design_of(name)
     codes = np.zeros((500, len(design.domain.sizes)), dtype=np.int64)
     estimator = design.estimator(histogram_of(design.randomize(codes, SeededEntropy(3))))
-    asked = [CellSum(0.0, row, None) for row in np.eye(12)]
+    asked = [sum_cells(row) for row in np.eye(12)]
     answer = estimator.answer(asked)
     assert np.linalg.eigvalsh(answer.covariance).min() > -1e-6
     assert (answer.stderr > 0).all()
@@ -286,7 +289,10 @@ def test_a_query_is_planned_cell_by_cell():
     planned = design.prepare(LinearQuery(((2.0, box), (1.0, Box.whole(2)))))
     expected = np.zeros((3, 4))
     expected[1:3, [0, 2, 3]] = 2.0
-    assert (planned.known, planned.amounts.tolist()) == (1.0, expected.ravel().tolist())
+    assert (planned.known, planned.alternatives[0][0].weights.tolist()) == (
+        1.0,
+        expected.ravel().tolist(),
+    )
     assert design.describe(planned) == [
         "known exactly: 1 x all reports",
         "6 of 3 x 4 cells",

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from support.sensitive_domains import made, matrix
+from support.sensitive_domains import made, matrix, noise
 
-from ldpsql.decoders.cells import noise
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS
 

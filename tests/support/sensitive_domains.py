@@ -35,6 +35,12 @@ def matrix(design):
     return found
 
 
+def noise(channel, people, weights):
+    """Variance of answers to queries (k, cells) about a fixed table of people, shape (k,)."""
+    second = np.diagonal(channel.second(people, weights, weights))
+    return second - (weights**2) @ people
+
+
 def named_by(design):
     """Per cell the place among the outputs of the law of the report that names it, -1 for none."""
     answers = np.array(design.law().outputs, dtype=np.int64)[:, 1:]

@@ -1,90 +1,50 @@
-"""Answers from an estimated table of people per cell.
+"""Answers from an estimated table of people per cell, and the designs that give them.
 
 A cell is a combination of codes, and of the signs of the private measures where there are any.
-Reports say, without bias, how many people each cell holds; an answer is a weighted sum of cells.
-With u the weight of each report for a query (C u = w, C the channel and w the weights of the
-cells) its variance is that of a sum over people drawn from a larger population, as everywhere in
-this library (docs/architecture.md, Decisions):
+All reports are one group, and cells are its nodes; an answer is a weighted sum of them. With u the
+weight of each report for a query (C u = w, C the channel and w the weights of the cells) its
+variance is that of a sum over people drawn from a larger population:
 
-    sum over cells of people there x E[u^2 | cell]  -  (sum of people x w)^2 / people,
+    sum over cells of people there x E[u^2 | cell]  -  (sum of people x w)^2 / people.
 
-and for a fixed table of people (`noise`) sum of people x (E[u^2 | cell] - w^2). Estimated people
-enter a variance only where they are not negative, and what two more reports add, those that move
-the answer most (`linear.PSEUDO_PEOPLE`), is added. These are reports and not people: where few
-holders of a value give it away, none of them may have done so. The channel need not be square: each
-`Channel` says which u is used. Source: docs/spec/uldp.md#0.
+Estimated people enter a variance only where they are not negative, and what two more reports add,
+those that move the answer most (`linear.PSEUDO_PEOPLE`), is added. These are reports and not
+people: where few holders of a value give it away, none of them may have done so. The channel need
+not be square: each `Channel` says which u is used. Source: docs/spec/uldp.md#0.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from dataclasses import dataclass
+from functools import cache, cached_property, reduce
 
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Side, Weight
-from ldpsql.decoders.base import PlannedQuery
-from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
-from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.linear import (
+    CellQuery,
+    Codes,
+    EvenSource,
+    GroupCells,
+    LinearEstimator,
+    Moments,
+    ReportedSource,
+    Source,
+    clip_to,
+    describe_known,
+    split_known,
+)
+from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, Rows
-
-# -- queries ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class CellSum(PlannedQuery):
-    """What a person in each cell counts, shape (cells,), beside what is known without asking.
-
-    known: coefficient of the number of people, or of the total of the weight.
-    """
-
-    known: float
-    amounts: Array
-    weight: Weight | None
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether the reports must be asked."""
-        return bool(self.amounts.any())
-
-
-def shape_of(domain: RecordDomain) -> tuple[int, ...]:
-    """Codes of every dimension, then two signs of every measure."""
-    return (*domain.sizes, *(2 for _ in domain.bounds))
-
-
-def plan_cells(query: LinearQuery, domain: RecordDomain) -> CellSum:
-    """A query as a weight for every cell, numbered row by row."""
-    known, boxes = split_known(query)
-    total = np.zeros(shape_of(domain))
-    for share, box in boxes:
-        axes = [_indicate(side, size) for side, size in zip(box.sides, domain.sizes, strict=True)]
-        axes += [
-            np.array(domain.bounds[m]) if m == query.measure else np.ones(2)
-            for m in range(len(domain.bounds))
-        ]
-        total += share * reduce(np.multiply.outer, axes, np.ones(()))
-    return CellSum(known, total.ravel(), query.weight)
-
-
-def describe_cells(query: CellSum, domain: RecordDomain) -> list[str]:
-    """For EXPLAIN: how many cells of the table are summed."""
-    lines = describe_known(query.known)
-    if query.is_asked:
-        shape = " x ".join(map(str, shape_of(domain)))
-        lines.append(f"{np.count_nonzero(query.amounts)} of {shape} cells")
-    return lines
-
-
-def _indicate(side: Side, size: int) -> Array:
-    inside = np.zeros(size)
-    for low, high in ((0, size),) if side is None else side:
-        inside[low:high] = 1.0
-    return inside
-
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Staircase, Term
+from ldpsql_device.plan import Rows as RowsOfWords
 
 # -- channels --------------------------------------------------------------------------------------
 
@@ -185,132 +145,220 @@ class MatrixChannel(Channel):
 # -- the estimator ---------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class ReportedTable:
-    """Unbiased sums from a histogram; remembers what it has computed.
+class TableSource(Source):
+    """One group, whose nodes are all cells. Moments differ between them: `Channel.second`."""
 
-    added: pseudo-reports that count before a variance is made of estimates.
-    """
+    def moments(self, group: int) -> Moments:
+        """Not asked for."""
+        raise NotImplementedError
 
-    histogram: Histogram
+    def spread(self, cells: GroupCells) -> float:
+        """There is only one way to answer."""
+        return 0.0 if self.people else math.inf
+
+
+@dataclass(kw_only=True)
+class ReportedTable(TableSource, ReportedSource):
+    """Unbiased shares of people per cell from a histogram."""
+
     channel: Channel
-    added: float = PSEUDO_PEOPLE
-    _totals: dict[Pair, Array] = field(default_factory=dict)
 
-    @property
-    def people(self) -> float:
-        """Number of reports."""
-        return float(self.histogram.people)
+    def node_count(self, group: int) -> int:
+        """All cells."""
+        return self.channel.cells
 
-    def total(self, weight: Weight | None) -> float:
-        """Sum of a public weight over all people."""
-        return self.histogram.total(weight)
-
-    @cached_property
-    def rows(self) -> Rows:
-        """The reports; there is one question."""
-        return self.histogram.load(0)
-
-    def totals(self, pair: Pair) -> Array:
-        """Sums of u v over the people of each cell, shape (cells,); may be negative."""
-        if pair not in self._totals:
-            self._totals[pair] = self.channel.totals(self.rows, pair)
-        return self._totals[pair]
+    def estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """Means of u v over people, as far as they are in each cell; may be negative."""
+        return self.channel.totals(self.rows(0), pair)[nodes] / self.people
 
 
 @dataclass(frozen=True)
-class GivenTable:
-    """People per cell as given, weights 1: what a prediction assumes."""
+class EvenTable(TableSource, EvenSource):
+    """The same share of people in every cell: what a prediction assumes."""
 
-    cells: Array
-    added: float = 0.0
+    channel: Channel
 
-    @property
-    def people(self) -> float:
-        """Number of people."""
-        return float(self.cells.sum())
-
-    def total(self, weight: Weight | None) -> float:
-        """The number of people."""
-        return self.people
-
-    def totals(self, pair: Pair) -> Array:
-        """The people themselves."""
-        return self.cells
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """Equal shares."""
+        return np.full(len(nodes), 1.0 / self.channel.cells)
 
 
 @dataclass(frozen=True)
-class TableEstimator:
+class TableEstimator(LinearEstimator):
     """Unbiased: nothing is clipped but what enters a variance."""
 
-    channel: Channel
-    source: ReportedTable | GivenTable
+    source: ReportedTable | EvenTable
 
-    def answer(self, queries: Sequence[CellSum]) -> Estimates:
-        """Values (k,) and covariance (k, k); NaN and inf for what is asked of no reports."""
-        known = np.array([query.known * self.source.total(query.weight) for query in queries])
-        asked = [number for number, query in enumerate(queries) if query.is_asked]
-        values, covariance = known.astype(float), np.zeros((len(queries), len(queries)))
-        if asked and not self.source.people:
-            values[asked], covariance[asked, asked] = np.nan, np.inf
-        elif asked:
-            chosen = [queries[number] for number in asked]
-            values[asked] += [
-                query.amounts @ self.source.totals((query.weight, None)) for query in chosen
-            ]
-            covariance[np.ix_(asked, asked)] = self._covariance(chosen)
-        return Estimates(values, covariance)
+    def _group(
+        self,
+        group: int,
+        nodes: Codes,
+        weights: Array,
+        kinds: Sequence[Weight | None],
+        owners: Codes,
+    ) -> tuple[Array, Array]:
+        """See `LinearEstimator`; the nodes are all cells."""
+        members: dict[Weight | None, list[int]] = {}
+        for row, kind in enumerate(kinds):
+            members.setdefault(kind, []).append(row)
+        means, covariance = np.zeros(len(kinds)), np.zeros((len(kinds), len(kinds)))
+        parts = {kind: weights[rows] for kind, rows in members.items()}
+        for left, rows in members.items():
+            means[rows] = parts[left] @ self.source.at(group, nodes, (left, None))
+            for right, columns in members.items():
+                block = self._block(nodes, (left, right), parts[left], parts[right])
+                covariance[np.ix_(rows, columns)] = block
+        return means, covariance
 
-    def answer_rows(self, rows: Sequence[Sequence[CellSum]]) -> list[Estimates]:
-        """One joint answer per row."""
-        return rows_of(self.answer, rows)
-
-    def _covariance(self, queries: Sequence[CellSum]) -> Array:
-        """Block by block, one for every two weights that queries sum."""
-        kinds: dict[Weight | None, list[int]] = {}
-        for number, query in enumerate(queries):
-            kinds.setdefault(query.weight, []).append(number)
-        cells = np.array([query.amounts for query in queries])
-        parts = {kind: cells[members] for kind, members in kinds.items()}
-        result = np.zeros((len(queries), len(queries)))
-        for left, rows in kinds.items():
-            for right, columns in kinds.items():
-                block = self._block(left, right, parts[left], parts[right])
-                result[np.ix_(rows, columns)] = block
-        return result
-
-    def _block(
-        self, left: Weight | None, right: Weight | None, rows: Array, columns: Array
-    ) -> Array:
-        """Covariance between queries of two weights."""
-        people = self.source.people
-        both = self._possible(left, right)
-        first = rows @ self._possible(left, None), columns @ self._possible(right, None)
-        second = self.channel.second(both, rows, columns)
-        if self.source.added:
+    def _block(self, nodes: Codes, pair: Pair, rows: Array, columns: Array) -> Array:
+        """Covariance between queries of two public weights, for a report."""
+        channel = self.source.channel
+        both = self._possible(nodes, *pair)
+        second = channel.second(both, rows, columns)
+        pseudo = self.source.pseudo_count(0, (None, None)) * both.sum()
+        if pseudo:
             # Pseudo-reports count between two queries as far as these have cells in common, so
             # what they add to a covariance matrix is a Gram matrix.
-            mean = both.sum() / people
             scaled = [
-                part * np.sqrt(self.channel.spread(part) / np.sum(part**2, axis=1))[:, None]
+                part * np.sqrt(channel.spread(part) / np.sum(part**2, axis=1))[:, None]
                 for part in (rows, columns)
             ]
-            second = second + self.source.added * mean * (scaled[0] @ scaled[1].T)
-        return np.asarray(second - np.outer(*first) / people)
+            second = second + pseudo * (scaled[0] @ scaled[1].T)
+        left, right = (self._possible(nodes, kind, None) for kind in pair)
+        return np.asarray(second - np.outer(rows @ left, columns @ right))
 
-    def _possible(self, left: Weight | None, right: Weight | None) -> Array:
-        """Sums per cell that people could have: those of squares not negative, with the same
+    def _possible(self, nodes: Codes, left: Weight | None, right: Weight | None) -> Array:
+        """Means per cell that people could have: those of squares not negative, with the same
         total, those of products within what the squares allow (Cauchy-Schwarz)."""
-        totals = self.source.totals((left, right))
-        if left == right:
-            positive = np.maximum(totals, 0.0)
-            scale = positive.sum()
-            return positive * (max(totals.sum(), 0.0) / scale) if scale > 0.0 else positive
-        limit = np.sqrt(self._possible(left, left) * self._possible(right, right))
-        return np.clip(totals, -limit, limit)
+        shares = self.source.at(0, nodes, (left, right))
+        if left != right:
+            squares = self._possible(nodes, left, left) * self._possible(nodes, right, right)
+            return clip_to(shares, np.sqrt(squares))
+        positive = np.maximum(shares, 0.0)
+        scale = positive.sum()
+        return positive * (max(shares.sum(), 0.0) / scale) if scale > 0.0 else positive
 
 
-def noise(channel: Channel, people: Array, weights: Array) -> Array:
-    """Variance of answers to queries (k, cells) about a fixed table of people, shape (k,)."""
-    second = np.array([channel.second(people, row[None], row[None])[0, 0] for row in weights])
-    return np.asarray(second - (weights**2) @ people)
+# -- designs ---------------------------------------------------------------------------------------
+
+
+def sum_cells(amounts: Array, known: float = 0.0, weight: Weight | None = None) -> CellQuery:
+    """The query for what a person in each cell counts, shape (cells,), beside what is known."""
+    if not amounts.any():
+        return CellQuery(known, False, (), weight)
+    return CellQuery(known, True, ((GroupCells(0, _every(len(amounts)), amounts),),), weight)
+
+
+@cache
+def _every(cells: int) -> Codes:
+    """All cells, always the same array, which spares the estimator sorting."""
+    return np.arange(cells)
+
+
+def flat_terms(axes: Sequence[int], sizes: Sequence[int], width: int = 1) -> tuple[Term, ...]:
+    """The number of a combination of bins of some attributes, row by row.
+
+    sizes: bins of each.  width: codes of a bin.
+    """
+    return tuple(Term(axis, math.prod(sizes[j + 1 :]), width) for j, axis in enumerate(axes))
+
+
+def flat_digit(sizes: Sequence[int], table: int | None = None) -> Digit:
+    """The number of a cell, row by row over all attributes of a record."""
+    return Digit(flat_terms(range(len(sizes)), sizes), math.prod(sizes), table=table)
+
+
+class TableDesign(Design[CellQuery]):
+    """Plans, answers and predictions of a design, from its channel."""
+
+    @property
+    @abstractmethod
+    def channel(self) -> Channel:
+        """What the collector knows of how reports come about."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record."""
+        return local_guarantee(self.epsilon)
+
+    def prepare(self, query: LinearQuery) -> CellQuery:
+        """The query as a weight for every cell, numbered row by row."""
+        known, boxes = split_known(query)
+        domain = self.domain
+        total = np.zeros(domain.record_sizes)
+        for share, box in boxes:
+            axes = [
+                _indicate(side, size) for side, size in zip(box.sides, domain.sizes, strict=True)
+            ]
+            axes += [
+                np.array(bounds) if m == query.measure else np.ones(2)
+                for m, bounds in enumerate(domain.bounds)
+            ]
+            total += share * reduce(np.multiply.outer, axes, np.ones(()))
+        return sum_cells(total.ravel(), known, query.weight)
+
+    def describe(self, planned: CellQuery) -> list[str]:
+        """How many cells are summed, for EXPLAIN."""
+        lines = describe_known(planned.known)
+        shape = " x ".join(map(str, self.domain.record_sizes))
+        for (cells,) in planned.alternatives:
+            lines.append(f"{np.count_nonzero(cells.weights)} of {shape} cells")
+        return lines
+
+    def reported(self, histogram: Histogram) -> ReportedTable:
+        """The table that reports tell."""
+        return ReportedTable(histogram=histogram, channel=self.channel)
+
+    def estimator(self, histogram: Histogram) -> TableEstimator:
+        """Unbiased."""
+        return TableEstimator(self.reported(histogram))
+
+    @property
+    def estimators(self) -> Estimators[CellQuery]:
+        """The unbiased one only."""
+        return {"unbiased": self.estimator}
+
+    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
+        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
+        evenly = EvenTable(people, np.array([people]), self.channel)
+        return np.diagonal(TableEstimator(evenly).answer(queries).covariance).copy()
+
+
+def _indicate(side: Side, size: int) -> Array:
+    inside = np.zeros(size)
+    for low, high in ((0, size),) if side is None else side:
+        inside[low:high] = 1.0
+    return inside
+
+
+@dataclass(frozen=True, eq=False)
+class RowsDesign(TableDesign):
+    """One question about the cell, answered by a row of words for each cell."""
+
+    domain: RecordDomain
+    epsilon: Epsilon
+
+    @property
+    @abstractmethod
+    def response(self) -> RowsOfWords | Staircase:
+        """The rows, one per cell."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and (
+            (self.domain, self.epsilon, self.to_json())
+            == (other.domain, other.epsilon, other.to_json())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The question."""
+        sizes = self.domain.record_sizes
+        return Plan(sizes, (), (Face(1, (Part((flat_digit(sizes),), self.response),)),))
+
+    @cached_property
+    def channel(self) -> MatrixChannel:
+        """The rows as the collector uses them."""
+        rows = np.array(self.response.table.rows, dtype=np.float64)
+        return MatrixChannel(rows.T / WORDS)

@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.cells import CellSum, ReportedTable, TableEstimator
+from ldpsql.decoders.cells import ReportedTable, TableEstimator
+from ldpsql.decoders.linear import CellQuery
 from ldpsql.decoders.uldp import BitChannel, ResponseChannel
 from ldpsql.estimate import Array, Estimates
 from ldpsql.numerics import project_on_simplex
@@ -32,32 +33,31 @@ _SEED, _NOBODY, _SMALL, _AT_LEAST = 20, 1e-6, 256, 1e-3
 class SmoothTable:
     """Smooths at the first question.
 
-    reported: the same reports as `unbiased` has.  make: the table and its replicates from them,
-    shape (1 + REPLICATES, cells).
+    make: the table and its replicates from the reports, shape (1 + REPLICATES, cells).
     """
 
-    unbiased: TableEstimator
     reported: ReportedTable
     make: Callable[[ReportedTable], Array]
 
-    def answer(self, queries: Sequence[CellSum]) -> Estimates:
+    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
         """Post-processed values, replicates beside them, unbiased covariance."""
         return self.answer_rows([queries])[0]
 
-    def answer_rows(self, rows: Sequence[Sequence[CellSum]]) -> list[Estimates]:
+    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row."""
-        plain = self.unbiased.answer_rows(rows)
+        plain = TableEstimator(self.reported).answer_rows(rows)
         if not self.reported.people:
             return plain
         return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
 
-    def _smooth(self, row: Sequence[CellSum], plain: Estimates) -> Estimates:
+    def _smooth(self, row: Sequence[CellQuery], plain: Estimates) -> Estimates:
         values = np.empty((1 + REPLICATES, len(row)))
         sides = np.where(np.arange(REPLICATES) % 2, -1.0, 1.0)
         for number, query in enumerate(row):
             if query.weight is None:
-                known = query.known * self.reported.people
-                values[:, number] = known + self._tables @ query.amounts
+                values[:, number] = query.known * self.reported.people
+                for (cells,) in query.alternatives:
+                    values[:, number] += self._tables @ cells.weights
             else:
                 values[0, number] = plain.values[number]
                 values[1:, number] = plain.values[number] + plain.stderr[number] * sides
@@ -72,14 +72,14 @@ class SmoothTable:
 def find_nearest(channel: ResponseChannel | BitChannel, reported: ReportedTable) -> Array:
     """The nearest table of people, and those of simulated reports of it."""
     people = reported.people
-    table = project_on_simplex(reported.totals((None, None)), people)
+    table = project_on_simplex(channel.totals(reported.rows(0), (None, None)), people)
     drawn = channel.simulate(table, np.random.default_rng(_SEED), REPLICATES)
     return np.concatenate([table[None], project_on_simplex(drawn, people)])
 
 
 def find_likeliest(channel: ResponseChannel, reported: ReportedTable) -> Array:
     """The likeliest table of people, and those of simulated reports of it."""
-    table = climb_likelihood(channel, channel.counts(reported.rows, (None, None))[:, None])
+    table = climb_likelihood(channel, channel.counts(reported.rows(0), (None, None))[:, None])
     simulated = channel.draw_counts(table[:, 0], np.random.default_rng(_SEED), REPLICATES)
     start = np.repeat(np.maximum(table, _NOBODY), REPLICATES, axis=1)
     drawn = climb_likelihood(channel, simulated, start=start, least_change=TYPICAL_CHANGE)

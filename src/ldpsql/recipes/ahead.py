@@ -24,12 +24,12 @@ import numpy as np
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.adaptive_grids import GridEstimator, GridQuery, MeasuredGrid, Partition
 from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.cells import flat_terms
 from ldpsql.decoders.linear import describe_known, split_known
 from ldpsql.decoders.nodes import OracleSource, answers_of
 from ldpsql.estimate import Array
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.base import Recipe, Takes, Task, read_options
-from ldpsql.recipes.cells import flat_terms
 from ldpsql.recipes.oracles import LARGEST, ask, kind_for, odds_words, oracle_for
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram

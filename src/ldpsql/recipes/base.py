@@ -10,6 +10,7 @@ options first. Optional: `reserved`, `variants`, `calibrate` (with `calibrates =
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -36,7 +37,8 @@ class Takes:
     """Which record domains a recipe is for.
 
     dimensions: least and most dimensions, None for any number.  measures: whether private
-    measures may be asked for.  codes: the most codes of a dimension, None for any number.
+    measures may be asked for.  codes, cells: the most codes of a dimension, and the most
+    combinations of codes and signs of measures, None for any number.
     sensitive: whether it protects less where some values are declared not to be sensitive.
     instead: what to use where it does not fit.
     """
@@ -44,6 +46,7 @@ class Takes:
     dimensions: tuple[int, int | None] = (0, None)
     measures: bool = True
     codes: int | None = None
+    cells: int | None = None
     sensitive: bool = False
     instead: str = "ahio, ehio or hgrr"
 
@@ -68,6 +71,13 @@ class Takes:
                     f"{name} is for attributes of at most {self.codes} codes; {attribute} has "
                     f"{size}: use {self.instead}"
                 )
+        cells = math.prod(domain.record_sizes)
+        if self.cells is not None and cells > self.cells:
+            signs = ", signs of measures included," if domain.bounds else ""
+            return (
+                f"{name} is for at most {self.cells} combinations of codes{signs} and there are "
+                f"{cells}; use wider bins, fewer attributes, or fourier"
+            )
         return None
 
 

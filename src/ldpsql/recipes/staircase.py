@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from ldpsql.bounds import BOUND_BELOW, spectral_bound
-from ldpsql.decoders.cells import shape_of
+from ldpsql.decoders.cells import RowsDesign
 from ldpsql.decoders.groups import whole
 from ldpsql.estimate import Array
-from ldpsql.recipes.base import NoOptions, Recipe, Task
-from ldpsql.recipes.cells import RowsDesign, refuse_cells
+from ldpsql.recipes.base import NoOptions, Recipe, Takes, Task
 from ldpsql.recipes.staircase_optimiser import Patterns, cell_gram, optimise, raise_eigenvalues
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
@@ -106,15 +105,12 @@ class StaircaseRecipe(Recipe[NoOptions]):
     """COUNT, and SUM and AVG of private measures, over small domains."""
 
     name = "staircase"
+    takes = Takes(cells=MOST_CELLS)
     can_be_reserved = True
-
-    def refusal(self, domain: RecordDomain) -> str | None:
-        """See `Recipe.refusal`; a domain of too many cells."""
-        return super().refusal(domain) or refuse_cells(domain, MOST_CELLS, self.name)
 
     def make(self, task: Task[NoOptions]) -> StaircaseDesign:
         """The patterns that answer the workload best."""
-        if math.prod(shape_of(task.domain)) == 1:
+        if math.prod(task.domain.record_sizes) == 1:
             # A single cell tells nothing; its report is a coin's.
             patterns, theta = np.zeros((2, 1), dtype=bool), np.full(2, 0.5)
         else:
@@ -128,7 +124,7 @@ class StaircaseRecipe(Recipe[NoOptions]):
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> StaircaseDesign:
         """The channel is made and checked anew."""
-        cells = math.prod(shape_of(domain))
+        cells = math.prod(domain.record_sizes)
         weights = tuple(map(whole, data["weights"]))
         if not 0 < len(weights) <= _MOST_REPORTS or len(data["patterns"]) != len(weights):
             raise SurveyError("the design has not one pattern per weight")
@@ -138,7 +134,7 @@ class StaircaseRecipe(Recipe[NoOptions]):
 
     def reserved(self, domain: RecordDomain) -> str | None:
         """Left out of `auto` where its design is slow."""
-        cells = math.prod(shape_of(domain))
+        cells = math.prod(domain.record_sizes)
         if not FAST_CELLS < cells <= MOST_CELLS:
             return None
         # To one digit: measured 1.5 s for 64 cells, 55 s for 256.

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.cells import CellSum, shape_of
+from ldpsql.decoders.cells import RowsDesign
 from ldpsql.decoders.groups import whole
+from ldpsql.decoders.linear import CellQuery
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.base import Recipe, Takes, Task
-from ldpsql.recipes.cells import RowsDesign, refuse_cells
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -114,7 +114,7 @@ class TruthfulDesign(RowsDesign):
     name: str = "truthful"
 
     def __post_init__(self) -> None:
-        cells = math.prod(shape_of(self.domain))
+        cells = math.prod(self.domain.record_sizes)
         known = all(0 <= cell < cells for cell in self.support)
         if not self.support or not known or len(set(self.support)) != len(self.support):
             raise SurveyError("the support of the design does not fit the schema")
@@ -213,16 +213,18 @@ class TruthfulDesign(RowsDesign):
         more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
         return f"the codes {', '.join(texts)}{more}"
 
-    def prepare(self, query: LinearQuery) -> CellSum:
+    def prepare(self, query: LinearQuery) -> CellQuery:
         """The query by cells; UnsupportedSQL where it parts what answers as one."""
         planned = super().prepare(query)
-        blind = np.abs(self.channel.blind(planned.amounts)).max()
-        if blind > _BLIND * max(np.abs(planned.amounts).max(), 1.0):
-            raise UnsupportedSQL(
-                f"this survey cannot estimate how many people have {self._name(self.pooled)}: "
-                "by its prior they are reported as one",
-                hint="ask for all of them together, or design the survey with another mechanism",
-            )
+        for (cells,) in planned.alternatives:
+            blind = np.abs(self.channel.blind(cells.weights)).max()
+            if blind > _BLIND * max(np.abs(cells.weights).max(), 1.0):
+                raise UnsupportedSQL(
+                    "this survey cannot estimate how many people have "
+                    f"{self._name(self.pooled)}: by its prior they are reported as one",
+                    hint="ask for all of them together, or design the survey with another "
+                    "mechanism",
+                )
         return planned
 
     def to_json(self) -> Mapping[str, Any]:
@@ -249,17 +251,13 @@ class Truthful(Recipe[TruthfulOptions]):
     """COUNT over a few cells whose shares are thought to be known."""
 
     name = "truthful"
-    takes = Takes(measures=False)
+    takes = Takes(measures=False, cells=MOST_CELLS)
     options = TruthfulOptions
     can_be_reserved = True
 
-    def refusal(self, domain: RecordDomain) -> str | None:
-        """See `Recipe.refusal`; a domain of too many cells."""
-        return super().refusal(domain) or refuse_cells(domain, MOST_CELLS, self.name)
-
     def make(self, task: Task[TruthfulOptions]) -> TruthfulDesign:
         """The optimum for the prior and delta."""
-        cells = math.prod(shape_of(task.domain))
+        cells = math.prod(task.domain.record_sizes)
         given = task.options.prior
         parts = given.split(",") if isinstance(given, str) else given
         if parts is not None and not isinstance(parts, list):

@@ -27,8 +27,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ldpsql.decoders.base import AnyDesign, Estimators
-from ldpsql.decoders.cells import CellSum, ReportedTable
+from ldpsql.decoders.cells import TableDesign, flat_digit
 from ldpsql.decoders.groups import whole
+from ldpsql.decoders.linear import CellQuery
 from ldpsql.decoders.people_tables import SmoothTable, find_likeliest, find_nearest
 from ldpsql.decoders.uldp import (
     Axis,
@@ -40,7 +41,6 @@ from ldpsql.decoders.uldp import (
     shape_over,
 )
 from ldpsql.recipes.base import NoOptions, Recipe, Takes, Task
-from ldpsql.recipes.cells import TableDesign, flat_digit
 from ldpsql.recipes.uldp_responses import (
     best_levels,
     joint_response,
@@ -183,7 +183,7 @@ class CellDesign(TableDesign):
             )
         else:
             (response,) = self.responses
-            parts = (Part((replace(flat_digit(sizes), table=0),), response.ladder),)
+            parts = (Part((flat_digit(sizes, table=0),), response.ladder),)
         return Plan(sizes, (), (Face(1, parts),), tables)
 
     @property
@@ -201,7 +201,7 @@ class CellDesign(TableDesign):
         ]
 
     @property
-    def estimators(self) -> Estimators[CellSum]:
+    def estimators(self) -> Estimators[CellQuery]:
         """The unbiased one; the nearest table of people to it; the likeliest table of people."""
         return {
             "unbiased": self.estimator,
@@ -210,8 +210,7 @@ class CellDesign(TableDesign):
         }
 
     def _smooth(self, find: Any, histogram: Histogram) -> SmoothTable:
-        reported = ReportedTable(histogram, self.channel)
-        return SmoothTable(self.estimator(histogram), reported, partial(find, self.channel))
+        return SmoothTable(self.reported(histogram), partial(find, self.channel))
 
     def to_json(self) -> Mapping[str, Any]:
         """What the recipe needs besides domain and epsilon."""
@@ -297,14 +296,12 @@ class UrapDesign(TableDesign):
         return promise("uldp", self.domain, self.epsilon, [1.0 - self.thresholds[2] / WORDS])
 
     @property
-    def estimators(self) -> Estimators[CellSum]:
+    def estimators(self) -> Estimators[CellQuery]:
         """The unbiased one, and the nearest table of people to it."""
         return {"unbiased": self.estimator, "smooth": self._smooth}
 
     def _smooth(self, histogram: Histogram) -> SmoothTable:
-        reported = ReportedTable(histogram, self.channel)
-        make = partial(find_nearest, self.channel)
-        return SmoothTable(self.estimator(histogram), reported, make)
+        return SmoothTable(self.reported(histogram), partial(find_nearest, self.channel))
 
     def to_json(self) -> Mapping[str, Any]:
         """What the recipe needs besides domain and epsilon."""
