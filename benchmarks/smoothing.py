@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
-from ldpsql.decoders.fourier.smoothing import Block, smooth
+from ldpsql.decoders.fourier.projection import Block
+from ldpsql.decoders.fourier.smoothing import smooth
 from ldpsql.workload import spectrum
 
 GRID = (64, 64)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpsql.decoders.fourier.smoothing import Block
+from ldpsql.decoders.fourier.projection import Block
 from ldpsql.workload import spectrum
 
 

@@ -11,7 +11,7 @@ from support.fourier_designs import counted, domain_of, histogram
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.smoothed import SmoothEstimator
+from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon

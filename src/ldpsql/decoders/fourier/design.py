@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.information import Collected, RealCells
 from ldpsql.decoders.fourier.queries import NO_ENERGY, BoxQuery, BoxTerm, unsupported
 from ldpsql.decoders.fourier.reports import Reported, SharedContributions
-from ldpsql.decoders.fourier.smoothed import SmoothEstimator
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
@@ -33,6 +32,9 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan
 from ldpsql_device.plan_json import plan_to_json
+
+if TYPE_CHECKING:
+    from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +193,9 @@ class FourierDesign(Design[BoxQuery]):
 
     def smooth(self, histogram: Histogram) -> SmoothEstimator:
         """Collector. Biased, with a smaller typical error; see docs/fourier.md."""
+        # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
+        from ldpsql.decoders.fourier.smoothing import SmoothEstimator  # noqa: PLC0415
+
         return SmoothEstimator(self.estimator(histogram), self.workload)
 
     def variance(self, queries: Sequence[BoxQuery], people: int) -> Array:

@@ -218,18 +218,10 @@ class RealCells:
 
     def _values(self, query: BoxQuery) -> Reals:
         """The query on every real cell."""
-        bins = self.group.bins
         total = np.zeros(self.shape)
         for term in query.terms:
-            sides = dict(zip(term.axes, term.sides, strict=True))
-            parts = [
-                self.group.bin_weights(sides.get(axis), axis) if axis < len(bins) else np.ones(2)
-                for axis in self.axes
-            ]
-            total += term.coefficient * reduce(np.multiply.outer, parts)
-        if self.sign is None:
-            return total * query.level
-        return np.asarray(total * (query.level + query.contrast * np.array([-1.0, 1.0])))
+            total += reduce(np.multiply.outer, query.cell_weights(term, self.axes, self.group))
+        return total
 
     def grams(self, workload: Workload) -> Reals:
         """Mean of q q' over a workload, shape (cells, cells)."""

@@ -165,6 +165,20 @@ class BoxQuery(PlannedQuery):
             total += share
         return self.level * total
 
+    def cell_weights(self, term: BoxTerm, axes: Axes, group: Group) -> list[Reals]:
+        """A term over the real cells of some axes is the outer product of one array per axis."""
+        sides = dict(zip(term.axes, term.sides, strict=True))
+        weights = [
+            group.bin_weights(sides.get(axis), axis) if axis < group.dimensions else np.ones(2)
+            for axis in axes
+        ]
+        if self.measure is None:
+            weights[0] = weights[0] * term.coefficient * self.level
+        else:
+            ends = np.array([self.level - self.contrast, self.level + self.contrast])
+            weights[axes.index(group.dimensions + self.measure)] = term.coefficient * ends
+        return weights
+
     def spectrum(self, group: Group) -> Spectrum:
         """The query as it is; 0 on padding."""
         return Spectrum(self.faces(group), self.whole(group))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import noisy_block
 
-from ldpsql.decoders.fourier.smoothing.layout import Block, Layout
-from ldpsql.decoders.fourier.smoothing.problem import Problem, bands, shrink
+from ldpsql.decoders.fourier.projection import Block, Layout
+from ldpsql.decoders.fourier.smoothing import Problem, bands, shrink
 from ldpsql.workload import spectrum
 
 
@@ -49,7 +49,7 @@ def test_what_is_not_observed_is_no_gap():
 
 
 def layout_of(*orders):
-    return Layout.of([noisy_block(np.ones(orders), 1.0, np.random.default_rng(0))])
+    return Layout([noisy_block(np.ones(orders), 1.0, np.random.default_rng(0))])
 
 
 def test_bands_are_products_of_octaves():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import pair_blocks
 
-from ldpsql.decoders.fourier.smoothing.layout import Block, HalfSpectra, Layout
+from ldpsql.decoders.fourier.projection import Block, Kind, Layout
 
 ORDERS = [(8,), (7,), (2,), (1,), (6, 5), (5, 6), (2, 2), (5, 4, 2), (2, 4, 2, 3), (3, 2)]
 
@@ -17,9 +17,9 @@ ORDERS = [(8,), (7,), (2,), (1,), (6, 5), (5, 6), (2, 2), (5, 4, 2), (2, 4, 2, 3
 @pytest.mark.parametrize("orders", ORDERS)
 def test_forward_is_half_of_the_full_transform(orders):
     tables = np.random.default_rng(1).random((3, 2, *orders))
-    spectra = HalfSpectra(orders)
+    spectra = Kind((0, 1), orders, orders)
     found = spectra.forward(tables)
-    assert found.shape == (3, 2, *spectra.shape)
+    assert found.shape == (3, 2, *spectra.half)
     for row, block in np.ndindex(3, 2):
         expected = spectra.halve(np.fft.fftn(tables[row, block]))
         assert np.allclose(found[row, block], expected, rtol=0.0, atol=1e-12)
@@ -28,14 +28,14 @@ def test_forward_is_half_of_the_full_transform(orders):
 @pytest.mark.parametrize("orders", ORDERS)
 def test_backward_undoes_forward(orders):
     tables = np.random.default_rng(2).random((3, 2, *orders))
-    spectra = HalfSpectra(orders)
+    spectra = Kind((0, 1), orders, orders)
     back = spectra.backward(spectra.forward(tables))
     assert np.allclose(back, tables, rtol=0.0, atol=1e-13)
 
 
 @pytest.mark.parametrize("orders", ORDERS)
 def test_the_half_holds_every_frequency_or_its_conjugate(orders):
-    spectra = HalfSpectra(orders)
+    spectra = Kind((0, 1), orders, orders)
     columns = [spectra.halve(column).ravel() for column in np.indices(orders)]
     kept = set(zip(*(column.tolist() for column in columns), strict=True))
     for frequency in np.ndindex(orders):
@@ -53,7 +53,7 @@ def blank(axes, orders, sizes=None):
 
 @pytest.mark.parametrize("orders", [(8,), (7,), (2,), (6, 5), (5, 6), (4, 3, 2), (2, 2)])
 def test_a_table_comes_back_from_its_coefficients(orders):
-    layout = Layout.of([blank(tuple(range(len(orders))), orders)])
+    layout = Layout([blank(tuple(range(len(orders))), orders)])
     tables = np.random.default_rng(1).random((3, 1, *orders))
     vectors = layout.vectors([tables])
     assert np.allclose(layout.tables(vectors)[0], tables, atol=1e-12)
@@ -61,7 +61,7 @@ def test_a_table_comes_back_from_its_coefficients(orders):
 
 
 def test_coefficients_are_those_of_fftn():
-    layout = Layout.of([blank((0, 1), (6, 5))])
+    layout = Layout([blank((0, 1), (6, 5))])
     table = np.random.default_rng(2).random((6, 5))
     expected = np.fft.fftn(table)[tuple(layout.frequencies.T)]
     assert np.allclose(layout.vectors([table[None, None]])[0], expected, atol=1e-12)
@@ -71,7 +71,7 @@ def test_coefficients_are_those_of_fftn():
 def test_blocks_share_the_coefficients_of_their_common_axes():
     table = np.random.default_rng(3).random((4, 5, 6))
     blocks, truth = pair_blocks(table, 1.0, np.random.default_rng(4))
-    layout = Layout.of(blocks)
+    layout = Layout(blocks)
     inside = (layout.frequencies != 0).sum(axis=1)
     assert (layout.copies[inside == 2] == 1).all()
     assert (layout.copies[inside == 1] == 2).all()
@@ -81,33 +81,3 @@ def test_blocks_share_the_coefficients_of_their_common_axes():
     assert np.allclose(found[0], np.fft.fftn(table)[tuple(layout.frequencies.T)], atol=1e-10)
     for back, given in zip(layout.tables(found), tables, strict=True):
         assert np.allclose(back, given, atol=1e-12)
-
-
-@pytest.mark.parametrize("other", [blank((0, 2), (5, 3)), blank((0, 2), (4, 3), (3, 3))])
-def test_blocks_that_disagree_about_an_axis_are_refused(other):
-    with pytest.raises(ValueError, match="axis 0"):
-        Layout.of([blank((0, 1), (4, 3)), other])
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"axes": (1, 0)}, "ascend"),
-        ({"axes": (0,)}, "do not fit"),
-        ({"sizes": (5, 3)}, "sizes"),
-        ({"information": np.zeros((4, 4))}, "one shape"),
-        ({"workload": np.full((4, 3), -1.0)}, "negative"),
-    ],
-)
-def test_blocks_are_checked_at_birth(changes, words):
-    zero = np.zeros((4, 3))
-    parts = {
-        "axes": (0, 1),
-        "spectrum": zero.astype(complex),
-        "information": zero,
-        "workload": zero,
-        "sizes": (4, 3),
-    }
-    Block(**parts)
-    with pytest.raises(ValueError, match=words):
-        Block(**(parts | changes))

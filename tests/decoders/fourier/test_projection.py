@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import noisy_block, pair_blocks, workload_error
 
-from ldpsql.decoders.fourier.smoothing.problem import Problem
-from ldpsql.decoders.fourier.smoothing.project import FINE, Stop, project
+from ldpsql.decoders.fourier.projection import FINE, Stop, project
+from ldpsql.decoders.fourier.smoothing import Problem
 
 PEOPLE = 5000
 

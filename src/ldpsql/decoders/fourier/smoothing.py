@@ -1,0 +1,441 @@
+"""Answers from one non-negative summary of Fourier estimates.
+
+A candidate shrinks the coefficients, possibly towards independent attributes, and projects them
+onto non-negative tables. Data thinning judges them: noise e of the reports' own law splits the
+observed T into A = T + sqrt((1-a)/a) e and B = T - sqrt(a/(1-a)) e, which are independent if the
+noise is normal; every candidate works on A and is judged by B, in the workload's metric. The best
+one also runs on simulated reports of its own answer (a parametric bootstrap).
+Source: docs/spec/fourier.md#8; James and Stein (1961).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.decoders.fourier.estimator import FourierEstimator
+from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
+from ldpsql.decoders.fourier.projection import (
+    FINE,
+    Block,
+    Coefficients,
+    Indices,
+    Layout,
+    Projected,
+    Stop,
+    project,
+)
+from ldpsql.decoders.fourier.queries import BoxQuery, demand
+from ldpsql.estimate import Array, Estimates
+from ldpsql.workload import Workload
+
+# The specification's floor of the workload metric; a higher one ruins the projection.
+_FLOOR = 1e-6
+# Share of the largest weight below which a weight is a rounding error.
+_NOTHING = 1e-13
+SHARE = 0.75
+"""Of the information that thinning gives to the half that candidates work on."""
+AVERAGE, _AVERAGED = "avg", ("ht+i", "ind+i")
+# Cells of all blocks together, above which less is tried.
+LARGE, HUGE = 1 << 14, 1 << 17
+
+
+# -- the answers ----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class SmoothEstimator:
+    """Smooths at the first question.
+
+    The values are those of the post-processed tables, biased but usually much closer; the
+    covariance stays that of the unbiased estimates. A sum of a public column has no table of people
+    behind it and stays unbiased; its replicates lie one standard error to either side.
+    """
+
+    unbiased: FourierEstimator
+    workload: Workload
+
+    def answer(self, queries: Sequence[BoxQuery]) -> Estimates:
+        """Post-processed values, replicates beside them, unbiased covariance."""
+        return self.answer_rows([queries])[0]
+
+    def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
+        """One joint answer per row."""
+        plain = self.unbiased.answer_rows(rows)
+        if not self.unbiased.people:
+            return plain
+        return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
+
+    def values(self, queries: Sequence[BoxQuery]) -> Array:
+        """The values (k,) alone: the unbiased covariance takes longer than smoothing."""
+        values = self.unbiased.values(queries)
+        if self.unbiased.people:
+            for number, query in enumerate(queries):
+                if query.weight is None:
+                    values[number] = self._sum(query)[0]
+        return values
+
+    def _smooth(self, row: Sequence[BoxQuery], plain: Estimates) -> Estimates:
+        count = len(self._tables[0]) - 1
+        sides = np.where(np.arange(count) % 2, -1.0, 1.0)
+        values, replicates = plain.values.copy(), np.empty((count, len(row)))
+        for number, query in enumerate(row):
+            if query.weight is None:
+                values[number], *replicates[:, number] = self._sum(query)
+            else:
+                replicates[:, number] = values[number] + plain.stderr[number] * sides
+        return Estimates(values, plain.covariance, replicates if row else None)
+
+    def _sum(self, query: BoxQuery) -> Array:
+        """The query on the summary and on every replicate, shape (1 + r,)."""
+        group = self.unbiased.collected.group
+        total = np.full(len(self._tables[0]), query.known * float(self.unbiased.people))
+        sign = () if query.measure is None else (group.dimensions + query.measure,)
+        for term in query.terms:
+            axes = group.block_of((*term.axes, *sign)) or group.blocks[0]
+            people = self._tables[group.blocks.index(axes)]
+            for weights in reversed(query.cell_weights(term, axes, group)):
+                people = np.tensordot(people, weights, axes=(-1, 0))
+            total += people
+        return total
+
+    @cached_property
+    def _tables(self) -> list[Array]:
+        """Per block the summary and its replicates, shape (1 + r, *sizes)."""
+        found = smooth(self._blocks(), self.unbiased.people)
+        pairs = zip(found.tables, found.replicates, strict=True)
+        return [np.concatenate([table[None], drawn]) for table, drawn in pairs]
+
+    def _blocks(self) -> list[Block]:
+        """Every block of the group; a frequency that several share is weighted in the first."""
+        collected = self.unbiased.collected
+        group, people = collected.group, self.unbiased.people
+        spectrum = self.unbiased.spectrum(None)
+        weights = demand(self.workload, group)
+        seen: set[Axes] = set()
+        blocks = []
+        for axes in group.blocks:
+            shape = group.shape(axes)
+            own = {part: weights[part] for part in parts_of((axes,)) if part not in seen}
+            seen |= own.keys()
+            blocks.append(
+                Block(
+                    axes,
+                    spread_faces(spectrum, axes, shape, people).astype(np.complex128),
+                    spread_faces(collected.information, axes, shape, 1.0),
+                    spread_faces(own, axes, shape, 0.0),
+                    tuple(group.bins[a] if a < group.dimensions else 2 for a in axes),
+                )
+            )
+        return blocks
+
+
+# -- what is known of the coefficients ------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Observed coefficients with their noise and weight in answers, each of shape (K,).
+
+    observed: coefficient 0 is the exact number of people.  information: lambda, 0 = never
+    observed.  workload: weight of each coefficient's squared error.
+    """
+
+    layout: Layout
+    people: float
+    observed: Coefficients
+    information: Array
+    workload: Array
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], people: float) -> Problem:
+        """The problem that blocks pose."""
+        layout = Layout(blocks)
+        information = layout.string([block.information for block in blocks])
+        spectrum = layout.string([block.spectrum for block in blocks])
+        spectrum = np.where(layout.flipped, spectrum.conj(), spectrum)
+        # Blocks that share a coefficient hold the same estimate of it; one that never observed it
+        # counts only where no other did.
+        weights = np.where(information > 0.0, 1.0, 1e-12)
+        total = np.add.reduceat(weights, layout.starts)
+        mean = np.add.reduceat(spectrum * weights, layout.starts) / total
+        observed = mean.astype(np.complex128)
+        observed[0] = people
+        return cls(
+            layout,
+            float(people),
+            observed,
+            np.maximum.reduceat(information, layout.starts),
+            np.add.reduceat(layout.string([block.workload for block in blocks]), layout.starts),
+        )
+
+    @cached_property
+    def noise(self) -> Array:
+        """Variance of each coefficient: 0 for the number of people, inf if never observed."""
+        with np.errstate(divide="ignore"):
+            noise = self.people / self.information
+        noise[0] = 0.0
+        return noise
+
+    @cached_property
+    def is_observed(self) -> NDArray[np.bool_]:
+        """Which coefficients the reports tell something about."""
+        return np.isfinite(self.noise)
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether the workload leaves observed frequencies out; then a wrong choice costs most.
+
+        The number of people is known whatever its weight. Ranges over three axes of a hundred codes
+        have weights down to 1e-11 of the largest; what is left out has rounding errors.
+        """
+        weight = self.workload[1:][self.is_observed[1:]]
+        return bool((weight <= _NOTHING * weight.max(initial=0.0)).any())
+
+    def metric(self, name: str) -> Array:
+        """kappa of a projection: "i", the information, or "g", the workload's; shape (K,)."""
+        if name == "i":
+            return self.information
+        weighed = self.workload + _FLOOR * self.workload.max()
+        return np.where(self.is_observed, weighed, 0.0)
+
+    def draw(self, random: np.random.Generator, count: int) -> Coefficients:
+        """Noise of the observed coefficients as the reports have it, shape (count, K)."""
+        shape = (count, len(self.noise))
+        real, imaginary = random.standard_normal(shape), random.standard_normal(shape)
+        # Of a pair f, -f the real and the imaginary part have half of the variance each.
+        is_real = self.layout.multiplicity == 1.0
+        noise = np.where(is_real, real, (real + 1j * imaginary) / np.sqrt(2.0))
+        return noise * np.sqrt(np.where(self.is_observed, self.noise, 0.0))
+
+    def error(self, vectors: Coefficients, reference: Coefficients) -> Array:
+        """Workload-weighted squared distance over the observed coefficients, shape (R,)."""
+        weight = np.where(self.is_observed, self.workload * self.layout.multiplicity, 0.0)
+        return np.asarray(np.abs(vectors - reference) ** 2 @ weight)
+
+
+def bands(layout: Layout) -> Indices:
+    """The number of every coefficient's band, shape (K,).
+
+    A band is a product of octaves {0}, {1}, {2, 3}, {4..7}, ... of min(f, m - f) on every axis; an
+    axis of order 2 has two.
+    """
+    folded = np.minimum(layout.frequencies, np.array(layout.orders) - layout.frequencies)
+    octaves = np.frexp(folded.astype(np.float64))[1]
+    return np.unique(octaves, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def shrink(
+    vectors: Coefficients, noise: Array, layout: Layout, *, significant_stay: bool
+) -> Coefficients:
+    """James-Stein shrinkage towards 0 in every band of R vectors, shape (R, K).
+
+    noise: variance of each coefficient, inf where it was not observed, 0 where it is exact;
+    both are left alone, and so are bands of one or two real numbers.
+    significant_stay: leave alone a band whose energy is beyond what noise explains, z >= K +
+    2 sqrt(2 K): better where few cells hold everybody.
+    """
+    used = np.isfinite(noise) & (noise > 0.0)
+    number = bands(layout)
+    count = number.max() + 1
+    # Per band: K real numbers, and z = sum |T_f|^2 / noise_f, about K where there is only noise.
+    weight = np.where(used, layout.multiplicity, 0.0)
+    degrees = np.bincount(number, weight, count)
+    precision = np.divide(weight, noise, out=np.zeros_like(noise), where=used)
+    energy = np.abs(vectors) ** 2 * precision
+    z = np.stack([np.bincount(number, row, count) for row in energy])
+    # James and Stein's positive part, 1 - (K - 2) / z; bands without energy stay at 0 anyway.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.maximum(0.0, 1.0 - (degrees - 2.0) / z)
+    stays = np.broadcast_to(degrees <= 2.0, z.shape)
+    if significant_stay:
+        stays = stays | (z >= degrees + 2.0 * np.sqrt(2.0 * degrees))
+    factor = np.where(stays, 1.0, factor)
+    return vectors * np.where(used, factor[:, number], 1.0)
+
+
+# -- the candidates -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Runs the candidates of one problem.
+
+    A name is "shrinkage+metric": "js" shrinks every band, "ht" only bands without significant
+    energy, and "ind" every band's difference from independent attributes; the projection is in
+    the metric of the information, "i", or of the workload, "g". "avg" is the mean of two.
+    """
+
+    problem: Problem
+
+    @cached_property
+    def shrinkages(self) -> tuple[str, ...]:
+        """Their names; with one axis there is no independence prior."""
+        return ("ht", "js", "ind") if len(self.problem.layout.orders) > 1 else ("ht", "js")
+
+    def run(
+        self,
+        names: Sequence[str],
+        vectors: Coefficients,
+        *,
+        inflation: float = 1.0,
+        stop: Stop = FINE,
+    ) -> Mapping[str, Projected]:
+        """Each named candidate's tables from R vectors with noise `inflation` x the problem's."""
+        problem, noise = self.problem, self.problem.noise * inflation
+        wanted = (*names, *(_AVERAGED if AVERAGE in names else ()))
+        simple = {name: name.split("+") for name in dict.fromkeys(wanted) if name != AVERAGE}
+        targets = {
+            kind: self._shrink(kind, vectors, noise)
+            for kind in dict.fromkeys(kind for kind, _ in simple.values())
+        }
+        # All candidates are projected together: rows of one batch share their transforms.
+        stacked = np.concatenate([targets[kind] for kind, _ in simple.values()])
+        kappa = np.stack([problem.metric(metric) for _, metric in simple.values()])
+        kappa = np.repeat(kappa, len(vectors), axis=0)
+        done = project(problem.layout, stacked, kappa, problem.people, stop)
+        results = {}
+        for number, name in enumerate(simple):
+            own = slice(number * len(vectors), (number + 1) * len(vectors))
+            tables = tuple(table[own] for table in done.tables)
+            results[name] = Projected(tables, done.iterations[own], done.converged[own])
+        if AVERAGE in names:
+            # It has converged where both have, in as many steps as both together.
+            one, other = (results[name] for name in _AVERAGED)
+            results[AVERAGE] = Projected(
+                tuple((a + b) / 2.0 for a, b in zip(one.tables, other.tables, strict=True)),
+                one.iterations + other.iterations,
+                one.converged & other.converged,
+            )
+        return {name: results[name] for name in names}
+
+    def _shrink(self, kind: str, vectors: Coefficients, noise: Array) -> Coefficients:
+        layout = self.problem.layout
+        if kind != "ind":
+            return shrink(vectors, noise, layout, significant_stay=kind == "ht")
+        prior = self._independent(vectors, noise)
+        away = np.where(self.problem.is_observed, vectors - prior, 0.0)
+        return prior + shrink(away, noise, layout, significant_stay=False)
+
+    def _independent(self, vectors: Coefficients, noise: Array) -> Coefficients:
+        """Coefficients of independent attributes with the vectors' shrunk marginals, shape (R, K):
+        people x the product over the axes of p^(f), p the marginal's shares.
+
+        noise: variance of `vectors`, shape (K,).
+        """
+        layout, people = self.problem.layout, self.problem.people
+        prior = np.full(vectors.shape, complex(people))
+        for column, (order, size) in enumerate(zip(layout.orders, layout.sizes, strict=True)):
+            is_own = (np.delete(layout.frequencies, column, axis=1) == 0).all(axis=1)
+            entries, blank = np.flatnonzero(is_own), np.zeros(order)
+            marginal = Layout([Block((column,), blank.astype(complex), blank, blank, (size,))])
+            target = shrink(vectors[:, entries], noise[entries], marginal, significant_stay=False)
+            kappa = np.broadcast_to(self.problem.information[entries], target.shape)
+            tables = project(marginal, target, kappa, people).tables[0]
+            spectrum = np.fft.fft(tables[:, 0, :]) / people
+            prior *= spectrum[:, layout.frequencies[:, column]]
+        return prior
+
+
+def select(
+    candidates: Candidates, random: np.random.Generator, draws: int, finalists: int, stop: Stop
+) -> list[str]:
+    """The candidates' names, best first; those that did not converge in some draw come last.
+
+    finalists: how many of the shrinkages, the best in the information metric, also compete in the
+    workload metric, which takes several times the steps. Source: docs/spec/fourier.md#8.
+    """
+    problem = candidates.problem
+    # Data thinning: both halves have the right mean and independent noise, of 1 / SHARE and
+    # 1 / (1 - SHARE) times the variance, since Cov = Var T - sqrt(..) sqrt(..) Var e = 0.
+    noise = problem.draw(random, draws)
+    worked = problem.observed + math.sqrt((1.0 - SHARE) / SHARE) * noise
+    judge = problem.observed - math.sqrt(SHARE / (1.0 - SHARE)) * noise
+    marks: dict[str, tuple[bool, float]] = {}
+
+    def compete(names: Sequence[str]) -> None:
+        results = candidates.run(names, worked, inflation=1.0 / SHARE, stop=stop)
+        for name, result in results.items():
+            error = problem.error(problem.layout.vectors(result.tables), judge)
+            marks[name] = not result.converged.all(), float(error.sum())
+
+    simple = [f"{shrinkage}+i" for shrinkage in candidates.shrinkages]
+    compete([*simple, AVERAGE] if "ind" in candidates.shrinkages else simple)
+    best = sorted(simple, key=lambda name: marks[name])[:finalists]
+    if best:
+        compete([name.replace("+i", "+g") for name in best])
+    return sorted(marks, key=lambda name: marks[name])
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """One summary, consistent with itself.
+
+    tables: per block a table of counts, shape = the block's sizes, >= 0, sum = people.
+    replicates: per block the tables that the same steps gave for simulated reports of these
+    tables, shape (r, *sizes).  branch: which candidate was chosen, such as "ind+i".  iterations:
+    steps of its projection.  converged: False where no candidate reached the stop rule, so that
+    the least unconverged one stands here.
+    """
+
+    tables: tuple[Array, ...]
+    replicates: tuple[NDArray[np.float32], ...]
+    branch: str
+    iterations: int
+    converged: bool
+
+
+def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
+    """One non-negative table per block, all of the same `people`, agreeing on shared margins.
+
+    The candidates {ht, js, ind}+i, their average and the +g of the best of the three compete on
+    thinned data: 2 draws of at most 600 steps to 1e-4; or, where the workload's spectrum has zeros,
+    with every +g, 4 draws of 5000. The best one is run on the data themselves (5000 steps, 1e-5)
+    and then on 20 simulated summaries. Above 2^14 cells (of all blocks together) no +g competes,
+    which takes several times the steps: on 36 simulated tables of 64 x 64 that cost 1 % of mean
+    squared error in the geometric mean and a quarter at worst. Above 2^17 there is 1 draw of at
+    most 200 steps to 1e-3, with 1000 to 1e-4 for the answer and 5 replicates. Blocks agree on
+    shared margins to that share of the people. The random draws come from a hash of the
+    coefficients: the same histogram gives the same answer. Source: docs/spec/fourier.md#8.
+    """
+    problem = Problem.of(blocks, people)
+    layout, candidates = problem.layout, Candidates(problem)
+    # Rounded, since last digits may differ between machines.
+    digest = hashlib.sha256(np.round(problem.observed, 3).tobytes() + str(int(people)).encode())
+    random = np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
+    draws, finalists, count = 2, int(layout.cells <= LARGE), 20
+    trial, final = Stop(600, 1e-4), FINE
+    if layout.cells > HUGE:
+        draws, finalists, count = 1, 0, 5
+        trial, final = Stop(200, 1e-3), Stop(1000, 1e-4)
+    elif problem.has_gaps:
+        draws, finalists, trial = 4, 3 * finalists, Stop(FINE.cap, 1e-4)
+    branch = select(candidates, random, draws, finalists, trial)[0]
+    answer = candidates.run([branch], problem.observed[None, :], stop=final)[branch]
+    # A parametric bootstrap: the answer is taken for the truth, reports of it are simulated in the
+    # Fourier domain, and the same candidate is run on them.
+    truth = np.where(problem.is_observed, layout.vectors(answer.tables), 0.0)
+    simulated = truth + problem.draw(random, count)
+    repeated = candidates.run([branch], simulated, stop=trial)[branch].tables
+    return Smoothed(
+        tuple(table[0] for table in _by_block(answer.tables, layout)),
+        tuple(table.astype(np.float32) for table in _by_block(repeated, layout)),
+        branch,
+        int(answer.iterations[0]),
+        bool(answer.converged[0]),
+    )
+
+
+def _by_block(tables: Sequence[Array], layout: Layout) -> list[Array]:
+    """Tables per kind as tables per block, without padding: (R, *sizes)."""
+    by_block: dict[int, Array] = {}
+    for table, kind in zip(tables, layout.kinds, strict=True):
+        inside = table[kind.inside]
+        by_block |= {block: inside[:, place] for place, block in enumerate(kind.members)}
+    return [by_block[block] for block in sorted(by_block)]
