@@ -12,14 +12,15 @@ import pytest
 from support.plans import EVERY_PLAN, Case
 
 from ldpsql.audit import audit_design, bisection
-from ldpsql.audit.bisection import DeviceCheck, check_device
+from ldpsql.audit.bisection import DeviceCheck, check_device, law_of_interpreter
 from ldpsql.decoders.base import Design
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import WORDS, Choice, Plan
+from ldpsql_device.law import law
+from ldpsql_device.plan import WORDS, Choice, Digit, Face, Part, Plan, Rows, Step, Term, varying
 
 PLANS = {case.name: case for case in EVERY_PLAN}
 ONE = Epsilon.parse("1")
@@ -119,6 +120,21 @@ def test_some_of_many_bits_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> Non
         device, "_respond_bits", lambda *given: right(*given[:-1], lower(given[-1]))
     )
     assert look(PLANS["bits"])
+
+
+def test_a_border_inside_a_secret_step_is_found():
+    """Three secret choices that give one report unless one word in 2^24 comes."""
+    rare = 1 << 40
+    rows = [[WORDS - rare, 0, 0, 0] for _ in range(3)]
+    for symbol, row in enumerate(rows):
+        row[1 + symbol] = rare
+    cell = Digit((Term(0),), 3, varying(0, [0, 1, 2]))
+    step = Step((1, 2, 5), (), True)
+    plan = Plan((1,), (), (Face(1, (Part((cell,), Rows(tuple(map(tuple, rows)))),), (step,)),))
+    found = law_of_interpreter(plan, (0,))
+    assert found == law(plan, (0,))
+    assert len(found) == 4
+    assert check_device(plan, [(0,)], SeededEntropy(1)).problems == ()
 
 
 def test_questions_with_too_many_answers_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
