@@ -13,6 +13,7 @@ from support.plans import EVERY_PLAN, Case
 from ldpsql.audit import bisection
 from ldpsql.audit.bisection import law_of_interpreter
 from ldpsql.report import question_shares
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.draw import draw, interpret
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.law import law
@@ -21,17 +22,6 @@ from ldpsql_device.plan import WORDS, Integers, Plan, subset_words
 from ldpsql_device.plan_json import plan_from_json, plan_to_json
 
 ALPHA = 1e-6
-
-
-class Seeded:
-    """Random words that are the same in every run."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.Philox(seed))
-
-    def words(self, count: int) -> np.ndarray:
-        """Uniform 64-bit words."""
-        return self._generator.integers(0, WORDS - 1, count, dtype=np.uint64, endpoint=True)
 
 
 @pytest.fixture(params=EVERY_PLAN, ids=lambda case: case.name)
@@ -82,7 +72,7 @@ def test_bisection_of_the_words_gives_the_law(case: Case) -> None:
 def test_reports_follow_the_law(case: Case) -> None:
     people = 4000
     record = records(case.plan)[-1]
-    columns = draw(case.plan, np.tile(np.array(record), (people, 1)), Seeded(7))
+    columns = draw(case.plan, np.tile(np.array(record), (people, 1)), SeededEntropy(7))
     rows, counts = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
     chances = law(case.plan, record)
     assert set(map(tuple, rows.tolist())) <= set(chances)
@@ -105,7 +95,7 @@ def test_plans_survive_json(case: Case) -> None:
 
 def test_a_table_and_one_record_take_the_same_way(case: Case) -> None:
     everybody = np.array(records(case.plan) * 3)
-    words = Seeded(3).words(len(everybody) * case.plan.words).reshape(len(everybody), -1)
+    words = SeededEntropy(3).words(len(everybody) * case.plan.words).reshape(len(everybody), -1)
     together = np.stack(interpret(case.plan, everybody, words), axis=1)
     for i, row in enumerate(together):
         alone = interpret(case.plan, everybody[i : i + 1], words[i : i + 1])

@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
-from support.surveys import MIXED_RECORD, RECORD, Seeded, app, mix
+from support.surveys import MIXED_RECORD, RECORD, CountedEntropy, app, mix
 
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.columns import round_to_levels
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.errors import RecordError
@@ -19,7 +20,7 @@ UNIT = Measure("x", (0.0, 1.0))
 
 
 def test_a_record_becomes_codes_then_levels():
-    codes = encode(app().schema, RECORD, Seeded())
+    codes = encode(app().schema, RECORD, SeededEntropy(0))
     assert codes.shape == (1, 3)
     assert codes.dtype == np.int64
     assert codes[0, :2].tolist() == [12, 1]
@@ -27,11 +28,11 @@ def test_a_record_becomes_codes_then_levels():
 
 
 def test_every_type_of_dimension_is_encoded():
-    assert encode(mix().schema, MIXED_RECORD, Seeded()).tolist() == [[1, 1, 1, 1, 1, 23]]
+    assert encode(mix().schema, MIXED_RECORD, SeededEntropy(0)).tolist() == [[1, 1, 1, 1, 1, 23]]
 
 
 def test_null_has_a_code_where_the_survey_says_so():
-    codes = encode(app().schema, {**RECORD, "state": None}, Seeded())
+    codes = encode(app().schema, {**RECORD, "state": None}, SeededEntropy(0))
     assert codes[0, 1] == 3
 
 
@@ -49,7 +50,7 @@ def test_null_has_a_code_where_the_survey_says_so():
 )
 def test_what_does_not_fit_is_named_but_not_shown(change, column):
     with pytest.raises(RecordError, match=f"^{column} ") as refusal:
-        encode(app().schema, {**RECORD, **change}, Seeded())
+        encode(app().schema, {**RECORD, **change}, SeededEntropy(0))
     assert not any(str(value) in str(refusal.value) for value in ("Atlantis", "much", "17"))
 
 
@@ -57,13 +58,13 @@ def test_what_does_not_fit_is_named_but_not_shown(change, column):
 def test_a_column_that_is_not_there_is_not_null(name):
     record = {key: value for key, value in RECORD.items() if key != name}
     with pytest.raises(RecordError, match=f"no column {name}"):
-        encode(app().schema, record, Seeded())
+        encode(app().schema, record, SeededEntropy(0))
 
 
 def test_clamping_is_the_default_and_rejection_an_option():
-    high = encode(app().schema, {**RECORD, "spent": 10**9}, Seeded())
+    high = encode(app().schema, {**RECORD, "spent": 10**9}, SeededEntropy(0))
     assert high[0, 2] == 1
-    low = encode(app().schema, {**RECORD, "spent": -5}, Seeded())
+    low = encode(app().schema, {**RECORD, "spent": -5}, SeededEntropy(0))
     assert low[0, 2] == 0
 
 
@@ -85,7 +86,7 @@ def test_the_bounds_themselves_are_never_rounded_away():
 def test_the_words_drawn_do_not_depend_on_the_values():
     drawn = []
     for spent in (0, 500, 123.4):
-        entropy = Seeded()
+        entropy = CountedEntropy()
         encode(app().schema, {**RECORD, "spent": spent}, entropy)
         drawn.append(entropy.given)
     assert drawn == [1, 1, 1]
@@ -122,7 +123,7 @@ def binomial_tail(successes: int, n: int, p: float) -> float:
 @pytest.mark.parametrize("fraction", [0.001, 0.25, 0.5, 0.9, 1 - 1e-3])
 def test_rounding_is_unbiased(fraction):
     n = 20_000
-    ones = int(round_to_levels(UNIT, np.full(n, fraction), Seeded(7).words(n)).sum())
+    ones = int(round_to_levels(UNIT, np.full(n, fraction), SeededEntropy(7).words(n)).sum())
     assert binomial_tail(ones, n, fraction) > ALPHA
 
 
@@ -130,7 +131,7 @@ def test_the_test_of_unbiasedness_finds_a_bias():
     """Negative control: rounding to the nearest bound, and a threshold that is 10 % off."""
     n, fraction = 20_000, 0.25
     assert binomial_tail(0, n, fraction) < ALPHA
-    ones = int(round_to_levels(UNIT, np.full(n, fraction * 1.1), Seeded(7).words(n)).sum())
+    ones = int(round_to_levels(UNIT, np.full(n, fraction * 1.1), SeededEntropy(7).words(n)).sum())
     assert binomial_tail(ones, n, fraction) < ALPHA
 
 

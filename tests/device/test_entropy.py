@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 import pytest
-from support.surveys import Seeded
 
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.entropy import OsEntropy, require_os_entropy
 from ldpsql_device.errors import InterfaceError
 
@@ -54,7 +54,7 @@ class Loaded(OsEntropy):
         return np.zeros(count, dtype=np.uint64)
 
 
-@pytest.mark.parametrize("entropy", [Seeded(), Loaded()])
+@pytest.mark.parametrize("entropy", [SeededEntropy(0), Loaded()])
 def test_any_other_entropy_is_refused(entropy):
     with pytest.raises(InterfaceError, match="a seed is for tests"):
         require_os_entropy(entropy)

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from support.surveys import Seeded, app, mix, people
+from support.surveys import app, mix, people
 
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device import files
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import RecordError
@@ -55,7 +56,7 @@ def test_csv_and_parquet_give_the_same_reports(tmp_path):
         chunks = read_chunks(app(), write(tmp_path / name, table))
         assert len(chunks) > 3
         whole = pa.concat_tables([chunk.table for chunk in chunks], promote_options="permissive")
-        encoded.append(randomize_batch(app(), whole, Seeded(9))[0])
+        encoded.append(randomize_batch(app(), whole, SeededEntropy(9))[0])
     assert encoded[0].drop_columns([ID_COLUMN]).equals(encoded[1].drop_columns([ID_COLUMN]))
 
 

@@ -13,7 +13,6 @@ import pytest
 from support.surveys import (
     MIXED_RECORD,
     RECORD,
-    Seeded,
     app,
     mix,
     mostly_in_clear,
@@ -22,6 +21,7 @@ from support.surveys import (
     unsound,
 )
 
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.errors import InterfaceError, RecordError, ReportError, SurveyError
 from ldpsql_device.files import randomize_file
 from ldpsql_device.respond import Report, respond
@@ -79,7 +79,7 @@ def test_all_reports_have_one_length_and_ids_of_their_own():
 
 def test_a_seed_is_refused():
     with pytest.raises(InterfaceError, match="a seed is for tests and benchmarks"):
-        respond(app(), RECORD, entropy=Seeded())
+        respond(app(), RECORD, entropy=SeededEntropy(0))
 
 
 def test_a_record_that_does_not_fit_gives_no_report():
@@ -122,7 +122,7 @@ DEVICES = {
     "respond": lambda survey, path, **accepted: respond(survey, RECORD, **accepted),
     "randomize": lambda survey, path, **accepted: randomize(survey, people(9), **accepted),
     "randomize_batch": lambda survey, path, **accepted: randomize_batch(
-        survey, people(9), Seeded(), **accepted
+        survey, people(9), SeededEntropy(0), **accepted
     ),
     "randomize_file": lambda survey, path, **accepted: randomize_file(
         survey, path / "people.parquet", path / "reports.parquet", **accepted

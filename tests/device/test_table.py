@@ -8,9 +8,10 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.surveys import EVERY_TYPE, MIXED_RECORD, TOML, Seeded, app, mix, people
+from support.surveys import EVERY_TYPE, MIXED_RECORD, TOML, CountedEntropy, app, mix, people
 
 from ldpsql.designer import design
+from ldpsql.simulation import SeededEntropy
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.columns import dimension_codes, measure_numbers, public_column
 from ldpsql_device.errors import RecordError
@@ -201,7 +202,7 @@ def test_two_runs_differ():
 def test_the_words_drawn_depend_on_the_number_of_people_alone():
     drawn = set()
     for seed in range(3):
-        entropy = Seeded()
+        entropy = CountedEntropy()
         randomize_batch(app(), people(500, seed), entropy)
         drawn.add(entropy.given)
     assert len(drawn) == 1
@@ -220,14 +221,14 @@ def test_a_misfit_names_the_column_and_the_first_five_rows():
         randomize(app(), with_misfits())
     assert str(refusal.value) == "age lies outside its domain [18, 90] in rows 2, 4, 7, 9, 10"
     with pytest.raises(RecordError, match="in rows 102, 104, 107, 109, 110"):
-        randomize_batch(app(), with_misfits(), Seeded(), first_row=101)
+        randomize_batch(app(), with_misfits(), SeededEntropy(0), first_row=101)
     many = pa.concat_tables([with_misfits(), with_misfits()])
     with pytest.raises(RecordError, match=r"10, \.\.\.$"):
         randomize(app(), many)
 
 
 def test_people_whose_record_does_not_fit_can_be_left_out():
-    reports, tally = randomize_batch(app(), with_misfits(), Seeded(), skip_invalid=True)
+    reports, tally = randomize_batch(app(), with_misfits(), SeededEntropy(0), skip_invalid=True)
     assert tally == Tally(4, {"spent": 0}, 6)
     assert reports.num_rows == 4
     good = [0, 4, 5, 7]
@@ -238,7 +239,7 @@ def test_clamped_values_are_counted_among_those_kept():
     table = people(10)
     column = pa.array([600.0, -1.0] + [1.0] * 8)
     table = table.set_column(table.column_names.index("spent"), "spent", column)
-    _, tally = randomize_batch(app(), table, Seeded())
+    _, tally = randomize_batch(app(), table, SeededEntropy(0))
     assert tally == Tally(10, {"spent": 2}, 0)
     assert tally + tally == Tally(20, {"spent": 4}, 0)
 
@@ -257,8 +258,8 @@ def test_an_empty_table_gives_no_reports():
 
 def test_chunked_columns_are_one_column():
     table = pa.concat_tables([people(5, 1), people(7, 2)])
-    parts = [randomize_batch(app(), table, Seeded(4))[0]]
-    parts.append(randomize_batch(app(), table.combine_chunks(), Seeded(4))[0])
+    parts = [randomize_batch(app(), table, SeededEntropy(4))[0]]
+    parts.append(randomize_batch(app(), table.combine_chunks(), SeededEntropy(4))[0])
     assert parts[0].drop_columns([ID_COLUMN]).equals(parts[1].drop_columns([ID_COLUMN]))
 
 

@@ -9,10 +9,10 @@ from collections import Counter
 import numpy as np
 import pytest
 from support.significance import chi_square, chi_square_bound
-from support.surveys import Seeded
 
 from ldpsql.shuffler import permutation
 from ldpsql.shuffler.permutation import permuted, regrouped
+from ldpsql.simulation import SeededEntropy
 
 KIND = np.dtype([("a", "<u2"), ("b", "u1")])
 
@@ -39,13 +39,13 @@ def small(monkeypatch):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 100, 3000])
 def test_the_same_rows_come_out(tmp_path, small, count):
-    found = shuffled(count, tmp_path, Seeded(1))
+    found = shuffled(count, tmp_path, SeededEntropy(1))
     assert np.array_equal(np.sort(found, order="a"), rows(count))
     assert not list(tmp_path.iterdir())
 
 
 def test_nothing_in_nothing_out(tmp_path):
-    assert list(permuted([], 0, tmp_path, Seeded(1))) == []
+    assert list(permuted([], 0, tmp_path, SeededEntropy(1))) == []
 
 
 def orders(draw, times: int, size: int) -> tuple[float, int]:
@@ -61,7 +61,7 @@ def orders(draw, times: int, size: int) -> tuple[float, int]:
 def test_all_orders_are_equally_likely(tmp_path, monkeypatch, capacity):
     """With a bucket per row or two, and with all in memory; four rows in two parts."""
     monkeypatch.setattr(permutation, "CAPACITY", capacity)
-    entropy = Seeded(7)
+    entropy = SeededEntropy(7)
 
     def draw():
         return shuffled(4, tmp_path, entropy, part=3)["a"].tolist()
@@ -75,7 +75,7 @@ def test_buckets_alone_would_be_seen(tmp_path, monkeypatch):
     """Negative control: without the second pass rows keep their order within a bucket."""
     monkeypatch.setattr(permutation, "CAPACITY", 2)
     monkeypatch.setattr(permutation, "in_random_order", lambda rows, entropy: rows)
-    entropy = Seeded(7)
+    entropy = SeededEntropy(7)
 
     def draw():
         return shuffled(4, tmp_path, entropy, part=3)["a"].tolist()
@@ -88,7 +88,7 @@ def test_neighbours_are_as_far_apart_as_chance_has_it(tmp_path, monkeypatch):
     """The rank correlation of place before and after, over many rows and many buckets."""
     monkeypatch.setattr(permutation, "CAPACITY", 64)
     count = 20_000
-    after = shuffled(count, tmp_path, Seeded(3), part=999)["a"].astype(float)
+    after = shuffled(count, tmp_path, SeededEntropy(3), part=999)["a"].astype(float)
     before = np.arange(count, dtype=float)
     assert abs(np.corrcoef(before, after)[0, 1]) < 5 / math.sqrt(count)
     assert abs(np.corrcoef(after[:-1], after[1:])[0, 1]) < 5 / math.sqrt(count)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 from click.testing import CliRunner, Result
-from support.surveys import TOML, Seeded, people
+from support.surveys import TOML, people
 
 from ldpsql.cli.main import cli
 from ldpsql.designer import design
+from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.table import randomize_batch
@@ -34,7 +35,7 @@ def refusal(result: Result, code: int) -> str:
 def store_reports(path, n: int = 20_000, toml: str = TOML) -> Survey:
     """A database at `path` with the seeded reports of n generated people."""
     survey = design(toml)
-    reports, _ = randomize_batch(survey, people(n), Seeded(1))
+    reports, _ = randomize_batch(survey, people(n), SeededEntropy(1))
     store = open_store(path, read_only=False)
     store.ingest_table(reports, survey)
     store.close()

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.designer import design
+from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 
 
@@ -175,13 +176,13 @@ def people(n: int, seed: int = 0) -> pa.Table:
     )
 
 
-class Seeded:
-    """Predictable words, for tests only; counts what it gave."""
+class CountedEntropy(SeededEntropy):
+    """Counts the words that it gave."""
 
-    def __init__(self, seed: int = 0) -> None:
-        self.rng = np.random.default_rng(seed)
+    def __init__(self) -> None:
+        super().__init__(0)
         self.given = 0
 
     def words(self, count: int) -> np.ndarray:
         self.given += count
-        return self.rng.integers(0, 2**64, size=count, dtype=np.uint64)
+        return super().words(count)
