@@ -146,12 +146,24 @@ def test_it_is_published_in_two_files(tmp_path):
     assert sha256(path.read_bytes()).hexdigest() == survey.fingerprint
     assert Survey.from_json(path) == survey
     (tmp_path / "app.collector.json").unlink()
-    with pytest.raises(SurveyError, match=r"cannot read the survey .*app\.collector\.json"):
+    with pytest.raises(SurveyError, match=r"app\.survey\.json: its collector's part is missing"):
+        Survey.from_json(path)
+    (tmp_path / "app.collector.json").write_text("{")
+    with pytest.raises(SurveyError, match=r"its collector's part .*app\.collector\.json: not a"):
         Survey.from_json(path)
     design(TOML, mechanism="hgrr").write(tmp_path / "other.survey.json")
     (tmp_path / "other.collector.json").rename(tmp_path / "app.collector.json")
     with pytest.raises(FingerprintError, match="not the one that the survey names"):
         Survey.from_json(path)
+
+
+def test_a_file_that_is_no_survey_is_blamed_itself(tmp_path):
+    """Not the collector's part, which is looked for beside it."""
+    path = tmp_path / "app.survey.json"
+    for text in ("[1]", '{"dimension": {}}', design(TOML).collector_text):
+        path.write_text(text)
+        with pytest.raises(SurveyError, match=r"app\.survey\.json: not a survey: no key ldpsql"):
+            Survey.from_json(path)
 
 
 def test_a_changed_collectors_part_is_refused():

@@ -276,12 +276,13 @@ class Survey:
         text = read_text(source)
         try:
             data = parse_json(text, floats=True)
-            if isinstance(data, dict) and set(data) == {"collector", "survey"}:
-                return cls._checked(data["survey"], data["collector"])
-            if not isinstance(source, Path):
+            is_whole = isinstance(data, dict) and set(data) == {"collector", "survey"}
+            if not is_whole and not isinstance(source, Path):
                 raise SurveyError("not a survey with its collector's part")
-            beside = collector_path(source)
-            return cls._checked(data, parse_json(read_text(beside), floats=True))
+            part = data["survey"] if is_whole else data
+            DeviceSurvey.from_data(part)  # so that a fault of this file is not the other one's
+            rest = data["collector"] if is_whole else _read_collector_part(Path(source))
+            return cls._checked(part, rest)
         except (FingerprintError, SurveyError) as error:
             raise type(error)(f"{where}{error}") from None
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
@@ -290,8 +291,7 @@ class Survey:
 
     @classmethod
     def _checked(cls, data: Any, rest: Any) -> Survey:
-        """A survey from its two parts, if the first names the second."""
-        DeviceSurvey.from_data(data)
+        """A survey from its two parts, if the first, which was read before, names the second."""
         require_keys(rest, "the collector's part", _NEEDED, _OPTIONAL)
         if rest["ldpsql_collector"] != FORMAT:
             raise SurveyError("not a survey: its collector's part is of an unknown version")
@@ -387,6 +387,20 @@ def read_device_part(path: Path) -> DeviceSurvey:
         return DeviceSurvey.from_json(canonical(data))
     except SurveyError as error:
         raise SurveyError(f"{path}: {error}") from None
+
+
+def _read_collector_part(path: Path) -> Any:
+    """What lies beside the part for devices; SurveyError says where that should be."""
+    beside = collector_path(path)
+    if not beside.exists():
+        raise SurveyError(
+            f"its collector's part is missing: put {beside.name}, which `ldpsql design -o` wrote "
+            f"with it, into {beside.parent}"
+        )
+    try:
+        return parse_json(read_text(beside), floats=True)
+    except SurveyError as error:
+        raise SurveyError(f"its collector's part {beside}: {error}") from None
 
 
 def collector_path(path: Path) -> Path:
