@@ -11,7 +11,7 @@ from support.blanket_mechanism import StatingGrr
 from support.resealing import resealed
 
 from ldpsql.designer import design, design_survey
-from ldpsql.recipes.central import check_promise, design_for
+from ldpsql.recipes.base import check_promise
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import expectation, largest_local_of_any
@@ -115,7 +115,7 @@ def test_marginals_asked_more_often_than_the_promise_allows_are_refused(name):
 def test_what_only_its_blankets_justify_is_refused_without_them():
     """A survey made by a mechanism that states its blankets, read as one that does not."""
     schema = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 2]}}})
-    made = design_for(StatingGrr(), RecordDomain.of(schema), TRUST.central, {})
+    made = StatingGrr().design_for(RecordDomain.of(schema), TRUST.central, {})
     survey = Survey("app", schema, made, shuffled=TRUST)
     with pytest.raises(SurveyError, match="does not keep epsilon"):
         Survey.from_json(survey.to_json())

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ldpsql.recipes.central import achieved
+from ldpsql.recipes.base import achieved
 from ldpsql.report import ReportFormat
 from ldpsql.shuffle import clones, epsilon_of_batch
 from ldpsql.survey import Survey, collector_path

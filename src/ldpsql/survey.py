@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.base import Codes
-from ldpsql.recipes.base import Promise
-from ldpsql.recipes.central import check_promise, design_for
+from ldpsql.recipes.base import Promise, check_promise
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
@@ -301,10 +300,8 @@ class Survey:
             raise SurveyError("not a survey: options must be an object")
         schema = Schema.from_json(data["schema"])
         epsilon = Epsilon.parse(rest["epsilon"])
-        recipe, decoder = mechanism(rest["mechanism"]), rest["decoder"]
-        if recipe.reads_plan:
-            decoder = {**decoder, "plan": data["plan"]}
-        design = recipe.restore(RecordDomain.of(schema), epsilon, decoder)
+        decoder = {**rest["decoder"], "plan": data["plan"]}
+        design = mechanism(rest["mechanism"]).restore(RecordDomain.of(schema), epsilon, decoder)
         survey = cls(
             data["table"],
             schema,
@@ -360,7 +357,7 @@ class Survey:
         else:
             promise = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
-        design = design_for(mechanism(name), RecordDomain.of(schema), promise, chosen, workload)
+        design = mechanism(name).design_for(RecordDomain.of(schema), promise, chosen, workload)
         return cls(
             table,
             schema,

@@ -19,7 +19,6 @@ from ldpsql.boxes import Box, LinearQuery, codes
 from ldpsql.decoders.cells import MatrixChannel
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
-from ldpsql.recipes.central import design_for
 from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign, truthful_optimum
 from ldpsql.simulation import SeededEntropy
@@ -154,9 +153,9 @@ def test_what_is_told_in_clear_cannot_be_hidden_by_shuffling():
     """The accountant amplifies epsilon alone."""
     central = Central(ONE, Fraction(1, 10**6), 1_000)
     maker, domain = mechanism("truthful"), domain_of((5,))
-    assert design_for(maker, domain, central, {}).delta == 0
+    assert maker.design_for(domain, central, {}).delta == 0
     with pytest.raises(SurveyError, match="locally private for every record"):
-        design_for(maker, domain, central, {"delta": "0.05"})
+        maker.design_for(domain, central, {"delta": "0.05"})
 
 
 def test_the_device_code_keeps_its_delta_and_more_is_noticed(monkeypatch):

@@ -15,7 +15,7 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand
-from ldpsql.recipes.central import achieved
+from ldpsql.recipes.base import achieved
 from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store

@@ -19,7 +19,7 @@ from typing import Any
 from ldpsql.audit.exact import enumerate_channel
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Law
-from ldpsql.recipes.central import achieved, keeps_promise
+from ldpsql.recipes.base import achieved, keeps_promise
 from ldpsql.shuffle import Blanket, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.guarantee import Shuffled

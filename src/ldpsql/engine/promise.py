@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpsql.recipes.central import achieved
+from ldpsql.recipes.base import achieved
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central, Guarantee

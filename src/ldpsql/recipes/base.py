@@ -1,11 +1,8 @@
-"""The contract of a mechanism: a recipe that makes designs.
-
-A `Recipe` declares which record domains and options it takes, and makes a `Design` (see
-`ldpsql.decoders.base`): what devices are asked, and how the collector estimates from the answers.
+"""The contract of a mechanism, a recipe that makes designs, and what those keep once shuffled.
 
 To write a recipe: subclass `Recipe`, give it a `name`, say in `takes` and `options` what it takes,
-and implement `make` and `remake`. The public entries `design` and `restore` check domain and
-options first. Optional: `reserved`, `variants`, `calibrate` (with `calibrates = True`).
+and implement `make` and `remake`. The public entries `design`, `shuffled`, `design_for` and
+`restore` check domain and options first.
 """
 
 from __future__ import annotations
@@ -13,17 +10,18 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 from typing import get_type_hints as type_hints
 
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import largest_local, largest_local_of_any
+from ldpsql.shuffle import epsilon_of_batch, keeps, largest_local, largest_local_of_any
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
+from ldpsql_device.guarantee import Central, Shuffled
 
 Promise = Epsilon | Central
 """What is promised to each person: by the report alone, or once it is shuffled."""
@@ -143,8 +141,6 @@ class Recipe(ABC, Generic[O]):
     name: in the registry.  takes: the record domains.  options: a frozen dataclass with defaults.
     estimator_names: of its designs; some may be missing where a domain or options do not allow it.
     calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
-    reads_plan: whether the data of its designs hold their plan, as `plan`, and nothing that it
-    says; a published survey keeps it in the part for devices alone.
     can_be_reserved: whether `reserved` may name a reason for some domain.
     """
 
@@ -153,7 +149,6 @@ class Recipe(ABC, Generic[O]):
     options: type[Any] = NoOptions
     estimator_names: ClassVar[tuple[str, ...]] = ("unbiased",)
     calibrates: ClassVar[bool] = False
-    reads_plan: ClassVar[bool] = False
     can_be_reserved: ClassVar[bool] = False
 
     def make(self, task: Task[O]) -> AnyDesign:
@@ -161,7 +156,10 @@ class Recipe(ABC, Generic[O]):
         raise NotImplementedError
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit."""
+        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit.
+
+        In a published survey `plan` is in the part for devices; `data` holds it in any case.
+        """
         raise NotImplementedError
 
     def calibrate(self, task: Task[O], central: Central) -> AnyDesign:
@@ -268,3 +266,36 @@ def require_local(design: AnyDesign) -> None:
         )
     if design.asks_in_rounds:
         raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not know')
+
+
+def check_promise(design: AnyDesign, trust: Shuffled) -> None:
+    """SurveyError unless shuffled batches of the designed size keep what the survey promises."""
+    if not keeps_promise(design, trust, trust.users):
+        found = achieved(design, trust, trust.users)
+        raise SurveyError(
+            f"{design.name} at local epsilon {design.epsilon} does not keep epsilon "
+            f"{trust.epsilon} at delta {trust.delta} once shuffled among {trust.users:,} users: "
+            f"it is {found if found is not None else 'unbounded'}"
+        )
+
+
+def keeps_promise(design: AnyDesign, trust: Shuffled, reports: int) -> bool:
+    """Whether a shuffled batch of so many reports keeps what the survey promises."""
+    people = trust.people_of(reports)
+    if people < 2:
+        return design.epsilon.value <= trust.epsilon.value
+    require_local(design)
+    return keeps(design.blankets(), replace(trust.central, people=people), design.epsilon)
+
+
+def achieved(design: AnyDesign, trust: Shuffled, reports: int) -> Decimal | None:
+    """The central epsilon of a shuffled batch of so many reports at the survey's delta.
+
+    Rounded up to four significant digits; the local epsilon where others hide nothing, None where
+    there is no bound. Fewer than two honest people hide nobody.
+    """
+    people = trust.people_of(reports)
+    if people < 2:
+        return design.epsilon.value
+    require_local(design)
+    return epsilon_of_batch(design.blankets(), people, trust.central.delta, design.epsilon)

@@ -187,7 +187,7 @@ class Ft(MarginalRecipe[FtOptions]):
         marginals, weights = read_marginals(data)
         budgets = (epsilon,) * len(marginals)
         design = WalshDesign(self.name, domain, epsilon, marginals, weights, "grr", budgets)
-        if design.to_json() != data:
+        if {**data, **design.to_json()} != data:
             raise SurveyError(f"the design does not fit {self.name}")
         return design
 

@@ -165,7 +165,6 @@ class Fourier(Recipe[FourierOptions]):
     name = "fourier"
     options = FourierOptions
     estimator_names = ("unbiased", "smooth")
-    reads_plan = True
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
         """The defaults; for a very large dimension bins as fine as the people can tell."""
@@ -256,3 +255,6 @@ def _whole(value: Any) -> int:
     if type(value) is not int:
         raise SurveyError("a design holds whole numbers only")
     return value
+
+
+FOURIER = Fourier()
