@@ -12,8 +12,8 @@ from ldpsql import aggregates
 from ldpsql.aggregates import (
     AGGREGATES,
     Aggregate,
+    AggregateKind,
     Arithmetic,
-    Definition,
     Expression,
     Target,
     people_with,
@@ -89,7 +89,7 @@ def variance(schema: Schema, column: str | None) -> Expression:
     return Arithmetic("-", square, Arithmetic("*", mean, mean))
 
 
-VARIANCE = Definition(("VAR_POP", "VARIANCE_POP"), "dimension", variance, "VAR_POP({})")
+VARIANCE = AggregateKind(("VAR_POP", "VARIANCE_POP"), "dimension", variance, "VAR_POP({})")
 
 
 @pytest.fixture

@@ -185,7 +185,7 @@ def sum_of(schema: Schema, column: str | None) -> Target:
 
 
 @dataclass(frozen=True)
-class Definition:
+class AggregateKind:
     """One aggregate.
 
     names: what SQL calls it, in capitals; the first is its own.
@@ -201,11 +201,11 @@ class Definition:
     exact: str
 
 
-AGGREGATES: tuple[Definition, ...] = (
-    Definition(("COUNT",), "rows", people_with, "COUNT({})"),
+AGGREGATES: tuple[AggregateKind, ...] = (
+    AggregateKind(("COUNT",), "rows", people_with, "COUNT({})"),
     # The sum of nobody is 0, where SQL says NULL: reports cannot tell that nobody is there.
-    Definition(("SUM",), "number", sum_of, "COALESCE(SUM({}), 0)"),
-    Definition(
+    AggregateKind(("SUM",), "number", sum_of, "COALESCE(SUM({}), 0)"),
+    AggregateKind(
         ("AVG",),
         "number",
         lambda schema, column: Arithmetic("/", sum_of(schema, column), people_with(schema, column)),
@@ -214,12 +214,12 @@ AGGREGATES: tuple[Definition, ...] = (
 )
 
 
-def find_aggregate(name: str) -> Definition | None:
+def find_aggregate(name: str) -> AggregateKind | None:
     """The aggregate of a name, in any case; None where there is none."""
     return next((entry for entry in AGGREGATES if name.upper() in entry.names), None)
 
 
-def aggregate_called(name: str) -> Definition:
+def aggregate_called(name: str) -> AggregateKind:
     """The aggregate of a name; InternalError where there is none."""
     entry = find_aggregate(name)
     if entry is None:

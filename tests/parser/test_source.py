@@ -4,8 +4,14 @@ import pytest
 from support.sql_survey import base_of, marked, parsed, refusal
 
 from ldpsql.errors import QueryError, UnsupportedSQL
-from ldpsql.parser.source import MAX_DEPTH, MAX_LENGTH, is_blank, read, split_statements
-from ldpsql.parser.tree import syntax_tree
+from ldpsql.parser.source import (
+    MAX_DEPTH,
+    MAX_LENGTH,
+    is_blank,
+    read,
+    split_statements,
+    syntax_tree,
+)
 
 
 @pytest.mark.parametrize(

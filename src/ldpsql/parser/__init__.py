@@ -1,6 +1,63 @@
-"""Run by the collector; sees questions, not reports. SQL text to `Statement`; imports sqlglot."""
+"""Run by the collector; sees questions, not reports. SQL text to `Statement`; imports sqlglot.
 
-from ldpsql.parser.parameters import Parameters
-from ldpsql.parser.statement import parse
+text -> tokens -> syntax tree -> base queries + outer SQL
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from ldpsql.parser.outer import OuterReader, SurveyOf
+from ldpsql.parser.query import Output, Statement
+from ldpsql.parser.source import Refusal, deep_stack, read, syntax_tree, unsupported
+from ldpsql.parser.values import Parameters, bind, substitute
 
 __all__ = ["Parameters", "parse"]
+
+
+def parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
+    """Read one SQL text.
+
+    parameters: values for `?` and `$1` (a sequence) or `:name` and `$name` (a mapping).
+    survey_of: gives the survey of a table name, or raises QueryError that lists those there are.
+
+    Raises QueryError for what is wrong (unknown names, types, syntax, parameters) and
+    UnsupportedSQL for what cannot be answered from randomized reports; both carry the place.
+    """
+    try:
+        return _parse(sql, parameters, survey_of)
+    except Refusal as refusal:
+        raise refusal.located(sql) from None
+
+
+def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
+    mode, source = read(sql)
+    with deep_stack(source.tokens):
+        tokens, values = bind(source.tokens, parameters)
+        tree = syntax_tree(source, tokens)
+        substitute(tree, values)
+        reader = OuterReader(source, survey_of)
+        query, outputs = reader.root(tree)
+        try:
+            outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
+        except SqlglotError as error:
+            raise unsupported(f"this query cannot be handed to DuckDB: {error}") from None
+        if not reader.is_bound:
+            from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
+
+            names = binder.bind(query, outer, reader.bases, reader.schemas)
+            outputs = outputs or tuple(Output(name, None, is_bare=True) for name in names)
+    projection = _projection(query) if len(reader.bases) == 1 else None
+    return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection)
+
+
+def _projection(query: exp.Query) -> tuple[tuple[str, str], ...] | None:
+    """The columns that a query picks, with their names, if it does nothing else."""
+    parts = {name for name, value in query.args.items() if value}
+    if parts != {"expressions", "from_"} or not isinstance(query.args["from_"].this, exp.Table):
+        return None
+    picked = query.args["expressions"]
+    if not all(isinstance(e, exp.Alias) and isinstance(e.this, exp.Column) for e in picked):
+        return None
+    return tuple((entry.this.name, entry.alias) for entry in picked)

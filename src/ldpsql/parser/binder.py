@@ -18,9 +18,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ldpsql.domains import find_dimension, find_public_column
-from ldpsql.errors import QueryError
 from ldpsql.parser.query import ROW, Query
-from ldpsql.parser.source import Source
+from ldpsql.parser.source import Refusal, wrong
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type
 from ldpsql_device.schema import Schema
 
@@ -59,23 +58,23 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
 
 
 def bind(
-    query: exp.Query, sql: str, relations: Mapping[str, pa.Schema], source: Source
+    query: exp.Query, sql: str, bases: Sequence[Query], schemas: Sequence[Schema]
 ) -> list[str]:
     """The names of the columns that a query over relations of estimates gives.
 
-    sql: the query as text.  relations: the columns of each, by name.  Raises QueryError, with its
-    place in the source, for an unknown name and for types that do not fit.
+    sql: the query as text.  bases: the base queries, each with the schema that it asks.  An error
+    at its node for an unknown name and for types that do not fit.
     """
     with _database().cursor() as cursor:
-        for name, types in relations.items():
-            cursor.register(name, types.empty_table())
+        for base, schema in zip(bases, schemas, strict=True):
+            cursor.register(base.relation, relation_types(base, schema).empty_table())
         try:
             bound = cursor.sql(sql)
         except duckdb.Error:
-            raise _locate(cursor, query, source) from None
+            raise _locate(cursor, query) from None
         for name, kind in zip(bound.columns, bound.types, strict=True):
             if str(kind.id) in _NESTED_TYPES:
-                raise source.wrong(f"there is no column {name!r} here", _find_named(query, [name]))
+                raise wrong(f"there is no column {name!r} here", _find_named(query, [name]))
         return list(bound.columns)
 
 
@@ -84,7 +83,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config=dict(_CONFIG))
 
 
-def _locate(cursor: duckdb.DuckDBPyConnection, query: exp.Query, source: Source) -> QueryError:
+def _locate(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> Refusal:
     """The binder's error about a query, at the node that it is about.
 
     The query is written once more with a comment behind every node that has a place, and the
@@ -117,8 +116,8 @@ def _locate(cursor: duckdb.DuckDBPyConnection, query: exp.Query, source: Source)
         what = f"relation {node.table!r}" if node.find(exp.Star) else f"column {_plain(node)!r}"
         near = str(said.get("candidates") or "")
         hint = f"did you mean {near}?" if near else "name a column of the relations in FROM"
-        return source.wrong(f"there is no {what} here", node, hint=hint)
-    return source.wrong(message, node, hint="check the query over the estimates")
+        return wrong(f"there is no {what} here", node, hint)
+    return wrong(message, node, "check the query over the estimates")
 
 
 def _at(said: Mapping[str, str], text: str, nodes: Sequence[exp.Expr]) -> exp.Expr | None:

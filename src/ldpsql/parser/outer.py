@@ -12,13 +12,12 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import function_name, is_outer
-from ldpsql.parser.base import Base, base
 from ldpsql.parser.columns import Columns
-from ldpsql.parser.keys import alias_of
 from ldpsql.parser.query import Output, Query
-from ldpsql.parser.source import Source
+from ldpsql.parser.select import ERROR_BARS, SelectReader, alias_of
+from ldpsql.parser.source import Refusal, Source, unsupported, wrong
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 
@@ -57,7 +56,7 @@ _JOINS = {"", "LEFT", "RIGHT", "FULL", "INNER", "OUTER", "CROSS"}
 
 
 @dataclass
-class Outer:
+class OuterReader:
     """Takes the base queries out of a query, one by one.
 
     bases: those found so far.  schemas: of the survey that each asks.  is_bound: whether nothing
@@ -70,33 +69,34 @@ class Outer:
     schemas: list[Schema] = field(default_factory=list)
     is_bound: bool = True
 
-    def root(self, tree: exp.Query) -> tuple[exp.Query, tuple[Output, ...] | None]:
+    def root(self, tree: exp.Query) -> tuple[exp.Query, tuple[Output, ...]]:
         """The outer query for a whole statement.
 
         Where the statement is itself a base query, the error bars of its estimates stand at the
-        end of its select list, and its outputs are known.
+        end of its select list, and its outputs are known; else there are none.
         """
         while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
             tree = tree.this
         names = self._with(tree, frozenset())
-        if isinstance(tree, exp.Select) and self._survey_table(tree, names):
-            read = self._base(tree, names)
-            return read.with_error_bars(), read.outputs
-        return self._body(tree, names), None
+        table = _survey_table(tree, names)
+        if table is None:
+            return self._body(tree, names), ()
+        select, reader = self._base(tree, table, names)
+        reader.add_error_bars(select)
+        return select, tuple(reader.outputs)
 
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
         """What a query becomes; names: the CTEs in sight, its own not among them."""
         if not isinstance(tree, exp.Query):
-            raise self.source.unsupported(
-                "this is not a query", tree, hint="write SELECT ... FROM <survey>"
-            )
+            raise unsupported("this is not a query", tree, "write SELECT ... FROM <survey>")
         return self._body(tree, self._with(tree, names))
 
     def _body(self, tree: exp.Query, names: Names) -> exp.Query:
-        if isinstance(tree, exp.Select) and self._survey_table(tree, names):
-            return self._base(tree, names).select
+        table = _survey_table(tree, names)
+        if table is not None:
+            return self._base(tree, table, names)[0]
         self.is_bound = False
-        self._check_parts(tree)
+        _check_parts(tree)
         if isinstance(tree, exp.Subquery):
             tree.set("this", self._query(tree.this, names))
         elif isinstance(tree, exp.SetOperation):
@@ -107,9 +107,7 @@ class Outer:
         elif isinstance(tree, exp.Select):
             self._select(tree, names)
         else:
-            raise self.source.unsupported(
-                f"{function_name(tree)} is not answered", tree, hint="write SELECT"
-            )
+            raise unsupported(f"{function_name(tree)} is not answered", tree, "write SELECT")
         return tree
 
     def _with(self, tree: exp.Query, names: Names) -> Names:
@@ -118,83 +116,70 @@ class Outer:
         if clause is None:
             return names
         if clause.args.get("recursive"):
-            raise self.source.unsupported(
-                "recursive queries are not answered", clause, hint="write WITH"
-            )
+            raise unsupported("recursive queries are not answered", clause, "write WITH")
         for cte in clause.expressions:
-            self._check_parts(cte)
+            _check_parts(cte)
             cte.set("this", self._query(cte.this, names))
-            self._check_alias(cte)
+            _check_alias(cte)
             names |= {cte.alias.lower()}
         return names
 
     # -- base queries ---------------------------------------------------------------------
 
-    def _survey_table(self, select: exp.Select, names: Names) -> exp.Table | None:
-        """The table of FROM if it is no CTE, hence a survey's."""
-        table = select.args["from_"].this if select.args.get("from_") else None
-        return table if isinstance(table, exp.Table) and not _is_cte(table, names) else None
-
-    def _base(self, select: exp.Select, names: Names) -> Base:
-        table = self._survey_table(select, names)
-        assert table is not None
+    def _base(
+        self, select: exp.Query, table: exp.Table, names: Names
+    ) -> tuple[exp.Select, SelectReader]:
+        """What is left of a SELECT over a survey's table, and its reader."""
+        assert isinstance(select, exp.Select)
         survey = self._survey(table)
         columns = Columns(survey.schema, survey.table, table.alias or survey.table, self.source)
         position, relation = len(self.bases), f"{RESERVED_PREFIX}base_{len(self.bases)}"
         # The place in the list is taken first: subqueries inside add base queries of their own.
         self.bases.append(Query(relation, survey.table, None, (), ()))
         self.schemas.append(survey.schema)
-        read = base(select, columns, relation, lambda node: self._query(node.copy(), names))
-        self.bases[position] = read.query
+        reader = SelectReader(
+            select, columns, relation, lambda node: self._query(node.copy(), names)
+        )
+        self.bases[position], rest = reader.read()
         if select.args.get("with_"):
             self.is_bound = False
-            read.select.set("with_", select.args["with_"])
-        return read
+            rest.set("with_", select.args["with_"])
+        return rest, reader
 
     def _survey(self, table: exp.Table) -> Askable:
         """The survey of a plain name, without schema and renamed columns."""
         if not isinstance(table.this, exp.Identifier):
-            raise self.source.unsupported(
-                "a table function is not answered", table, hint="name a survey or a CTE"
-            )
+            raise unsupported("a table function is not answered", table, "name a survey or a CTE")
         if table.args.get("db") or table.args.get("catalog"):
-            raise self.source.wrong(
-                "a survey's table has no schema or catalog", table, hint=f"write {table.name}"
-            )
-        self._check_parts(table)
+            reason = "a survey's table has no schema or catalog"
+            raise wrong(reason, table, f"write {table.name}")
+        _check_parts(table)
         alias = table.args.get("alias")
         if alias and alias.args.get("columns"):
-            raise self.source.unsupported(
-                "a table's columns cannot be renamed", table, hint="write only the alias"
-            )
+            raise unsupported("a table's columns cannot be renamed", table, "write only the alias")
         try:
             return self.survey_of(table.name)
         except QueryError as error:
-            raise self.source.wrong(error.reason, table, hint=error.hint) from None
+            raise wrong(error.reason, table, error.hint) from None
 
     # -- queries over results -------------------------------------------------------------
 
     def _select(self, tree: exp.Select, names: Names) -> None:
         clause, joins = tree.args.get("from_"), tree.args.get("joins") or []
         if clause is None and any(item.find(exp.AggFunc) for item in tree.expressions):
-            raise self.source.wrong(
-                "an aggregate needs a FROM", tree.expressions[0], hint="write FROM <survey>"
-            )
+            raise wrong("an aggregate needs a FROM", tree.expressions[0], "write FROM <survey>")
         aliases: set[str] = set()
         for node in ([clause] if clause else []) + joins:
             alias = self._relation(node.this, names)
             if alias and alias in aliases:
-                raise self.source.wrong(f"two relations are called {alias!r}", node.this)
+                raise wrong(f"two relations are called {alias!r}", node.this)
             aliases.add(alias)
         for join in joins:
-            self._check_parts(join)
+            _check_parts(join)
             words = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
             if words[0] or not _JOINS.issuperset(words):
-                raise self.source.unsupported(
-                    f"{' '.join(filter(None, words))} JOIN is not answered",
-                    join.this,
-                    hint="write JOIN ... USING or ON",
-                )
+                reason = f"{' '.join(filter(None, words))} JOIN is not answered"
+                raise unsupported(reason, join.this, "write JOIN ... USING or ON")
             self._check(join.args.get("on"), names)
         self._items(tree, names)
         for part, value in tree.args.items():
@@ -206,34 +191,37 @@ class Outer:
         if isinstance(node, exp.Table):
             if not _is_cte(node, names):
                 self._survey(node)
-                raise self.source.unsupported(
+                raise unsupported(
                     "JOIN with a survey's table is not answered",
                     node,
-                    hint="aggregate each survey in a CTE, then join the results",
+                    "aggregate each survey in a CTE, then join the results",
                 )
-            self._check_parts(node)
+            _check_parts(node)
         elif isinstance(node, exp.Subquery):
-            self._check_parts(node)
+            _check_parts(node)
             node.set("this", self._query(node.this, self._with(node, names)))
-            self._check_alias(node)
+            _check_alias(node)
         else:
-            raise self.source.unsupported(
-                "a table function is not answered",
-                node,
-                hint="name a survey, a CTE or a subquery",
-            )
+            hint = "name a survey, a CTE or a subquery"
+            raise unsupported("a table function is not answered", node, hint)
         return str(node.alias_or_name).lower()
 
     def _items(self, tree: exp.Select, names: Names) -> None:
         """Check the select list, and name every column of it as it is written."""
         if not tree.expressions:
-            raise self.source.wrong("SELECT names no column", tree, hint="name at least one")
+            raise wrong("SELECT names no column", tree, "name at least one")
         items: list[exp.Expr] = []
         for item in tree.expressions:
             written = item.unalias()
             star = written.this if isinstance(written, exp.Column) else written
             if isinstance(star, exp.Star):
-                self._check_star(item, star, has_from=tree.args.get("from_") is not None)
+                if isinstance(item, exp.Alias):
+                    raise wrong("* has no single name", item, "leave AS out")
+                if _present(star):
+                    reason = "EXCLUDE, REPLACE and RENAME are not answered"
+                    raise unsupported(reason, item, "name the columns")
+                if tree.args.get("from_") is None:
+                    raise wrong("* needs a FROM", item)
                 items.append(item)
                 continue
             self._check(written, names)
@@ -243,16 +231,6 @@ class Outer:
             named = exp.to_identifier(name, quoted=True)
             items.append(exp.alias_(item.unalias(), named, copy=False))
         tree.set("expressions", items)
-
-    def _check_star(self, item: exp.Expr, star: exp.Star, *, has_from: bool) -> None:
-        if isinstance(item, exp.Alias):
-            raise self.source.wrong("* has no single name", item, hint="leave AS out")
-        if _present(star):
-            raise self.source.unsupported(
-                "EXCLUDE, REPLACE and RENAME are not answered", item, hint="name the columns"
-            )
-        if not has_from:
-            raise self.source.wrong("* needs a FROM", item)
 
     # -- the allow-list -------------------------------------------------------------------
 
@@ -269,52 +247,49 @@ class Outer:
                     node.replace(query)
             elif isinstance(node, exp.Column):
                 if isinstance(node.this, exp.Star) or len(node.parts) > 2:
-                    raise self.source.unsupported(
-                        "this column is not answered", node, hint="name it"
-                    )
+                    raise unsupported("this column is not answered", node, "name it")
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
-                raise self.source.wrong("* stands only by itself or in COUNT(*)", node)
+                raise wrong("* stands only by itself or in COUNT(*)", node)
             elif not is_outer(node):
                 raise self._refusal(node)
             else:
                 waiting += node.iter_expressions()
 
-    def _refusal(self, node: exp.Expr) -> UnsupportedSQL:
+    def _refusal(self, node: exp.Expr) -> Refusal:
         name = self.source.function_name(node)
-        if name in ("STDERR", "CI_LOW", "CI_HIGH", "BIN"):
-            return self.source.unsupported(
-                f"{name} is answered only in the SELECT over a survey's table",
-                node,
-                hint="name it there and use its name here",
-            )
+        if name in ERROR_BARS or name == "BIN":
+            reason = f"{name} is answered only in the SELECT over a survey's table"
+            return unsupported(reason, node, "name it there and use its name here")
         what = f"the function {name}" if isinstance(node, exp.Func) else name
-        return self.source.unsupported(
-            f"{what} is not answered", node, hint="use plain SQL functions over the result"
-        )
+        hint = "use plain SQL functions over the result"
+        return unsupported(f"{what} is not answered", node, hint)
 
-    def _check_parts(self, node: exp.Expr) -> None:
-        """Refuse the parts of a node that are not allowed."""
-        kind = exp.SetOperation if isinstance(node, exp.SetOperation) else type(node)
-        for part, value in _present(node).items():
-            if part not in _PARTS.get(kind, ()):
-                first = value[0] if isinstance(value, list) else value
-                raise self.source.unsupported(
-                    f"{part.strip('_').upper()} is not answered",
-                    first if isinstance(first, exp.Expr) else node,
-                    hint="leave it out",
-                )
 
-    def _check_alias(self, node: exp.Expr) -> None:
-        """Refuse names that are reserved, and more names of columns than there are columns."""
-        items = node.this.selects
-        if len(node.alias_column_names) > len(items) and not any(item.is_star for item in items):
-            raise self.source.wrong(f"there are {len(items)} columns to name", node.args["alias"])
-        if node.alias.lower().startswith(RESERVED_PREFIX):
-            raise self.source.wrong(
-                f"names that start with {RESERVED_PREFIX} are reserved",
-                node.args["alias"],
-                hint="rename it",
-            )
+def _survey_table(tree: exp.Query, names: Names) -> exp.Table | None:
+    """The table of a SELECT's FROM if it is no CTE, hence a survey's."""
+    clause = tree.args.get("from_") if isinstance(tree, exp.Select) else None
+    table = clause.this if clause else None
+    return table if isinstance(table, exp.Table) and not _is_cte(table, names) else None
+
+
+def _check_parts(node: exp.Expr) -> None:
+    """Refuse the parts of a node that are not allowed."""
+    kind = exp.SetOperation if isinstance(node, exp.SetOperation) else type(node)
+    for part, value in _present(node).items():
+        if part not in _PARTS.get(kind, ()):
+            first = value[0] if isinstance(value, list) else value
+            where = first if isinstance(first, exp.Expr) else node
+            raise unsupported(f"{part.strip('_').upper()} is not answered", where, "leave it out")
+
+
+def _check_alias(node: exp.Expr) -> None:
+    """Refuse names that are reserved, and more names of columns than there are columns."""
+    items = node.this.selects
+    if len(node.alias_column_names) > len(items) and not any(item.is_star for item in items):
+        raise wrong(f"there are {len(items)} columns to name", node.args["alias"])
+    if node.alias.lower().startswith(RESERVED_PREFIX):
+        reason = f"names that start with {RESERVED_PREFIX} are reserved"
+        raise wrong(reason, node.args["alias"], "rename it")
 
 
 def _present(node: exp.Expr) -> dict[str, object]:

@@ -7,15 +7,11 @@ constants, and NOT, AND, OR of those. Everything else is refused where it stands
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
 from sqlglot import exp
 
 from ldpsql.domains import COMPARISONS
-from ldpsql.errors import UnsupportedSQL
 from ldpsql.parser.columns import Columns
-from ldpsql.parser.constants import fold, is_constant
 from ldpsql.parser.query import (
     And,
     Comparison,
@@ -26,6 +22,8 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
+from ldpsql.parser.source import Refusal, unsupported, wrong
+from ldpsql.parser.values import fold, is_constant
 from ldpsql_device.types import Value
 
 _OPERATORS: Mapping[type[exp.Expr], str] = {
@@ -39,181 +37,151 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def predicate(node: exp.Expr, columns: Columns) -> Predicate:
+def read_predicate(node: exp.Expr, columns: Columns) -> Predicate:
     """The predicate that a WHERE expression stands for.
 
-    QueryError for unknown columns and measures; UnsupportedSQL, with what to write instead, for
-    anything outside the subset.
+    Errors for unknown columns and measures, and, with what to write instead, for anything outside
+    the subset.
     """
-    return _Reader(columns).read(node)
+    reader = _READERS.get(type(node))
+    if reader is None:
+        raise _refusal(node)
+    return reader(node, columns)
 
 
-@dataclass(frozen=True)
-class _Reader:
-    columns: Columns
+def _connector(node: exp.Expr, columns: Columns) -> Predicate:
+    """AND or OR; a chain of thousands is one node of thousands of operands."""
+    kind = type(node)
+    operands: list[exp.Expr] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if type(current) is kind:
+            waiting += [current.expression, current.this]
+        else:
+            operands.append(current)
+    read = tuple(read_predicate(operand, columns) for operand in operands)
+    return And(read) if kind is exp.And else Or(read)
 
-    def read(self, node: exp.Expr) -> Predicate:
-        reader = self._readers.get(type(node))
-        if reader is None:
-            raise self._refusal(node)
-        return reader(node)
 
-    @cached_property
-    def _readers(self) -> Mapping[type[exp.Expr], Callable[[exp.Expr], Predicate]]:
-        return {
-            exp.And: self._connector,
-            exp.Or: self._connector,
-            exp.Not: lambda node: Not(self.read(node.this)),
-            exp.Paren: lambda node: self.read(node.this),
-            exp.Between: self._between,
-            exp.In: self._membership,
-            exp.Is: self._is,
-            exp.NullSafeEQ: self._same,
-            exp.NullSafeNEQ: lambda node: Not(self._same(node)),
-            exp.Boolean: lambda node: Constant(bool(node.this)),
-            exp.Null: lambda node: Constant(None),
-            exp.Column: self._bare_column,
-            **dict.fromkeys(_OPERATORS, self._comparison),
-        }
+def _comparison(node: exp.Expr, columns: Columns) -> Predicate:
+    op = _OPERATORS[type(node)]
+    left, right = node.this.unnest(), node.expression.unnest()
+    if is_constant(left) and is_constant(right):
+        return _constant_comparison(node, op)
+    if is_constant(left):
+        left, right, op = right, left, _MIRRORED[op]
+    column = _column(left, node, columns)
+    return Comparison(column, op, _constant(right, node, columns), columns.place(node))
 
-    def _connector(self, node: exp.Expr) -> Predicate:
-        """AND or OR; a chain of thousands is one node of thousands of operands."""
-        kind = type(node)
-        operands: list[exp.Expr] = []
-        waiting = [node]
-        while waiting:
-            current = waiting.pop()
-            if type(current) is kind:
-                waiting += [current.expression, current.this]
-            else:
-                operands.append(current)
-        read = tuple(map(self.read, operands))
-        return And(read) if kind is exp.And else Or(read)
 
-    def _comparison(self, node: exp.Expr) -> Predicate:
-        op = _OPERATORS[type(node)]
-        left, right = node.this.unnest(), node.expression.unnest()
-        if is_constant(left) and is_constant(right):
-            return self._constant_comparison(node, op)
-        if is_constant(left):
-            left, right, op = right, left, _MIRRORED[op]
-        column = self._column(left, node)
-        return Comparison(column, op, self._constant(right, node), self.columns.source.place(node))
+def _constant_comparison(node: exp.Expr, op: str) -> Constant:
+    left, right = fold(node.this), fold(node.expression)
+    if left is None or right is None:
+        return Constant(None)
+    kinds = [
+        float if isinstance(each, int | float) and not isinstance(each, bool) else type(each)
+        for each in (left, right)
+    ]
+    if kinds[0] != kinds[1]:
+        raise wrong("these two constants are of different types", node)
+    return Constant(COMPARISONS[op](left, right))
 
-    def _constant_comparison(self, node: exp.Expr, op: str) -> Constant:
-        left = fold(node.this, self.columns.source)
-        right = fold(node.expression, self.columns.source)
-        if left is None or right is None:
-            return Constant(None)
-        if _kind(left) != _kind(right):
-            raise self.columns.source.wrong("these two constants are of different types", node)
-        return Constant(COMPARISONS[op](left, right))
 
-    def _between(self, node: exp.Expr) -> Predicate:
-        column = self._column(node.this.unnest(), node)
-        low = self._constant(node.args["low"].unnest(), node)
-        high = self._constant(node.args["high"].unnest(), node)
-        place = self.columns.source.place(node)
+def _between(node: exp.Expr, columns: Columns) -> Predicate:
+    column, place = _column(node.this.unnest(), node, columns), columns.place(node)
+    ends = [_constant(node.args[end].unnest(), node, columns) for end in ("low", "high")]
 
-        def between(low: Value | None, high: Value | None) -> And:
-            return And(
-                (Comparison(column, ">=", low, place), Comparison(column, "<=", high, place))
-            )
+    def between(low: Value | None, high: Value | None) -> And:
+        return And((Comparison(column, ">=", low, place), Comparison(column, "<=", high, place)))
 
-        if node.args.get("symmetric"):
-            return Or((between(low, high), between(high, low)))
-        return between(low, high)
+    if node.args.get("symmetric"):
+        return Or((between(*ends), between(*reversed(ends))))
+    return between(*ends)
 
-    def _membership(self, node: exp.Expr) -> Predicate:
-        if node.args.get("query") is not None:
-            raise self.columns.source.unsupported(
-                "a subquery in WHERE is not answered", node, hint="write the values in the list"
-            )
-        if any(node.args.get(key) for key in ("unnest", "field", "is_global")):
-            raise self.columns.source.unsupported(
-                "IN takes a list of constants", node, hint="write IN (1, 2, 3)"
-            )
-        if not node.expressions:
-            raise self.columns.source.wrong("IN needs at least one value", node)
-        column = self._column(node.this.unnest(), node)
-        literals = tuple(self._constant(item.unnest(), node) for item in node.expressions)
-        return Membership(column, literals, self.columns.source.place(node))
 
-    def _is(self, node: exp.Expr) -> Predicate:
-        place = self.columns.source.place(node)
-        column = self._column(node.this.unnest(), node)
-        if isinstance(node.expression, exp.Null):
-            return NullTest(column, place)
-        if isinstance(node.expression, exp.Boolean) and self.columns.is_bool(column):
-            return _known(Comparison(column, "=", bool(node.expression.this), place))
-        raise self.columns.source.unsupported(
-            "IS takes NULL, or TRUE and FALSE for a bool column", node, hint="write = or <>"
+def _membership(node: exp.Expr, columns: Columns) -> Predicate:
+    if node.args.get("query") is not None:
+        raise unsupported(
+            "a subquery in WHERE is not answered", node, "write the values in the list"
         )
-
-    def _same(self, node: exp.Expr) -> Predicate:
-        """IS NOT DISTINCT FROM: equality that takes NULL for a value."""
-        column = self._column(node.this.unnest(), node)
-        value = self._constant(node.expression.unnest(), node)
-        place = self.columns.source.place(node)
-        if value is None:
-            return NullTest(column, place)
-        return _known(Comparison(column, "=", value, place))
-
-    def _bare_column(self, node: exp.Expr) -> Predicate:
-        column = self._column(node, node)
-        if not self.columns.is_bool(column):
-            raise self.columns.source.wrong(
-                f"{column} is not of type bool", node, hint=f"compare it: {column} = ..."
-            )
-        return Comparison(column, "=", True, self.columns.source.place(node))
-
-    def _column(self, node: exp.Expr, whole: exp.Expr) -> str:
-        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-            return self.columns.filterable(node)
-        raise self._refusal(node if not is_constant(node) else whole)
-
-    def _constant(self, node: exp.Expr, whole: exp.Expr) -> Value | None:
-        if is_constant(node):
-            return fold(node, self.columns.source)
-        if isinstance(node, exp.Column):
-            self.columns.name(node)
-            raise self.columns.source.unsupported(
-                "a comparison of two columns is not answered",
-                whole,
-                hint="compare a column with a constant",
-            )
-        raise self._refusal(node)
-
-    def _refusal(self, node: exp.Expr) -> UnsupportedSQL:
-        reason, hint = _reason(node)
-        return self.columns.source.unsupported(reason, node, hint=hint)
+    if any(node.args.get(key) for key in ("unnest", "field", "is_global")):
+        raise unsupported("IN takes a list of constants", node, "write IN (1, 2, 3)")
+    if not node.expressions:
+        raise wrong("IN needs at least one value", node)
+    column = _column(node.this.unnest(), node, columns)
+    literals = tuple(_constant(item.unnest(), node, columns) for item in node.expressions)
+    return Membership(column, literals, columns.place(node))
 
 
-def _known(comparison: Comparison) -> And:
-    """The comparison, FALSE rather than NULL where the column is NULL."""
-    return And((comparison, Not(NullTest(comparison.column, comparison.place))))
+def _is(node: exp.Expr, columns: Columns) -> Predicate:
+    column, value = _column(node.this.unnest(), node, columns), node.expression
+    if isinstance(value, exp.Null) or (isinstance(value, exp.Boolean) and columns.is_bool(column)):
+        return _same(node, columns)
+    reason = "IS takes NULL, or TRUE and FALSE for a bool column"
+    raise unsupported(reason, node, "write = or <>")
 
 
-def _kind(value: Value) -> type:
-    if isinstance(value, bool):
-        return bool
-    return float if isinstance(value, int | float) else type(value)
+def _same(node: exp.Expr, columns: Columns) -> Predicate:
+    """IS NOT DISTINCT FROM: equality that takes NULL for a value, so that it is never NULL."""
+    column, place = _column(node.this.unnest(), node, columns), columns.place(node)
+    value = _constant(node.expression.unnest(), node, columns)
+    is_null = NullTest(column, place)
+    return is_null if value is None else And((Comparison(column, "=", value, place), Not(is_null)))
 
 
-def _reason(node: exp.Expr) -> tuple[str, str]:
+def _bare_column(node: exp.Expr, columns: Columns) -> Predicate:
+    column = _column(node, node, columns)
+    if not columns.is_bool(column):
+        raise wrong(f"{column} is not of type bool", node, f"compare it: {column} = ...")
+    return Comparison(column, "=", True, columns.place(node))
+
+
+_READERS: Mapping[type[exp.Expr], Callable[[exp.Expr, Columns], Predicate]] = {
+    exp.And: _connector,
+    exp.Or: _connector,
+    exp.Not: lambda node, columns: Not(read_predicate(node.this, columns)),
+    exp.Paren: lambda node, columns: read_predicate(node.this, columns),
+    exp.Between: _between,
+    exp.In: _membership,
+    exp.Is: _is,
+    exp.NullSafeEQ: _same,
+    exp.NullSafeNEQ: lambda node, columns: Not(_same(node, columns)),
+    exp.Boolean: lambda node, _: Constant(bool(node.this)),
+    exp.Null: lambda *_: Constant(None),
+    exp.Column: _bare_column,
+    **dict.fromkeys(_OPERATORS, _comparison),
+}
+
+
+def _column(node: exp.Expr, whole: exp.Expr, columns: Columns) -> str:
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        return columns.name(node, "key")
+    raise _refusal(node if not is_constant(node) else whole)
+
+
+def _constant(node: exp.Expr, whole: exp.Expr, columns: Columns) -> Value | None:
+    if is_constant(node):
+        return fold(node)
+    if isinstance(node, exp.Column):
+        columns.name(node)
+        reason = "a comparison of two columns is not answered"
+        raise unsupported(reason, whole, "compare a column with a constant")
+    raise _refusal(node)
+
+
+def _refusal(node: exp.Expr) -> Refusal:
     """Why a node is not part of a predicate, and what to write instead."""
     for kinds, reason, hint in _REASONS:
         if isinstance(node, kinds) or (kinds in _ANYWHERE and node.find(*kinds)):
-            return reason, hint
-    return f"{type(node).__name__.upper()} is not understood in WHERE", _CONSTANT
+            return unsupported(reason, node, hint)
+    reason = f"{type(node).__name__.upper()} is not understood in WHERE"
+    return unsupported(reason, node, "compare the column itself with a constant")
 
 
-_CONSTANT = "compare the column itself with a constant"
-_QUERY = (exp.Query,)
-_INTERVAL = (exp.Interval,)
-_ANYWHERE = (_QUERY, _INTERVAL)
+_ANYWHERE = ((exp.Query,), (exp.Interval,))
 _REASONS: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
-    (_QUERY, "a subquery in WHERE is not answered", "ask it first and write its answer"),
+    ((exp.Query,), "a subquery in WHERE is not answered", "ask it first and write its answer"),
     (
         (exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.SimilarTo),
         "patterns are not matched in WHERE",
@@ -221,7 +189,7 @@ _REASONS: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     ),
     ((exp.AggFunc,), "an aggregate cannot stand in WHERE", "write it in HAVING"),
     (
-        _INTERVAL,
+        (exp.Interval,),
         "intervals are not computed in WHERE",
         "write the date, or give it as a parameter",
     ),
@@ -235,8 +203,16 @@ _REASONS: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
         "a comparison of comparisons is not answered",
         "write BETWEEN, or AND of two",
     ),
-    ((exp.Cast,), "a column cannot be cast in WHERE", _CONSTANT),
+    (
+        (exp.Cast,),
+        "a column cannot be cast in WHERE",
+        "compare the column itself with a constant",
+    ),
     ((exp.Literal,), "a constant is not a condition", "write TRUE or FALSE"),
     ((exp.Tuple,), "rows are not compared", "compare each column, joined by AND"),
-    ((exp.Func,), "a function cannot stand in WHERE", _CONSTANT),
+    (
+        (exp.Func,),
+        "a function cannot stand in WHERE",
+        "compare the column itself with a constant",
+    ),
 )

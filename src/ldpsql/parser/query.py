@@ -8,7 +8,7 @@ which the base queries give.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal as OneOf
+from typing import Literal
 
 from ldpsql.aggregates import Expression
 from ldpsql.errors import Place
@@ -16,6 +16,9 @@ from ldpsql_device.types import Value
 
 ROW = "ldpsql_row"
 """The column of every relation of estimates that numbers its rows."""
+
+What = Literal["value", "stderr", "low", "high"]
+Mode = Literal["answer", "explain", "explain verbose"]
 
 # -- predicates ---------------------------------------------------------------------------
 
@@ -95,11 +98,11 @@ class GroupKey:
 class Measurement:
     """One column of a relation of estimates: a number computed from aggregates.
 
-    what: "value", "stderr", "low" or "high"; level is the confidence level of low and high.
+    level: the confidence level of low and high; None for the answer's own.
     """
 
     expression: Expression
-    what: OneOf["value", "stderr", "low", "high"]
+    what: What
     level: float | None
     name: str
 
@@ -148,7 +151,7 @@ class Statement:
     """
 
     sql: str
-    mode: OneOf["answer", "explain", "explain verbose"]
+    mode: Mode
     bases: tuple[Query, ...]
     outer: str
     outputs: tuple[Output, ...]

@@ -1,39 +1,96 @@
-"""One SQL text: its limits, its tokens, and the places in it."""
+"""One SQL text: its limits, its tokens, its syntax tree, and the places in it."""
 
 from __future__ import annotations
 
+import logging
 import re
+import sys
+import threading
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Literal
+from typing import Any, TypeVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects import DuckDB
-from sqlglot.errors import TokenError
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.duckdb import DuckDBParser
 
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser.allowed import function_name
+from ldpsql.parser.query import Mode
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100
-_SURROGATE = re.compile(r"[\ud800-\udfff]")  # Python's stand-in for bytes that are no UTF-8
-
-Mode = Literal["answer", "explain", "explain verbose"]
+_FRAMES, _SHALLOW = 12_000, 8
+_RAISING = threading.Lock()
+_Expr = TypeVar("_Expr", bound=exp.Expr | None)
+_Span = tuple[int, int]
 
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
 _EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.I | re.S)
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # Python's stand-in for bytes that are no UTF-8
+_TOKEN = re.compile(r"<Token token_type: [^,]*, text: (.*?), line: .*?>", re.S)
+_QUOTED = re.compile(
+    r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>'|"|/\*)|.""", re.S
+)
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
+_QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN}
+_STATEMENTS = {"CALL", "CHECKPOINT", "EXPORT", "IMPORT", "INSTALL", "LOAD", "VACUUM", "RESET"}
+
+
+# -- errors and places ----------------------------------------------------------------------------
+
+
+class Refusal(Exception):
+    """An error about SQL at some offsets of its text; `parse` makes the located error of it."""
+
+    def __init__(
+        self,
+        kind: type[QueryError | UnsupportedSQL],
+        reason: str,
+        where: exp.Expr | Token | _Span | None,
+        hint: str,
+    ) -> None:
+        self.kind, self.reason, self.hint = kind, reason, hint
+        while isinstance(where, exp.Expr):  # a node without any trace stands where its parent does
+            where = span(where) or where.parent
+        self.span = (where.start, where.end) if isinstance(where, Token) else where
+
+    def located(self, sql: str) -> QueryError | UnsupportedSQL:
+        """The error as users see it, with its line and column."""
+        place = Source(sql, ()).at(*self.span) if self.span else None
+        return self.kind(self.reason, sql=sql, place=place, hint=self.hint)
+
+
+def wrong(reason: str, where: exp.Expr | Token | _Span | None = None, hint: str = "") -> Refusal:
+    """An error for SQL that is wrong, at a node, a token, or inclusive offsets."""
+    return Refusal(QueryError, reason, where, hint)
+
+
+def unsupported(
+    reason: str, where: exp.Expr | Token | _Span | None = None, hint: str = ""
+) -> Refusal:
+    """An error for SQL outside the subset."""
+    return Refusal(UnsupportedSQL, reason, where, hint)
+
+
+def span(node: exp.Expr) -> _Span | None:
+    """The offsets of a node's first and last character, its own or those of its parts."""
+    metas = [node.meta] if "start" in node.meta else [part.meta for part in node.walk()]
+    spans = [(meta["start"], meta["end"]) for meta in metas if "start" in meta]
+    return (min(spans)[0], max(end for _, end in spans)) if spans else None
 
 
 @dataclass(frozen=True)
 class Source:
-    """An SQL text and its tokens; makes the errors that point into it.
+    """An SQL text and its tokens.
 
     sql: as written.  tokens: of the statement without EXPLAIN and outer semicolons, each with
     its offsets into `sql`.
@@ -42,29 +99,20 @@ class Source:
     sql: str
     tokens: tuple[Token, ...]
 
-    def wrong(self, reason: str, node: exp.Expr | None = None, *, hint: str = "") -> QueryError:
-        """An error for SQL that is wrong, at a node."""
-        return QueryError(reason, sql=self.sql, place=self._place(node), hint=hint)
-
-    def unsupported(
-        self, reason: str, node: exp.Expr | None = None, *, hint: str = ""
-    ) -> UnsupportedSQL:
-        """An error for SQL outside the subset, at a node."""
-        return UnsupportedSQL(reason, sql=self.sql, place=self._place(node), hint=hint)
-
-    def place(self, node: exp.Expr) -> Place:
-        """Where a node stands; the start of the text for a node without any trace in it."""
-        return self._place(node) or Place(1, 1)
-
     def at(self, start: int, end: int) -> Place:
         """The place of the characters start..end (inclusive offsets)."""
         line = bisect_right(self._line_starts, start) - 1
         return Place(line + 1, start - self._line_starts[line] + 1, end - start + 1)
 
+    def place(self, node: exp.Expr) -> Place:
+        """Where a node stands; the start of the text for a node without any trace in it."""
+        found = span(node)
+        return self.at(*found) if found else Place(1, 1)
+
     def text(self, node: exp.Expr) -> str:
         """A node as it is written; as sqlglot would write it where it has no trace in the text."""
-        span = _span(node)
-        return self.sql[span[0] : span[1] + 1] if span else node.sql(dialect="duckdb")
+        found = span(node)
+        return self.sql[found[0] : found[1] + 1] if found else node.sql(dialect="duckdb")
 
     def function_name(self, node: exp.Expr) -> str:
         """A function's name in capitals, as it is written (VAR_POP, not sqlglot's VARIANCE_POP);
@@ -74,23 +122,42 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        lines = self.sql.splitlines(keepends=True)
-        return list(accumulate((len(line) for line in lines), initial=0))
-
-    def _place(self, node: exp.Expr | None) -> Place | None:
-        while node is not None:
-            span = _span(node)
-            if span is not None:
-                return self.at(*span)
-            node = node.parent
-        return None
+        return list(accumulate(map(len, self.sql.splitlines(keepends=True)), initial=0))
 
 
-def _span(node: exp.Expr) -> tuple[int, int] | None:
-    """The offsets of a node's first and last character, its own or those of its parts."""
-    metas = [node.meta] if "start" in node.meta else [part.meta for part in node.walk()]
-    spans = [(meta["start"], meta["end"]) for meta in metas if "start" in meta]
-    return (min(spans)[0], max(end for _, end in spans)) if spans else None
+# -- text to tokens -------------------------------------------------------------------------------
+
+
+def read(sql: str) -> tuple[Mode, Source]:
+    """Check an SQL text's limits, take EXPLAIN off, and split it into tokens.
+
+    An error for a text that is not Unicode, empty, too long, nested too deeply, or leaves a quote
+    open, for several statements, and for a statement that is not a query.
+    """
+    if len(sql) > MAX_LENGTH:
+        raise wrong(
+            f"the SQL has {len(sql)} characters, the limit is {MAX_LENGTH}",
+            hint="use ranges and IN instead of long chains",
+        )
+    broken = _SURROGATE.search(sql)
+    if broken is not None:
+        refusal = wrong(
+            "the SQL is not valid UTF-8",
+            (broken.start(), broken.start()),
+            "save or type it as UTF-8",
+        )
+        raise refusal.located(_SURROGATE.sub("?", sql))
+    mode, text = _without_explain(sql)
+    try:
+        tokens = DuckDB().tokenize(text)
+    except TokenError:
+        raise _unreadable(text) from None
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    while tokens and tokens[0].token_type == TokenType.SEMICOLON:
+        tokens.pop(0)
+    _check_one_query(tokens)
+    return mode, Source(sql, tuple(tokens))
 
 
 def is_unicode(text: str) -> bool:
@@ -98,38 +165,42 @@ def is_unicode(text: str) -> bool:
     return _SURROGATE.search(text) is None
 
 
-def read(sql: str) -> tuple[Mode, Source]:
-    """Check an SQL text's limits, take EXPLAIN off, and split it into tokens.
+def _without_explain(sql: str) -> tuple[Mode, str]:
+    match = _EXPLAIN.match(sql)
+    if match is None:
+        return "answer", sql
+    start, end = match.span(1)
+    option = (match.group(2) or "").lower()
+    if option == "analyze":
+        raise unsupported(
+            "EXPLAIN ANALYZE is not offered", (start, end - 1), "write EXPLAIN or EXPLAIN VERBOSE"
+        )
+    # Blanks keep every place in the rest of the text as it is in the user's.
+    blanks = re.sub(r"[^\r\n]", " ", match.group(1))
+    return "explain verbose" if option else "explain", sql[:start] + blanks + sql[end:]
 
-    QueryError for a text that is not Unicode, empty, too long, nested too deeply, or leaves a
-    quote open; UnsupportedSQL for several statements and for a statement that is not a query.
-    """
-    if len(sql) > MAX_LENGTH:
-        raise QueryError(
-            f"the SQL has {len(sql)} characters, the limit is {MAX_LENGTH}",
-            hint="use ranges and IN instead of long chains",
+
+def _check_one_query(tokens: Sequence[Token]) -> None:
+    if not tokens:
+        raise wrong("the query is empty", hint="write SELECT COUNT(*) FROM <survey>")
+    first, word = tokens[0], tokens[0].text.upper()
+    if first.token_type not in _QUERIES:
+        if first.token_type == TokenType.VAR and word not in _STATEMENTS:
+            raise wrong(
+                f"no query starts with {first.text[:40]!r}", first, "write SELECT ... FROM <survey>"
+            )
+        raise unsupported(
+            f"{word[:40]} is not answered",
+            first,
+            "only queries are: write SELECT ... FROM <survey>",
         )
-    broken = _SURROGATE.search(sql)
-    if broken is not None:
-        shown = _SURROGATE.sub("?", sql)
-        raise QueryError(
-            "the SQL is not valid UTF-8",
-            sql=shown,
-            place=Source(shown, ()).at(broken.start(), broken.start()),
-            hint="save or type it as UTF-8",
+    for token, following in pairwise(tokens):
+        if token.token_type == TokenType.SEMICOLON:
+            raise unsupported("more than one statement", following, "send one query at a time")
+    if nesting(tokens) > MAX_DEPTH:
+        raise wrong(
+            f"the SQL is nested more than {MAX_DEPTH} levels deep", first, "use fewer parentheses"
         )
-    mode, text = _without_explain(sql)
-    try:
-        tokens = DuckDB().tokenize(text)
-    except TokenError:
-        raise _unreadable(sql, text) from None
-    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
-        tokens.pop()
-    while tokens and tokens[0].token_type == TokenType.SEMICOLON:
-        tokens.pop(0)
-    source = Source(sql, tuple(tokens))
-    _check_one_query(source)
-    return mode, source
 
 
 def nesting(tokens: Sequence[Token]) -> int:
@@ -143,89 +214,14 @@ def nesting(tokens: Sequence[Token]) -> int:
     return deepest
 
 
-def _without_explain(sql: str) -> tuple[Mode, str]:
-    match = _EXPLAIN.match(sql)
-    if match is None:
-        return "answer", sql
-    start, end = match.span(1)
-    option = (match.group(2) or "").lower()
-    if option == "analyze":
-        place = Source(sql, ()).at(start, end - 1)
-        raise UnsupportedSQL(
-            "EXPLAIN ANALYZE is not offered",
-            sql=sql,
-            place=place,
-            hint="write EXPLAIN or EXPLAIN VERBOSE",
-        )
-    # Blanks keep every place in the rest of the text as it is in the user's.
-    blanks = re.sub(r"[^\r\n]", " ", match.group(1))
-    mode: Mode = "explain verbose" if option else "explain"
-    return mode, sql[:start] + blanks + sql[end:]
-
-
-def _check_one_query(source: Source) -> None:
-    tokens = source.tokens
-    if not tokens:
-        raise QueryError("the query is empty", hint="write SELECT COUNT(*) FROM <survey>")
-    first = tokens[0]
-    if first.token_type not in (
-        TokenType.SELECT,
-        TokenType.WITH,
-        TokenType.FROM,
-        TokenType.L_PAREN,
-    ):
-        raise _no_query(source, first)
-    for token, following in pairwise(tokens):
-        if token.token_type == TokenType.SEMICOLON:
-            raise UnsupportedSQL(
-                "more than one statement",
-                sql=source.sql,
-                place=source.at(following.start, following.end),
-                hint="send one query at a time",
-            )
-    if nesting(tokens) > MAX_DEPTH:
-        raise QueryError(
-            f"the SQL is nested more than {MAX_DEPTH} levels deep",
-            sql=source.sql,
-            place=source.at(first.start, first.end),
-            hint="use fewer parentheses",
-        )
-
-
-def _no_query(source: Source, first: Token) -> QueryError | UnsupportedSQL:
-    place = source.at(first.start, first.end)
-    word = first.text.upper()
-    if first.token_type == TokenType.VAR and word not in _STATEMENTS:
-        return QueryError(
-            f"no query starts with {first.text[:40]!r}",
-            sql=source.sql,
-            place=place,
-            hint="write SELECT ... FROM <survey>",
-        )
-    return UnsupportedSQL(
-        f"{word[:40]} is not answered",
-        sql=source.sql,
-        place=place,
-        hint="only queries are: write SELECT ... FROM <survey>",
-    )
-
-
-_STATEMENTS = {"CALL", "CHECKPOINT", "EXPORT", "IMPORT", "INSTALL", "LOAD", "VACUUM", "RESET"}
-
-
-def _unreadable(sql: str, text: str) -> QueryError:
+def _unreadable(text: str) -> Refusal:
     """The error for a text that does not split into tokens, at the quote that is left open."""
-    pattern = re.compile(
-        r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>'|"|/\*)|.""", re.S
-    )
-    for match in pattern.finditer(text):
+    for match in _QUOTED.finditer(text):
         if match.group("open"):
             what = "comment" if match.group("open") == "/*" else "quote"
-            place = Source(sql, ()).at(match.start(), match.end() - 1)
-            return QueryError(
-                f"a {what} is not closed", sql=sql, place=place, hint="close it, or double it"
-            )
-    return QueryError("the SQL cannot be split into words", sql=sql)
+            where = (match.start(), match.end() - 1)
+            return wrong(f"a {what} is not closed", where, "close it, or double it")
+    return wrong("the SQL cannot be split into words")
 
 
 def split_statements(text: str) -> list[str]:
@@ -251,3 +247,105 @@ def is_blank(text: str) -> bool:
         return not DuckDB().tokenize(text)
     except TokenError:
         return False
+
+
+# -- tokens to syntax tree ------------------------------------------------------------------------
+
+
+class _PlacingParser(DuckDBParser):
+    """A parser that notes where expressions stand, which sqlglot does for names and literals only.
+
+    The offsets of the first and last character are in `meta`, under sqlglot's own keys.
+    """
+
+    def _parse_disjunction(self) -> exp.Expr | None:
+        return self._note(self._curr, super()._parse_disjunction())
+
+    def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+        return self._note(self._curr, super()._parse_range(this, parse_is), this)
+
+    def _parse_unary(self) -> exp.Expr | None:
+        return self._note(self._curr, super()._parse_unary())
+
+    def _parse_function(self, *args: Any, **options: Any) -> exp.Expr | None:
+        return self._note(self._curr, super()._parse_function(*args, **options))
+
+    def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
+        return self._note(self._curr, super()._parse_table_alias(*args, **options))
+
+    def _note(self, first: Token | None, node: _Expr, left: exp.Expr | None = None) -> _Expr:
+        """The node, which starts at a token, or with what was parsed before it."""
+        if first and node is not None:
+            start = left.meta.get("start", first.start) if left else first.start
+            node.meta.update(start=start, end=self._prev.end)
+        return node
+
+
+def syntax_tree(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
+    """The syntax tree of one query; an error where it does not parse."""
+    try:
+        with _quiet():
+            parsed = _PlacingParser(dialect=DuckDB()).parse(list(tokens), source.sql)
+    except ParseError as error:
+        raise _syntax_error(source.sql, error) from None
+    except RecursionError:
+        raise
+    except Exception as error:
+        # A parser that trips over odd input must still end in an error of this library.
+        raise wrong(f"the SQL does not parse ({type(error).__name__})") from None
+    tree = parsed[0] if len(parsed) == 1 else None
+    if not isinstance(tree, exp.Query):
+        raise unsupported("this statement is not a query", tree, "write SELECT ... FROM <survey>")
+    return tree
+
+
+@contextmanager
+def deep_stack(tokens: Sequence[Token]) -> Iterator[None]:
+    """Room on Python's stack for a nested text; an error where it is not enough.
+
+    sqlglot takes up to fifty frames for one level of parentheses, and Python's default limit is
+    a thousand. The limit belongs to the whole process, hence the lock; flat queries, nearly all
+    there are, leave it alone.
+    """
+    try:
+        if nesting(tokens) <= _SHALLOW:
+            yield
+            return
+        with _RAISING:
+            before = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(before, _FRAMES))
+            try:
+                yield
+            finally:
+                sys.setrecursionlimit(before)
+    except RecursionError:
+        raise wrong("the SQL is nested too deeply", hint="use fewer parentheses") from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what sqlglot would log in this thread off standard error: it ends in an error anyway."""
+    mine = threading.get_ident()
+
+    def from_others(record: logging.LogRecord) -> bool:
+        return record.thread != mine
+
+    logger = logging.getLogger("sqlglot")
+    logger.addFilter(from_others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(from_others)
+
+
+def _syntax_error(sql: str, error: ParseError) -> QueryError:
+    first = error.errors[0] if error.errors else {}
+    text = _TOKEN.sub(lambda match: repr(match.group(1)), str(first.get("description") or ""))
+    text = re.sub(r"<class '.*?(\w+)'>", r"\1", text).strip().rstrip(".")
+    near = str(first.get("highlight") or "")
+    line, last = first.get("line"), first.get("col")
+    place = None
+    if isinstance(line, int) and isinstance(last, int):
+        place = Place(line, max(1, last - len(near) + 1), max(1, len(near)))
+    reason = f"syntax error near {near[:40]!r}" if near.strip() else "syntax error"
+    return QueryError(reason, sql=sql, place=place, hint=text[:1].lower() + text[1:])

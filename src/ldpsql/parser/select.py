@@ -1,0 +1,449 @@
+"""A SELECT over a survey's table, to a base query and what is left of it.
+
+The base query is what randomized reports can answer: aggregates under WHERE and GROUP BY. What is
+left, a SELECT over the relation of estimates that the base query gives, is DuckDB's to evaluate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from ldpsql import aggregates
+from ldpsql.aggregates import (
+    Aggregate,
+    AggregateKind,
+    Arithmetic,
+    Expression,
+    Number,
+    Operator,
+    find_aggregate,
+)
+from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.parser.allowed import function_name, is_scalar
+from ldpsql.parser.columns import Columns
+from ldpsql.parser.predicate import read_predicate
+from ldpsql.parser.query import ROW, GroupKey, Measurement, Output, Query, What
+from ldpsql.parser.source import Refusal, unsupported, wrong
+from ldpsql.parser.values import is_constant, number
+
+MAX_NODES = 10_000
+
+ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
+_OPERATORS: Mapping[type[exp.Expr], Operator] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+}
+_PARTS = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+_PARTS |= {"distinct", "with_"}
+_REFUSED_PARTS: Mapping[str, tuple[str, str]] = {
+    "joins": ("JOIN with a survey's table is not answered", "join results of aggregates in a CTE"),
+    "laterals": ("LATERAL is not answered", "aggregate in a CTE first"),
+    "sample": ("sampling is not answered", "leave it out: every report is used"),
+    "qualify": ("QUALIFY is not answered here", "write HAVING, or filter in an outer query"),
+    "windows": ("window functions are not answered here", "use them over a CTE of aggregates"),
+    "pivots": ("PIVOT is not answered", "write GROUP BY"),
+}
+_REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
+    (
+        (exp.Star, exp.Column),
+        "* would show single people",
+        "name aggregates: COUNT(*), AVG(column)",
+    ),
+    ((exp.Window,), *_REFUSED_PARTS["windows"]),
+    ((exp.Filter,), "FILTER is not answered", "put the condition into WHERE"),
+)
+
+
+@dataclass
+class SelectReader:
+    """Reads one SELECT over a survey's table.
+
+    relation: the name of the relation of estimates.  subquery: what becomes of a scalar subquery.
+    keys: the GROUP BY keys, each once, in the order written.  measurements: the columns of
+    estimates, each different one once, with their names.
+    """
+
+    select: exp.Select
+    columns: Columns
+    relation: str
+    subquery: Callable[[exp.Expr], exp.Expr]
+    keys: dict[tuple[str, float | None], GroupKey] = field(default_factory=dict)
+    measurements: dict[tuple[Expression, What, float | None], Measurement] = field(
+        default_factory=dict
+    )
+    outputs: list[Output] = field(default_factory=list)
+    _aliases: dict[str, exp.Expr] = field(default_factory=dict)
+    _nodes: int = 0
+
+    def read(self) -> tuple[Query, exp.Select]:
+        """The base query, and the SELECT over its relation, whose columns are `outputs`."""
+        args = self.select.args
+        self._check_parts()
+        where, having = args.get("where"), args.get("having")
+        condition = read_predicate(where.this, self.columns) if where else None
+        self._read_keys()
+        rest = exp.Select(
+            expressions=[],
+            from_=exp.From(this=exp.Table(this=exp.to_identifier(self.relation))),
+            distinct=exp.Distinct() if args.get("distinct") else None,
+        )
+        self._read_items(rest)
+        if having:
+            meant = self._unfold(having.this, keep=lambda node: self._key(node) is not None)
+            rest.set("where", exp.Where(this=self._outer(meant)))
+        self._read_order(rest)
+        for part in ("limit", "offset"):
+            rest.set(part, _constant_count(args.get(part)))
+        if not self.measurements:
+            raise unsupported(
+                "a query without an aggregate is not answered",
+                next(iter(self.select.expressions), self.select),
+                f"add COUNT(*), or one of {_aggregates()} of a column",
+            )
+        keys, measurements = tuple(self.keys.values()), tuple(self.measurements.values())
+        return Query(self.relation, self.columns.table, condition, keys, measurements), rest
+
+    def add_error_bars(self, rest: exp.Select) -> None:
+        """Append <name>_stderr, _low and _high of every estimate, and ROW, to the SELECT."""
+        measurements = list(self.measurements.values())
+        extra = [
+            (f"{measurements[output.estimate[1]].name}_{end}", f"{output.name}_{end}")
+            for output in self.outputs
+            if output.estimate
+            for end in ("stderr", "low", "high")
+        ]
+        for column, name in [*extra, (ROW, ROW)] if extra else []:
+            rest.append("expressions", _named(self._column(column), name))
+
+    def _check_parts(self) -> None:
+        for part, value in self.select.args.items():
+            if value and part not in _PARTS:
+                general = f"{part.strip('_').upper()} is not answered", "leave it out"
+                reason, hint = _REFUSED_PARTS.get(part, general)
+                first = value[0] if isinstance(value, list) else value
+                where = first if isinstance(first, exp.Expr) else self.select
+                raise unsupported(reason, where, hint)
+        distinct = self.select.args.get("distinct")
+        if distinct and distinct.args.get("on"):
+            raise unsupported("DISTINCT ON is not answered", distinct, "write GROUP BY")
+
+    # -- GROUP BY -------------------------------------------------------------------------
+
+    def _read_keys(self) -> None:
+        """Columns and bin(column, width), by themselves, by alias or by position.
+
+        GROUP BY ALL takes every column and bin() of the select list.
+        """
+        group = self.select.args.get("group")
+        if not group:
+            return
+        for part, value in group.args.items():
+            if value and part not in ("expressions", "all"):
+                raise unsupported(
+                    f"GROUP BY {part.upper()} is not answered", group, "list the keys"
+                )
+        wanted = [self._key_meant(node) for node in group.expressions]
+        if group.args.get("all"):
+            items = (item.unalias().unnest() for item in self.select.expressions)
+            wanted += [item for item in items if isinstance(item, exp.Column) or _is_bin(item)]
+        for node in wanted:
+            column, width = self._key_parts(node)
+            key = GroupKey(column, width, f"k{len(self.keys)}", self.columns.place(node))
+            self.keys.setdefault((column, width), key)
+
+    def _key_meant(self, node: exp.Expr) -> exp.Expr:
+        """What a GROUP BY item means; a column comes before an alias of the same name."""
+        meant: exp.Expr = node
+        if isinstance(node, exp.Literal) and not node.is_string:
+            meant = self._item_at(node)
+        elif isinstance(node, exp.Column) and not node.table and not self.columns.find(node.name):
+            same = (i for i in self.select.expressions if alias_of(i).lower() == node.name.lower())
+            meant = next(same, node)
+        return meant.unalias().unnest()
+
+    def _key_parts(self, node: exp.Expr) -> tuple[str, float | None]:
+        """The column of a GROUP BY key, and the width of bin()."""
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            return self.columns.name(node, "key"), None
+        if not _is_bin(node):
+            if _is_measurable(node) or isinstance(node, exp.AggFunc):
+                raise wrong("an aggregate cannot be a GROUP BY key", node)
+            reason = "GROUP BY takes columns and bin(column, width)"
+            raise unsupported(reason, node, "group by the column itself")
+        arguments = [argument.unnest() for argument in node.expressions]
+        if len(arguments) != 2 or not isinstance(arguments[0], exp.Column):
+            raise wrong("bin() takes a column and a width", node, "write bin(age, 10)")
+        name = self.columns.name(arguments[0], "key")
+        if find_dimension(self.columns.schema, name) is None:
+            reason = f"bin() takes a dimension, and {name} is public"
+            raise unsupported(reason, node, f"group by {name} and bin it in an outer query")
+        width = number(arguments[1])
+        if width is None or not width > 0:
+            raise wrong("the width of bin() must be a positive number", arguments[1])
+        return name, width
+
+    def _key(self, node: exp.Expr) -> GroupKey | None:
+        """The key that a node repeats."""
+        if _is_bin(node):
+            return self.keys.get(self._key_parts(node))
+        if isinstance(node, exp.Column):
+            return self.keys.get((self.columns.find(node.name) or "", None))
+        return None
+
+    # -- SELECT and ORDER BY --------------------------------------------------------------
+
+    def _read_items(self, rest: exp.Select) -> None:
+        for item in self.select.expressions:
+            written = item.unalias()
+            meant = self._unfold(written, keep=lambda node: bool(self.columns.find(node.name)))
+            outer = self._outer(meant)
+            name = alias_of(item)
+            if name:
+                self._aliases.setdefault(name.lower(), meant)
+            else:
+                inner = written.unnest()
+                key = self._key(inner) if isinstance(inner, exp.Column) else None
+                name = key.column if key else self.columns.source.text(written)
+            rest.append("expressions", _named(outer, name))
+            values = {
+                column.name: index
+                for index, column in enumerate(self.measurements.values())
+                if column.what == "value"
+            }
+            is_plain = isinstance(outer, exp.Column) and not rest.args.get("distinct")
+            if is_plain and outer.name in values:
+                self.outputs.append(Output(name, (self.relation, values[outer.name])))
+            else:
+                is_bare = any(column.name in values for column in outer.find_all(exp.Column))
+                self.outputs.append(Output(name, None, is_bare))
+
+    def _read_order(self, rest: exp.Select) -> None:
+        order = self.select.args.get("order")
+        ordered: list[exp.Expr] = []
+        for item in order.expressions if order else ():
+            if item.args.get("with_fill") or not isinstance(item, exp.Ordered):
+                raise unsupported("this ORDER BY is not answered", item)
+            directions = {part: item.args.get(part) for part in ("desc", "nulls_first")}
+            targets = self._order_targets(item.this)
+            ordered += [exp.Ordered(this=target, **directions) for target in targets]
+        if ordered:
+            rest.set("order", exp.Order(expressions=ordered))
+
+    def _order_targets(self, node: exp.Expr) -> list[exp.Expr]:
+        if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+            count = len(self.select.expressions)
+            return [exp.Literal.number(position + 1) for position in range(count)]
+        if isinstance(node, exp.Literal):
+            self._item_at(node)
+            return [node.copy()]
+        meant = self._unfold(node, keep=lambda _: False)
+        # The alias of a constant orders nothing; written out it would be read as a position.
+        return [] if is_constant(meant) else [self._outer(meant)]
+
+    def _item_at(self, position: exp.Expr) -> exp.Expr:
+        """The select item at a position given as a literal, counted from 1."""
+        items: list[exp.Expr] = self.select.expressions
+        text = str(position.this)
+        if not text.isdigit() or not 1 <= int(text) <= len(items):
+            hint = f"positions are 1 to {len(items)}"
+            raise wrong(f"there is no column {text[:20]}", position, hint)
+        return items[int(text) - 1]
+
+    def _unfold(self, node: exp.Expr, keep: Callable[[exp.Column], bool]) -> exp.Expr:
+        """The expression with aliases replaced by what they stand for.
+
+        keep: columns that are not aliases here. Chains of aliases may double at every step,
+        hence the limit on nodes.
+        """
+        copy = node.copy()
+        for part in list(copy.find_all(exp.Column)):
+            meant = None if part.table or keep(part) else self._aliases.get(part.name.lower())
+            if meant is None or part.find_ancestor(exp.AggFunc, exp.Query):
+                continue
+            self._nodes += sum(1 for _ in meant.walk())
+            if self._nodes > MAX_NODES:
+                reason = "the aliases unfold into too large an expression"
+                raise unsupported(reason, node, "use fewer")
+            replacement = exp.Paren(this=meant.copy())
+            if part is copy:
+                copy = replacement
+            else:
+                part.replace(replacement)
+        return copy
+
+    # -- expressions over aggregates and keys ---------------------------------------------
+
+    def _outer(self, node: exp.Expr) -> exp.Expr:
+        """What an expression over aggregates and keys becomes over the relation."""
+        key = self._key(node)
+        if key:
+            if isinstance(node, exp.Column):
+                self.columns.name(node)
+            return self._column(key.name)
+        if _is_measurable(node):
+            return self._column(self._measurement(self._expression(node), "value", None))
+        if isinstance(node, exp.Anonymous) and function_name(node) in ERROR_BARS:
+            return self._column(self._error_bar(node))
+        if isinstance(node, exp.Subquery):
+            return self.subquery(node)
+        if not is_scalar(node):
+            raise self._refusal(node)
+        return type(node)(**{part: self._rebuild(value) for part, value in node.args.items()})
+
+    def _column(self, name: str) -> exp.Column:
+        """A column of the relation; with its table, lest an alias of the user's take its place."""
+        return exp.column(name, table=self.relation)
+
+    def _rebuild(self, value: object) -> object:
+        if isinstance(value, list):
+            return [self._rebuild(part) for part in value]
+        if isinstance(value, exp.Query) and not isinstance(value, exp.Subquery):
+            hint = "use a CTE and an outer query"
+            raise unsupported("this subquery is not answered", value, hint)
+        return self._outer(value) if isinstance(value, exp.Expr) else value
+
+    def _measurement(self, expression: Expression, what: What, level: float | None) -> str:
+        """The relation's column for an expression, or for an end of its error bar."""
+        new = Measurement(expression, what, level, f"e{len(self.measurements)}")
+        return self.measurements.setdefault((expression, what, level), new).name
+
+    def _error_bar(self, node: exp.Anonymous) -> str:
+        """The relation's column for STDERR(x), CI_LOW(x [, level]) or CI_HIGH(x [, level])."""
+        name, arguments = function_name(node), node.expressions
+        if not 1 <= len(arguments) <= (1 if name == "STDERR" else 2):
+            takes = "one aggregate" if name == "STDERR" else "an aggregate and a confidence level"
+            raise wrong(f"{name} takes {takes}", node)
+        if not _is_measurable(arguments[0]):
+            reason = f"{name} takes an aggregate, or + - * / over aggregates"
+            raise unsupported(reason, node, f"write {name}(COUNT(*))")
+        level = None
+        if len(arguments) == 2:
+            level = number(arguments[1])
+            if level is None or not 0 < level < 1:
+                reason = "a confidence level is a number between 0 and 1"
+                raise wrong(reason, arguments[1], "write 0.95")
+        return self._measurement(self._expression(arguments[0]), ERROR_BARS[name], level)
+
+    def _expression(self, node: exp.Expr) -> Expression:
+        """Arithmetic over aggregates."""
+        constant = number(node)
+        if constant is not None:
+            return Number(constant)
+        if isinstance(node, exp.Paren):
+            return self._expression(node.this)
+        if isinstance(node, exp.Neg):
+            return Arithmetic("-", Number(0.0), self._expression(node.this))
+        if type(node) in _OPERATORS:
+            left, right = self._expression(node.this), self._expression(node.expression)
+            return Arithmetic(_OPERATORS[type(node)], left, right)
+        return self._aggregate(node)
+
+    def _aggregate(self, node: exp.Expr) -> Aggregate:
+        """A call of an aggregate: its name, the declared name of its column, and its place."""
+        kind = _kind_of(node)
+        assert kind is not None
+        called = node.expressions if isinstance(node, exp.Anonymous) else node.iter_expressions()
+        argument, *others = [*called] or [exp.Star()]
+        column = argument.unnest()
+        # COUNT(*), COUNT() and COUNT of a constant that is not NULL count everybody.
+        everybody = kind.takes == "rows" and isinstance(
+            column, exp.Star | exp.Literal | exp.Boolean
+        )
+        is_column = isinstance(column, exp.Column) and not isinstance(column.this, exp.Star)
+        if not others and (everybody or is_column):
+            declared = None if everybody else self.columns.name(column, kind.takes)
+            return Aggregate(kind.names[0], declared, self.columns.place(node))
+        written = function_name(node)
+        if not isinstance(column, exp.Distinct):
+            raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
+        # Public values can be counted; of private ones GROUP BY returns all that are declared.
+        names = [part.name for part in column.find_all(exp.Column)]
+        is_public = all(find_public_column(self.columns.schema, each) for each in names)
+        raise unsupported(
+            f"{written}(DISTINCT ...) is not answered",
+            node,
+            "GROUP BY the column and count its rows in an outer query"
+            if names and is_public
+            else "reports cannot tell which declared values occur; write COUNT(column)",
+        )
+
+    def _refusal(self, node: exp.Expr) -> Refusal:
+        """Why a node does not stand beside aggregates, and what to write instead."""
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            if self.columns.find(node.name) is None and self._aliases and not node.table:
+                return self.columns.unknown(node)
+            name = self.columns.name(node)
+            reason = f"{name} stands outside of an aggregate and is not a GROUP BY key"
+            return unsupported(reason, node, f"add GROUP BY {name}, or aggregate it")
+        for kinds, reason, hint in _REFUSED_NODES:
+            if isinstance(node, kinds):
+                return unsupported(reason, node, hint)
+        name = self.columns.source.function_name(node)
+        if isinstance(node, exp.AggFunc):
+            reason = f"{name} is not answered from randomized reports"
+            return unsupported(reason, node, f"use {_aggregates()}")
+        if _is_bin(node):
+            return unsupported("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
+        what = f"the function {name}" if isinstance(node, exp.Func) else name
+        hint = "use aggregates and arithmetic over them"
+        return unsupported(f"{what} is not answered here", node, hint)
+
+
+def alias_of(item: exp.Expr) -> str:
+    """The name that AS gives a select item, or an empty string.
+
+    sqlglot also calls the named window of OVER an alias.
+    """
+    return item.alias if isinstance(item, exp.Alias | exp.Subquery) else ""
+
+
+def _named(node: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(node, exp.to_identifier(name, quoted=True), copy=False)
+
+
+def _is_bin(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and function_name(node) == "BIN"
+
+
+def _is_measurable(node: exp.Expr) -> bool:
+    """Whether a node is arithmetic over at least one aggregate and nothing else."""
+    has_aggregate = False
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) in _OPERATORS:
+            waiting += [part.this, part.expression]
+        elif isinstance(part, exp.Paren | exp.Neg):
+            waiting.append(part.this)
+        elif _kind_of(part) is not None:
+            has_aggregate = True
+        elif not isinstance(part, exp.Literal) or part.is_string:
+            return False
+    return has_aggregate
+
+
+def _kind_of(node: exp.Expr) -> AggregateKind | None:
+    """The aggregate that a node calls; None for anything else."""
+    if isinstance(node, exp.Anonymous):
+        return find_aggregate(function_name(node))
+    names = type(node).sql_names() if isinstance(node, exp.Func) else []
+    return next((kind for name in names if (kind := find_aggregate(name))), None)
+
+
+def _constant_count(node: exp.Expr | None) -> exp.Expr | None:
+    """LIMIT or OFFSET with a constant."""
+    if node is None:
+        return None
+    plain = isinstance(node, exp.Limit | exp.Offset) and not node.args.get("limit_options")
+    if not plain or node.args.get("expressions") or not is_constant(node.expression):
+        raise unsupported("LIMIT and OFFSET take a constant", node, "write LIMIT 10")
+    return type(node)(expression=node.expression.copy())
+
+
+def _aggregates() -> str:
+    return ", ".join(kind.names[0] for kind in aggregates.AGGREGATES)
