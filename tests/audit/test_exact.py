@@ -19,7 +19,7 @@ from ldpsql.audit.exact import (
 )
 from ldpsql.decoders.law import Law
 from ldpsql.decoders.uldp import Response
-from ldpsql.recipes import uldp, uldp_responses
+from ldpsql.recipes import uldp
 from ldpsql.recipes.uldp import CellDesign
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Reports
@@ -129,8 +129,8 @@ def test_mutants_are_caught(name, change):
 
 def test_a_share_rounded_the_wrong_way_is_caught(monkeypatch):
     """By one part of 2^64, on a table of any size."""
-    right = uldp_responses._share
-    monkeypatch.setattr(uldp_responses, "_share", lambda *args: right(*args) - 1)
+    right = uldp._share
+    monkeypatch.setattr(uldp, "_share", lambda *args: right(*args) - 1)
     for sizes, held in (PLANE, ((60, 60), (3, 3))):
         found = audit_design(made("jurr", sizes, held, "3"))
         assert "the odds of some report are above e^3" in found.problems

@@ -18,7 +18,7 @@ from ldpsql.decoders.cells import sum_cells
 from ldpsql.decoders.uldp import Response, Shape
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
-from ldpsql.recipes.uldp_responses import joint_response, least_epsilon
+from ldpsql.recipes.uldp import joint_response, least_epsilon
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

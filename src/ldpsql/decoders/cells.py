@@ -271,6 +271,14 @@ def flat_digit(sizes: Sequence[int], table: int | None = None) -> Digit:
 class TableDesign(Design[CellQuery]):
     """Plans, answers and predictions of a design, from its channel."""
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and (
+            (self.name, self.domain, self.epsilon, self.to_json())
+            == (other.name, other.domain, other.epsilon, other.to_json())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     @abstractmethod
     def channel(self) -> Channel:
@@ -342,14 +350,6 @@ class RowsDesign(TableDesign):
     @abstractmethod
     def response(self) -> RowsOfWords | Staircase:
         """The rows, one per cell."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and (
-            (self.domain, self.epsilon, self.to_json())
-            == (other.domain, other.epsilon, other.to_json())
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def plan(self) -> Plan:

@@ -17,11 +17,14 @@ docs/spec/uldp.md#2 to docs/spec/uldp.md#6.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import product
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -34,48 +37,189 @@ from ldpsql.decoders.people_tables import SmoothTable, find_likeliest, find_near
 from ldpsql.decoders.uldp import (
     Axis,
     BitChannel,
+    Kind,
     Response,
     ResponseChannel,
+    Shape,
     sensitive_cells,
     separate_axes,
     shape_over,
 )
-from ldpsql.recipes.base import NoOptions, Recipe, Takes, Task
-from ldpsql.recipes.uldp_responses import (
-    best_levels,
-    joint_response,
-    least_epsilon,
-    levelled_response,
-    single_response,
-)
+from ldpsql.recipes.base import AnyOptions, NoOptions, Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
-from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
+from ldpsql_device.epsilon import LARGEST_EPSILON, LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
-from ldpsql_device.plan import (
-    MOST_BITS,
-    WORDS,
-    Bits,
-    Digit,
-    Face,
-    Ladder,
-    Part,
-    Plan,
-    Rung,
-    Term,
-)
+from ldpsql_device.plan import MOST_BITS, WORDS, Bits, Digit, Face, Ladder, Part, Plan, Rung, Term
 
 LARGEST_TABLE = 1 << 14
 _DIGITS = Context(prec=60)
-Kind = Literal["uldp", "uldp-joint", "local"]
+Promised = Literal["uldp", "uldp-joint", "local"]
 O = TypeVar("O")  # noqa: E741
+Point = tuple[float, float]
+Responses = tuple[tuple[Axis, ...], tuple[Response, ...], AnyOptions]
+
+# -- the integers of responses, rounded to the safe side -----------------------------------------
+#
+# With E = e^epsilon, r_T = 2^64 - sum over T' above T of m_T' w_T' words are left for the cells of
+# kind T, and each of them gets w_T = ceil(r_T / (E + m_T - 1)); the true one gets what the others
+# leave, which is at most E w_T. Source: docs/spec/uldp.md#2, docs/spec/uldp.md#6.1,
+# docs/spec/uldp.md#6.3, docs/spec/uldp.md#6.4.
+
+_LEAST_LEFT = WORDS >> 24
+"""Words that the truth must keep: below this a channel tells next to nothing."""
+_STEPS = 10_000
+"""Steps of `least_epsilon` per unit of epsilon."""
+
+
+def single_response(axis: Axis, odds: Fraction) -> Response:
+    """uRR over one attribute."""
+    response = joint_response(shape_over((axis,)), odds)
+    assert response is not None, "one attribute leaves room for the truth at every epsilon"
+    return response
+
+
+def joint_response(shape: Shape, odds: Fraction) -> Response | None:
+    """JuRR for any number of attributes; None where epsilon is too small for it."""
+    shares: dict[Kind, int] = {}
+    for kind in reversed(shape.kinds):
+        left = WORDS - sum(shape.cells(other) * shares[other] for other in shape.above(kind))
+        if left < _LEAST_LEFT:
+            return None
+        if kind:
+            shares[kind] = _share(left, shape.cells(kind), odds)
+    words = {
+        (kind, target): shares[target]
+        for kind in shape.kinds
+        for target in (kind, *shape.above(kind))
+        if target
+    }
+    return Response(shape, words)
+
+
+def least_epsilon(shape: Shape) -> str:
+    """The smallest epsilon, in steps of 1/10000, at which `joint_response` exists."""
+
+    def exists(step: int) -> bool:
+        return joint_response(shape, Fraction(math.exp(step / _STEPS))) is not None
+
+    found = bisect_left(range(int(LARGEST_EPSILON) * _STEPS), True, key=exists)
+    return f"{found / _STEPS:.4f}"
+
+
+def level_limits(shape: Shape, odds: Fraction) -> tuple[int, int]:
+    """Of two attributes: least and largest words per fully sensitive cell of any record."""
+    least = _share(WORDS, shape.cells(3), odds)
+    return least, int(odds * least)
+
+
+def levelled_response(shape: Shape, odds: Fraction, own: tuple[int, int]) -> Response | None:
+    """JuRR-g: half-sensitive records have fully sensitive cells of their own probability.
+
+    own: their words, for records that are sensitive in the first attribute and in the second.
+    None where nothing is left for the truth. SurveyError outside what the odds allow.
+    """
+    least, most = level_limits(shape, odds)
+    if not all(least <= level <= most for level in own):
+        raise SurveyError("the levels of the response are not those that epsilon allows")
+    words: dict[tuple[Kind, Kind], int] = {}
+    left = WORDS - least * shape.cells(3)
+    for kind in shape.kinds:
+        level = own[kind - 1] if kind in (1, 2) else least
+        words[kind, 3] = level
+        if kind in (1, 2):
+            rest = WORDS - level * shape.cells(3)
+            if rest < _LEAST_LEFT:
+                return None
+            words[kind, kind] = _share(rest, shape.cells(kind), odds)
+            left -= words[kind, kind] * shape.cells(kind)
+    if 0 in shape.kinds:
+        if left < _LEAST_LEFT:
+            return None
+        words.update({(0, kind): words[kind, kind] for kind in shape.kinds if kind in (1, 2)})
+    return Response(shape, words)
+
+
+def _share(left: int, cells: int, odds: Fraction) -> int:
+    """Words of each of so many cells, so that the true one has at most `odds` times as many."""
+    return math.ceil(left / (odds + cells - 1))
+
+
+_GRID = 12
+_LEAST_STEP = 1e-6
+_AROUND = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
+
+
+def best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
+    """Words of a fully sensitive cell for the two kinds of half-sensitive records.
+
+    Those with the least total variance for records spread evenly, by a search over two numbers,
+    each between 0 (the least level, which is JuRR) and 1 (the largest that epsilon and the simplex
+    allow).
+    """
+    least, most = level_limits(shape, odds)
+    limit = min(most, WORDS // shape.cells(3))
+    free = tuple(kind in shape.kinds for kind in (1, 2))
+
+    def words(point: Point) -> tuple[int, int]:
+        first, second = (
+            min(most, least + int(part * (limit - least))) if is_free else least
+            for part, is_free in zip(point, free, strict=True)
+        )
+        return first, second
+
+    def cost(point: Point) -> float:
+        response = levelled_response(shape, odds, words(point))
+        return math.inf if response is None else total_variance(response)
+
+    return words(_search(cost))
+
+
+def total_variance(response: Response) -> float:
+    """Variance of the estimates of all cells together, times people, for records spread evenly.
+
+    All cells of a kind have the same, so one of each is looked at: with u the weights of reports
+    for it, sum over reports of their probability times u^2, less the share of the cell.
+    """
+    shape = response.shape
+    even = np.full((*shape.sizes, 1), 1.0 / math.prod(shape.sizes))
+    reports = response.apply(even, back=True)
+    total = 0.0
+    for kind in shape.kinds:
+        cell = tuple(side.start for side in shape.block(kind))
+        asked = np.zeros_like(even)
+        asked[cell] = 1.0
+        weights = response.solve(asked)
+        members = even[shape.block(kind)].size
+        total += members * (float((reports * weights**2).sum()) - float(even[cell][0]))
+    return total
+
+
+def _search(cost: Callable[[Point], float]) -> Point:
+    """Where a function of two numbers from 0 to 1 is least: the best point of a grid, then steps
+    along both axes and diagonals, halved where none helps."""
+    nodes = [number / _GRID for number in range(_GRID)]
+    best, place = min((cost((x, y)), (x, y)) for x in nodes for y in nodes)
+    step = 1.0 / _GRID
+    while step > _LEAST_STEP:
+        around = [
+            (min(max(place[0] + step * x, 0.0), 1.0), min(max(place[1] + step * y, 0.0), 1.0))
+            for x, y in _AROUND
+        ]
+        lowest, where = min((cost(point), point) for point in around)
+        if lowest < best:
+            best, place = lowest, where
+        else:
+            step /= 2.0
+    return place
+
 
 # -- what is promised --------------------------------------------------------------------------
 
 
 def promise(
-    kind: Kind, domain: RecordDomain, epsilon: Epsilon, disclosures: Sequence[float]
+    kind: Promised, domain: RecordDomain, epsilon: Epsilon, disclosures: Sequence[float]
 ) -> Guarantee:
     """The guarantee of a kind, or plain LDP where it holds for every record: where every value is
     sensitive, and for "uldp" where every record has a sensitive value.
@@ -141,8 +285,30 @@ def _each_value(
 # -- designs -----------------------------------------------------------------------------------
 
 
+class SensitiveDesign(TableDesign):
+    """A design with sensitive values, and tables of people that fit its reports."""
+
+    @property
+    @abstractmethod
+    def channel(self) -> ResponseChannel | BitChannel:
+        """What the collector knows of the reports."""
+
+    @property
+    def estimators(self) -> Estimators[CellQuery]:
+        """The unbiased one; the nearest table of people to it; where reports name cells, the
+        likeliest table of people."""
+        finders = {"smooth": find_nearest, "em": find_likeliest}
+        if isinstance(self.channel, BitChannel):
+            del finders["em"]
+        smoothed = {name: partial(self._smooth, find) for name, find in finders.items()}
+        return {"unbiased": self.estimator, **smoothed}
+
+    def _smooth(self, find: Any, histogram: Histogram) -> SmoothTable:
+        return SmoothTable(self.reported(histogram), partial(find, self.channel))
+
+
 @dataclass(frozen=True, eq=False)
-class CellDesign(TableDesign):
+class CellDesign(SensitiveDesign):
     """Reports that name a cell of the table of all combinations, drawn by a word per response.
 
     axes, responses: of the channel.  kind: of the guarantee where some value is not sensitive.
@@ -154,20 +320,12 @@ class CellDesign(TableDesign):
     epsilon: Epsilon
     axes: tuple[Axis, ...]
     responses: tuple[Response, ...]
-    kind: Kind
-    data: Mapping[str, Any]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CellDesign) and (
-            (self.name, self.domain, self.epsilon, self.data)
-            == (other.name, other.domain, other.epsilon, other.data)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    kind: Promised
+    data: AnyOptions
 
     @cached_property
     def channel(self) -> ResponseChannel:
-        """What the collector knows of the reports."""
+        """See `SensitiveDesign.channel`."""
         return ResponseChannel(self.axes, self.responses)
 
     @cached_property
@@ -175,15 +333,13 @@ class CellDesign(TableDesign):
         """One question; each part's symbol is the ranks of its axes, the sensitive values first."""
         sizes = self.domain.sizes
         tables = tuple(tuple(axis.rank.tolist()) for axis in self.axes)
+        digits: tuple[Digit, ...] = (flat_digit(sizes, table=0),)
         if len(tables) == len(sizes):
-            digits = [Digit((Term(j),), size, table=j) for j, size in enumerate(sizes)]
-            parts = tuple(
-                Part(tuple(digits[first:end]), response.ladder)
-                for response, (first, end) in zip(self.responses, self.channel.spans, strict=True)
-            )
-        else:
-            (response,) = self.responses
-            parts = (Part((flat_digit(sizes, table=0),), response.ladder),)
+            digits = tuple(Digit((Term(j),), size, table=j) for j, size in enumerate(sizes))
+        parts = tuple(
+            Part(digits[first:end], response.ladder)
+            for response, (first, end) in zip(self.responses, self.channel.spans, strict=True)
+        )
         return Plan(sizes, (), (Face(1, parts),), tables)
 
     @property
@@ -200,25 +356,13 @@ class CellDesign(TableDesign):
             for attribute in range(len(response.shape.sizes))
         ]
 
-    @property
-    def estimators(self) -> Estimators[CellQuery]:
-        """The unbiased one; the nearest table of people to it; the likeliest table of people."""
-        return {
-            "unbiased": self.estimator,
-            "smooth": partial(self._smooth, find_nearest),
-            "em": partial(self._smooth, find_likeliest),
-        }
-
-    def _smooth(self, find: Any, histogram: Histogram) -> SmoothTable:
-        return SmoothTable(self.reported(histogram), partial(find, self.channel))
-
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> AnyOptions:
         """What the recipe needs besides domain and epsilon."""
         return dict(self.data)
 
 
-@dataclass(frozen=True)
-class UrapDesign(TableDesign):
+@dataclass(frozen=True, eq=False)
+class UrapDesign(SensitiveDesign):
     """Unary encoding of one attribute: a bit per sensitive value, and perhaps another one's name.
 
     The own bit is 1 with probability theta, any other sensitive one with d1; a value that is not
@@ -271,22 +415,18 @@ class UrapDesign(TableDesign):
         tables = (np.maximum(rank - bits + 1, 0), np.minimum(rank, bits))
         named = (Rung(unnamed, (0,)), Rung(WORDS - unnamed))
         never = (0,) if others else ()
+        ladder = Ladder((1,), (named, (Rung(1), Rung(0))))
+        answers = Bits((own,) * bits + never, (other,) * bits + never)
         parts = (
-            Part(
-                (Digit((Term(0),), others + 1, table=0),),
-                Ladder((1,), (named, (Rung(1), Rung(0)))),
-            ),
-            Part(
-                (Digit((Term(0),), bits + len(never), table=1),),
-                Bits((own,) * bits + never, (other,) * bits + never),
-            ),
+            Part((Digit((Term(0),), others + 1, table=0),), ladder),
+            Part((Digit((Term(0),), bits + len(never), table=1),), answers),
         )
         listed = tuple(tuple(table.tolist()) for table in tables)
         return Plan(self.domain.sizes, (), (Face(1, parts),), listed)
 
     @cached_property
     def channel(self) -> BitChannel:
-        """What the collector knows of the reports."""
+        """See `SensitiveDesign.channel`."""
         own, other, unnamed = (threshold / WORDS for threshold in self.thresholds)
         return BitChannel(self.axis, own, other, 1.0 - unnamed)
 
@@ -295,15 +435,7 @@ class UrapDesign(TableDesign):
         """For sensitive values; plain LDP where all are."""
         return promise("uldp", self.domain, self.epsilon, [1.0 - self.thresholds[2] / WORDS])
 
-    @property
-    def estimators(self) -> Estimators[CellQuery]:
-        """The unbiased one, and the nearest table of people to it."""
-        return {"unbiased": self.estimator, "smooth": self._smooth}
-
-    def _smooth(self, histogram: Histogram) -> SmoothTable:
-        return SmoothTable(self.reported(histogram), partial(find_nearest, self.channel))
-
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> AnyOptions:
         """What the recipe needs besides domain and epsilon."""
         return {"theta": self.theta}
 
@@ -324,9 +456,9 @@ class SensitiveRecipe(Recipe[O]):
 
     can_be_reserved = True
     estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth", "em")
-    kind: Kind
+    kind: Promised
 
-    def __init__(self, name: str, kind: Kind, dimensions: tuple[int, int | None]) -> None:
+    def __init__(self, name: str, kind: Promised, dimensions: tuple[int, int | None]) -> None:
         self.name, self.kind = name, kind
         self.takes = Takes(dimensions, measures=False, sensitive=True)
 
@@ -357,35 +489,34 @@ class SensitiveRecipe(Recipe[O]):
         """What `choose` has chosen; the rest follows from domain and epsilon."""
         return self.remake(task.domain, task.epsilon, self.choose(task))
 
-    def choose(self, task: Task[O]) -> Mapping[str, Any]:
+    def choose(self, task: Task[O]) -> AnyOptions:
         """What a design needs besides domain and epsilon."""
         return {}
 
-    def _design(
-        self,
-        domain: RecordDomain,
-        epsilon: Epsilon,
-        axes: tuple[Axis, ...],
-        *responses: Response,
-        **data: Any,
-    ) -> CellDesign:
-        return CellDesign(self.name, domain, epsilon, axes, responses, self.kind, data)
+    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
+        """See `Recipe.remake`."""
+        axes, responses, used = self.respond(domain, epsilon, data)
+        return CellDesign(self.name, domain, epsilon, axes, responses, self.kind, used)
+
+    def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
+        """The axes and responses of the channel, and as much of `data` as they follow from."""
+        raise NotImplementedError
 
 
 class Cprr(SensitiveRecipe[NoOptions]):
-    """One response over the combinations of all attributes."""
+    """One response over the combinations of all attributes; for "local" all are sensitive."""
 
-    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
-        """Everything follows from domain and epsilon; "local" makes every combination sensitive."""
+    def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
+        """Everything follows from domain and epsilon."""
         cells = sensitive_cells(domain).ravel()
         axis = Axis(np.ones_like(cells) if self.kind == "local" else cells)
-        return self._design(domain, epsilon, (axis,), single_response(axis, epsilon.odds))
+        return (axis,), (single_response(axis, epsilon.odds),), {}
 
 
 class Jurr(SensitiveRecipe[NoOptions]):
     """One response in which every attribute is protected by itself."""
 
-    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
+    def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
         """SurveyError where epsilon is too small for it."""
         axes = separate_axes(domain)
         shape = shape_over(axes)
@@ -398,25 +529,24 @@ class Jurr(SensitiveRecipe[NoOptions]):
                 f"{self.name} needs epsilon {least_epsilon(shape)} or more for "
                 f"{'x'.join(map(str, shape.sensitive))} sensitive values, not {epsilon}; {advice}"
             )
-        return self._design(domain, epsilon, axes, response)
+        return axes, (response,), {}
 
 
 class JurrG(SensitiveRecipe[NoOptions]):
     """JuRR with levels of their own for records that are sensitive in one of two attributes."""
 
-    def choose(self, task: Task[NoOptions]) -> Mapping[str, Any]:
+    def choose(self, task: Task[NoOptions]) -> AnyOptions:
         """The levels with the least total variance for records spread evenly."""
-        levels = best_levels(shape_over(separate_axes(task.domain)), task.epsilon.odds)
-        return {"levels": list(levels)}
+        return {"levels": best_levels(shape_over(separate_axes(task.domain)), task.epsilon.odds)}
 
-    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
+    def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
         """SurveyError for levels that epsilon does not allow."""
         axes = separate_axes(domain)
         first, second = map(whole, data["levels"])
         response = levelled_response(shape_over(axes), epsilon.odds, (first, second))
         if response is None:
             raise SurveyError("the levels of the design leave no room for the truth")
-        return self._design(domain, epsilon, axes, response, levels=[first, second])
+        return axes, (response,), {"levels": [first, second]}
 
 
 @dataclass(frozen=True)
@@ -431,21 +561,20 @@ class Tdrr(SensitiveRecipe[Split]):
 
     options = Split
 
-    def choose(self, task: Task[Split]) -> Mapping[str, Any]:
+    def choose(self, task: Task[Split]) -> AnyOptions:
         """A part for each dimension."""
         chosen = task.options.split or [1] * len(task.domain.sizes)
         if not all(type(part) is int and 1 <= part <= 1000 for part in chosen):
             raise SurveyError("split is a whole number from 1 to 1000 per dimension, like [1, 2]")
         return {"split": chosen}
 
-    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> CellDesign:
+    def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
         """SurveyError unless there is a part for each dimension."""
         axes, split = separate_axes(domain), list(map(whole, data["split"]))
         if len(split) != len(axes) or min(split) < 1:
             raise SurveyError(f"split has {len(split)} parts, and there are {len(axes)} dimensions")
-        parts = _split_odds(epsilon, split)
-        responses = tuple(single_response(a, odds) for a, odds in zip(axes, parts, strict=True))
-        return self._design(domain, epsilon, axes, *responses, split=split)
+        odds = _split_odds(epsilon, split)
+        return axes, tuple(map(single_response, axes, odds)), {"split": split}
 
 
 def _split_odds(epsilon: Epsilon, split: Sequence[int]) -> list[Fraction]:
@@ -485,7 +614,7 @@ class Urap(SensitiveRecipe[UrapOptions]):
             return refused
         return f"urap sends a bit per sensitive value, at most {MOST_BITS - 1}, not {bits}; use urr"
 
-    def choose(self, task: Task[UrapOptions]) -> Mapping[str, Any]:
+    def choose(self, task: Task[UrapOptions]) -> AnyOptions:
         """The threshold of the own bit."""
         if task.options.form == "optimised":
             return {"theta": WORDS // 2}
@@ -493,7 +622,7 @@ class Urap(SensitiveRecipe[UrapOptions]):
         theta = Fraction(_DIGITS.divide(root, _DIGITS.add(root, 1)))
         return {"theta": round(theta * WORDS)}
 
-    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]) -> UrapDesign:
+    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """See `Recipe.remake`."""
         theta = whole(data["theta"])
         if not 0 < theta < WORDS:
