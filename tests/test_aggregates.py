@@ -163,9 +163,9 @@ def test_a_new_aggregate_has_an_interval_a_plan_and_notes() -> None:
 def test_the_exact_answer_reads_the_same_entry() -> None:
     """The comparison with the truth needs nothing besides."""
     draft = Draft("app", design(SURVEY).schema)
-    with Truth(draft.schema, PEOPLE) as truth:
-        asked = question("SELECT VAR_POP(age) FROM app WHERE member", draft, "one")
-        assert truth.answer(asked).rows[()] == pytest.approx([true_variance(True)])
+    asked = question("SELECT VAR_POP(age) FROM app WHERE member", draft, "one")
+    found = Truth(draft.schema, PEOPLE).answer(asked).rows[()]
+    assert found == pytest.approx([true_variance(True)])
 
 
 @pytest.mark.usefixtures("with_variance")

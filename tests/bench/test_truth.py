@@ -52,8 +52,7 @@ GROUPED = [
 @pytest.fixture(scope="module")
 def truth():
     file = survey_file()
-    with Truth(file.schema, People(raw()).table) as found:
-        yield found
+    return Truth(file.schema, People(raw()).table)
 
 
 def theirs(sql: str) -> list[tuple[object, ...]]:
@@ -123,8 +122,7 @@ def test_bins_of_floats_are_those_of_the_answers(width: str) -> None:
     values = [*(number / 10 for number in range(11)), 0.1 * 3, None]
     table = pa.table({"share": pa.array(values * 60)})
     question = asked(f"SELECT bin(share, {width}), COUNT(*) FROM app GROUP BY 1", SHARES)
-    with Truth(survey_file(SHARES).schema, table) as truth:
-        exact = truth.answer(question).rows
+    exact = Truth(survey_file(SHARES).schema, table).answer(question).rows
     with simulate(design(SHARES), table) as connection:
         found = dict(connection.execute(question.sql))
     assert {key: row[0] for (key,), row in exact.items()} == pytest.approx(found, abs=0.01)

@@ -182,7 +182,7 @@ def test_what_cannot_be_asked_is_said(tmp_path: Path, survey: Path) -> None:
     table, kinds = stored(tmp_path), ("--workload", "groups", "--mechanisms", "grr")
     found = bench(table, survey, *kinds, "--predicates", "1,2")
     assert found.exit_code == 0, found.output
-    assert "note: app has 1 dimension(s) to ask about, too few for 2 predicates" in found.stderr
+    assert "note: app has 1 dimension to ask about, too few for 2 predicates" in found.stderr
     survey.write_text(SUM_TOML.replace("[1, 12]", "[1, 5000]"))
     said = refusal(bench(table, survey, *kinds, "--predicates", 1), 1)
     assert "no GROUP BY age: it has more than 2,000 rows" in said

@@ -85,7 +85,7 @@ def test_a_value_outside_its_domain_is_exit_code_1(home):
     assert not (home / "r.parquet").exists()
     done = randomized(home, "r.parquet", "people.parquet", "--skip-invalid")
     assert "2 reports" in done.stderr
-    assert "note: 1 records did not fit and were skipped" in done.stderr
+    assert "note: 1 record did not fit and was skipped" in done.stderr
 
 
 def test_a_truncated_file_of_people_is_exit_code_1(home):

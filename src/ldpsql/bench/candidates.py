@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.designer.auto import choose
 from ldpsql.designer.file import SurveyFile
 from ldpsql.recipes.registry import MECHANISMS, mechanism
@@ -62,6 +60,12 @@ class CandidateSpec:
         ]
         return "".join([self.mechanism, *pairs, f"/{self.estimator}" if self.estimator else ""])
 
+    @property
+    def waits_for_its_name(self) -> bool:
+        """Whether nobody asked for it by name, and that may matter."""
+        known = MECHANISMS.get(self.mechanism)
+        return known is not None and known.can_be_reserved and not self.is_named
+
     def survey(self, file: SurveyFile, epsilon: Epsilon, users: int) -> Survey:
         """The survey of `file` with this mechanism at this epsilon.
 
@@ -71,15 +75,18 @@ class CandidateSpec:
         # Of a report, or of the shuffled batch where there is one.
         trust = None if file.shuffled is None else replace(file.shuffled, epsilon=epsilon)
         file = replace(file, epsilon=epsilon, shuffled=trust)
-        is_auto = self.mechanism == AUTO
-        if is_auto:
+        is_as_in_file = file.mechanism == self.mechanism and self.options == "{}"
+        if self.mechanism == AUTO:
             best = choose(file.workload, file.promise, users).best
             design, options = best.forecast.design, dict(best.options)
         else:
-            design, options = self._named_design(file)
-        estimator = self.estimator
-        if estimator is None and file.mechanism == self.mechanism and self.options == "{}":
-            estimator = file.estimator
+            options = dict(file.options) if is_as_in_file else json.loads(self.options)
+            domain, recipe = RecordDomain.of(file.schema), mechanism(self.mechanism)
+            reason = recipe.reserved(domain)
+            if reason is not None and not self.is_named:
+                raise SurveyError(reason)
+            design = recipe.design_for(domain, file.promise, options, file.workload)
+        estimator = self.estimator or (file.estimator if is_as_in_file else None)
         if estimator is not None and estimator not in design.estimators:
             known = ", ".join(design.estimators)
             raise SurveyError(f"{design.name} has no estimator {estimator!r}; it has {known}")
@@ -89,26 +96,10 @@ class CandidateSpec:
             design,
             options,
             estimator,
-            chosen=AUTO if is_auto else None,
+            chosen=AUTO if self.mechanism == AUTO else None,
             accept_no_guarantee=design.guarantee.kind == "none",
             shuffled=file.shuffled,
         )
-
-    @property
-    def waits_for_its_name(self) -> bool:
-        """Whether nobody asked for it by name, and that may matter."""
-        known = MECHANISMS.get(self.mechanism)
-        return known is not None and known.can_be_reserved and not self.is_named
-
-    def _named_design(self, file: SurveyFile) -> tuple[Design, dict[str, Any]]:
-        options = json.loads(self.options)
-        if not options and file.mechanism == self.mechanism:
-            options = dict(file.options)
-        domain, recipe = RecordDomain.of(file.schema), mechanism(self.mechanism)
-        reason = recipe.reserved(domain)
-        if reason is not None and not self.is_named:
-            raise SurveyError(reason)
-        return recipe.design_for(domain, file.promise, options, file.workload), options
 
 
 def read_candidates(names: Sequence[str]) -> tuple[CandidateSpec, ...]:
@@ -116,11 +107,3 @@ def read_candidates(names: Sequence[str]) -> tuple[CandidateSpec, ...]:
     if not names:
         return tuple(CandidateSpec(name, is_named=False) for name in MECHANISMS)
     return tuple(dict.fromkeys(CandidateSpec.parse(name) for name in names))
-
-
-def counts_only(file: SurveyFile) -> SurveyFile:
-    """The same survey without its measures, for mechanisms that only count."""
-    schema = replace(file.schema, measures=())
-    if not schema.dimensions:
-        raise SurveyError("without its measures the survey has no column to ask about")
-    return replace(file, schema=schema, workload_options=None)

@@ -1,4 +1,4 @@
-"""All cases of a comparison: which are kept already, running the others, and how long that takes.
+"""All cases of a comparison: which are kept already, and running the others.
 
 A finished case is a file of its own, named by a hash of everything that determines it, so that a
 comparison which was stopped goes on, and a larger one takes over what a smaller one had done.
@@ -11,28 +11,27 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import Pipe, get_context, parent_process
-from multiprocessing import connection as pipes
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pyarrow as pa
 
-from ldpsql.bench.candidates import CandidateSpec
-from ldpsql.bench.runs import Case, Comparison, Outcome, Runner, Truths, file_name
+from ldpsql.bench.runs import Case, Comparison, Outcome, Runner, file_name
 from ldpsql_device.errors import OperationalError, SurveyError
 
 
 @dataclass(frozen=True)
 class RunsDone:
-    """How far a comparison is. kept: cases that had been done before; left: seconds, if known."""
+    """How far a comparison is. kept: cases that had been done before; left: seconds, about."""
 
     done: int
     total: int
     kept: int
-    left: float | None
+    left: float
     case: Case
 
 
@@ -41,7 +40,7 @@ def compare(
     folder: Path,
     *,
     jobs: int = 1,
-    say: Callable[[RunsDone], None] | None = None,
+    say: Callable[[RunsDone], None] = lambda _: None,
 ) -> list[tuple[Case, Outcome]]:
     """Run every case that `folder` does not hold yet, and give all of them in order.
 
@@ -55,23 +54,18 @@ def compare(
     for case, outcome in outcomes.items():
         _require(case, outcome)
     missing = [case for case in cases if case not in outcomes]
-    if missing:
-        truths = {users: comparison.truths(users) for users in {case.users for case in missing}}
-        clock = _Clock(missing, len(cases))
-        for case, outcome in _run_all(comparison, truths, missing, jobs):
-            _require(case, outcome)
-            outcome.write(paths[case])
-            outcomes[case] = Outcome.read(paths[case])
-            progress = clock.after(case)
-            if say is not None:
-                say(progress)
+    started = time.perf_counter()
+    for run, (case, outcome) in enumerate(_run_all(comparison, missing, jobs), start=1):
+        _require(case, outcome)
+        outcome.write(paths[case])
+        outcomes[case] = Outcome.read(paths[case])
+        left = (time.perf_counter() - started) / run * (len(missing) - run)
+        say(RunsDone(len(outcomes), len(cases), len(cases) - len(missing), left, case))
     return [(case, outcomes[case]) for case in cases]
 
 
 def _kept(path: Path) -> Outcome | None:
     """A finished case; None where there is no file, or one of something else."""
-    if not path.exists():
-        return None
     try:
         return Outcome.read(path)
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError):
@@ -88,29 +82,19 @@ def _require(case: Case, outcome: Outcome) -> None:
 
 
 def _run_all(
-    comparison: Comparison, truths: Truths, cases: Sequence[Case], jobs: int
+    comparison: Comparison, cases: Sequence[Case], jobs: int
 ) -> Iterator[tuple[Case, Outcome]]:
     """The outcomes as they come."""
     if jobs == 1:
-        runner = Runner(comparison, truths)
-        for case in cases:
-            yield case, runner.run(case)
+        runner = Runner(comparison)
+        yield from ((case, runner.run(case)) for case in cases)
         return
     # A forked child would inherit the threads' locks of Arrow and DuckDB, but not the threads.
-    spawn = get_context("spawn")
-    with ProcessPoolExecutor(jobs, spawn, _start_worker, (comparison, truths)) as pool:
-        pending: dict[Future[Outcome], Case] = {}
-        left = iter(cases)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (comparison,)) as pool:
         try:
-            while True:
-                for case in left:
-                    pending[pool.submit(_run, case)] = case
-                    if len(pending) >= 2 * jobs:
-                        break
-                if not pending:
-                    return
-                for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                    yield pending.pop(future), future.result()
+            pending = {pool.submit(_run, case): case for case in cases}
+            for future in as_completed(pending):
+                yield pending.pop(future), future.result()
         except BrokenProcessPool:
             raise OperationalError(
                 "a worker process was ended from outside, perhaps for want of memory; the same "
@@ -123,60 +107,32 @@ def _run_all(
 _runners: list[Runner] = []  # of this worker process
 
 
-def _start_worker(comparison: Comparison, truths: Truths) -> None:
-    end_with_parent()
-    _runners[:] = [Runner(comparison, truths)]
+def _start_worker(comparison: Comparison) -> None:
+    _end_with_parent()
+    _runners[:] = [Runner(comparison)]
 
 
 def _run(case: Case) -> Outcome:
     return _runners[0].run(case)
 
 
-def end_with_parent() -> None:
-    """Have this process end when its parent does.
+def _end_with_parent() -> None:
+    """Have this worker end when its parent does.
 
-    A worker whose parent was killed would wait for work, with the raw table, for ever.
+    One whose parent was killed would wait for work, with the raw table, for ever.
     """
     parent = parent_process()
-    if parent is None:
-        return
-    sentinel = parent.sentinel
+    assert parent is not None
     ending, end = Pipe(duplex=False)
 
     def watch() -> None:  # for the end of the parent, or of this process
-        if sentinel in pipes.wait([sentinel, ending]):
+        if parent.sentinel in wait([parent.sentinel, ending]):
             os._exit(1)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
 
+    @atexit.register
     def stop() -> None:
         end.close()
         thread.join()  # a thread that still runs when Python ends is complained about as leaked
-
-    atexit.register(stop)
-
-
-class _Clock:
-    """Guesses the time left: from runs of the same mechanism where there were any, else from the
-    mean of all mechanisms.
-
-    What counts is the time from one end to the next, whichever process it was in.
-    """
-
-    def __init__(self, missing: Sequence[Case], total: int) -> None:
-        self._left = list(missing)
-        self._total, self._kept = total, total - len(missing)
-        self._last = time.perf_counter()
-        self._seconds: dict[CandidateSpec, list[float]] = {}
-
-    def after(self, case: Case) -> RunsDone:
-        """Take note that a case is done."""
-        now = time.perf_counter()
-        self._seconds.setdefault(case.candidate, []).append(now - self._last)
-        self._last = now
-        self._left.remove(case)
-        means = {known: sum(own) / len(own) for known, own in self._seconds.items()}
-        usual = sum(means.values()) / len(means)
-        left = sum(means.get(other.candidate, usual) for other in self._left)
-        return RunsDone(self._total - len(self._left), self._total, self._kept, left, case)

@@ -20,12 +20,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ldpsql.aggregates import label
 from ldpsql.bench.candidates import CandidateSpec
 from ldpsql.bench.questions import Question
 from ldpsql.bench.truth import Answers, People, Truth
 from ldpsql.dbapi import Connection
 from ldpsql.designer.file import SurveyFile
 from ldpsql.estimate import CONFIDENCE, Array
+from ldpsql.parser.query import GroupKey, Measurement
 from ldpsql.simulation import Spent, simulate
 from ldpsql.survey import Survey
 from ldpsql_device.atomic import replace_file
@@ -33,12 +35,8 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError
 from ldpsql_device.publish import schema_to_keys
 
-FORMAT = 1
 _FACTS = b"ldpsql.bench"
 _MOST_DESIGNS = 64
-
-Truths = Mapping[int, tuple[tuple[Answers, Array], ...]]
-"""For each number of users the true answers and the scales of every question."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +85,10 @@ class Comparison:
             for (users, candidate, epsilon), repetition in (*first, *others)
         )
 
-    def truths(self, users: int) -> tuple[tuple[Answers, Array], ...]:
-        """The true answers to every question, and the scales, for a sample of this size."""
-        table = self.people.sample(users, self.seed).table
-        with Truth(self.file.schema, table) as truth:
-            return tuple((truth.answer(q), truth.scales(q)) for q in self.questions)
-
     @property
     def key(self) -> str:
         """A hash of what determines results and does not differ between cases, source included."""
         content = {
-            "format": FORMAT,
             "source": _source_digest(),
             "survey": [self.file.table, schema_to_keys(self.file.schema), self.file.mechanism],
             "options": dict(self.file.options),
@@ -121,9 +112,9 @@ def file_name(case: Case, key: str) -> str:
 
 @lru_cache(maxsize=1)
 def _source_digest() -> str:
-    """Hash of this package's source: another version may give other results."""
-    digest, root = hashlib.sha256(), Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
+    """Hash of this project's source: another version may give other results."""
+    digest, root = hashlib.sha256(), Path(__file__).parents[2]
+    for path in sorted([*root.glob("ldpsql/**/*.py"), *root.glob("ldpsql_device/**/*.py")]):
         digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -132,9 +123,8 @@ def _source_digest() -> str:
 class Outcome:
     """What a case gave.
 
-    answers: one row per answer (question, row, workload, aggregate, truth, scale, value, stderr,
-    low, high).  seconds: by kind of work.  facts: of the design.  refused: why there are no
-    answers, or None.
+    answers: one row per answer (workload, aggregate, truth, scale, value, stderr, low, high).
+    seconds: by kind of work.  facts: of the design.  refused: why there are no answers, or None.
     """
 
     answers: pa.Table
@@ -159,23 +149,22 @@ class Outcome:
 NUMBERS = ("truth", "scale", "value", "stderr", "low", "high")
 _COLUMNS = pa.schema(
     [
-        ("question", pa.int32()),
-        ("row", pa.int32()),
-        ("workload", pa.dictionary(pa.int32(), pa.string())),
-        ("aggregate", pa.dictionary(pa.int32(), pa.string())),
+        ("workload", pa.string()),
+        ("aggregate", pa.string()),
         *((name, pa.float64()) for name in NUMBERS),
     ]
 )
 
 
 class Runner:
-    """Runs cases of one comparison; designs and samples are made once and kept."""
+    """Runs cases of one comparison; designs, samples and true answers are made once and kept."""
 
-    def __init__(self, comparison: Comparison, truths: Truths) -> None:
-        self._comparison, self._truths = comparison, truths
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
         self._design = lru_cache(maxsize=_MOST_DESIGNS)(self._design_anew)
+        self._truths = lru_cache(maxsize=None)(self._truths_anew)
         self._sample = lru_cache(maxsize=1)(
-            lambda users: comparison.people.sample(users, comparison.seed)
+            lambda users: comparison.people.sample(users, comparison.seed).table
         )
 
     def run(self, case: Case) -> Outcome:
@@ -189,7 +178,7 @@ class Runner:
                 return Outcome(_COLUMNS.empty_table(), refused=reason)
             with simulate(
                 survey,
-                self._sample(case.users).table,
+                self._sample(case.users),
                 seed=_seed(case, self._comparison.seed),
                 confidence=self._comparison.confidence,
                 spent=spent,
@@ -219,40 +208,37 @@ class Runner:
         survey = candidate.survey(self._comparison.file, Epsilon.parse(epsilon), users)
         return survey, time.perf_counter() - started
 
+    def _truths_anew(self, users: int) -> list[tuple[Answers, Array]]:
+        """The true answers to every question, and the scales, for a sample of this size."""
+        truth = Truth(self._comparison.file.schema, self._sample(users))
+        return [(truth.answer(q), truth.scales(q)) for q in self._comparison.questions]
+
     def _ask(self, connection: Connection, users: int, spent: Spent) -> pa.Table:
         """Every question's answers beside the truth, rows matched by their keys."""
         tables = [_COLUMNS.empty_table()]
-        pairs = zip(self._comparison.questions, self._truths[users], strict=True)
-        for number, (question, (truth, scales)) in enumerate(pairs):
+        truths = self._truths(users)
+        for question, (truth, scales) in zip(self._comparison.questions, truths, strict=True):
             with spent.on("query"):
                 result = connection.execute(question.sql).result
-            keys = {
-                place: result.table.column(index).to_pylist()
-                for index, (kind, place) in enumerate(question.columns)
-                if kind == "key"
-            }
-            exact = np.array(truth.in_order([keys[place] for place in sorted(keys)]))
-            for index, (kind, place) in enumerate(question.columns):
-                if kind == "key":
-                    continue
-                bars = result.intervals[index]
-                rows = len(exact)
+            shown = list(enumerate(question.outputs))
+            keys = [
+                result.table.column(index).to_pylist()
+                for index, output in shown
+                if isinstance(output, GroupKey)
+            ]
+            measured = [(i, output) for i, output in shown if isinstance(output, Measurement)]
+            exact = np.array(truth.in_order(keys)).reshape(-1, len(measured))
+            for (index, output), true_values, scale in zip(measured, exact.T, scales, strict=True):
+                bars, rows = result.intervals[index], len(exact)
+                value = result.table.column(index).to_numpy(zero_copy_only=False)
+                numbers = (true_values, np.full(rows, scale), value)
                 columns = {
-                    "question": [number] * rows,
-                    "row": range(rows),
                     "workload": [question.workload] * rows,
-                    "aggregate": [question.labels[place]] * rows,
-                    "truth": exact[:, place] if rows else [],
-                    "scale": [scales[place]] * rows,
-                    "value": result.table.column(index).to_numpy(zero_copy_only=False),
-                    "stderr": bars.stderr,
-                    "low": bars.low,
-                    "high": bars.high,
+                    "aggregate": [label(output.expression)] * rows,
+                    **dict(zip(NUMBERS, (*numbers, bars.stderr, bars.low, bars.high), strict=True)),
                 }
-                for name in NUMBERS:
-                    columns[name] = np.asarray(columns[name], dtype=np.float64)
                 tables.append(pa.table(columns, schema=_COLUMNS))
-        return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+        return pa.concat_tables(tables).combine_chunks()
 
 
 def _seed(case: Case, seed: int) -> int:

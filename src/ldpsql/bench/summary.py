@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ldpsql.bench.runs import NUMBERS, Case, Outcome
 from ldpsql.estimate import Array
@@ -96,15 +96,6 @@ class Line:
     bits: float
     bytes: int
 
-    def flat(self) -> dict[str, Any]:
-        """As one row of a table."""
-        row = {key: value for key, value in asdict(self).items() if key not in _NESTED}
-        costs = {f"{work}_seconds": self.seconds.get(work, 0.0) for work in COSTS}
-        return {**row, **asdict(self.errors), **costs}
-
-
-_NESTED = ("errors", "seconds")
-
 
 def lines(outcomes: Sequence[tuple[Case, Outcome]]) -> list[Line]:
     """The errors of everything that was not refused, in the order of the cases."""
@@ -113,41 +104,21 @@ def lines(outcomes: Sequence[tuple[Case, Outcome]]) -> list[Line]:
         if outcome.refused is None:
             key = (case.candidate.label, case.epsilon, case.users)
             groups.setdefault(key, []).append(outcome)
-    return [line for key, outcomes in groups.items() for line in _of_group(*key, outcomes)]
+    return [line for key, outcomes in groups.items() for line in _lines_of(*key, outcomes)]
 
 
-def refusals(outcomes: Iterable[tuple[Case, Outcome]]) -> dict[str, str]:
-    """Mechanism -> why it was left out; with the setting, where it took part in others."""
-    outcomes = list(outcomes)
-    took_part = {case.candidate.label for case, outcome in outcomes if outcome.refused is None}
-    return {
-        _setting(case) if case.candidate.label in took_part else case.candidate.label: reason
-        for case, outcome in outcomes
-        if (reason := outcome.refused) is not None
-    }
-
-
-def _setting(case: Case) -> str:
-    return f"{case.candidate.label}, epsilon {case.epsilon}, {case.users:,} people"
-
-
-def table(lines: Sequence[Line]) -> pa.Table:
-    """One row per line."""
-    return pa.Table.from_pylist([line.flat() for line in lines])
-
-
-def _of_group(label: str, epsilon: str, users: int, outcomes: Sequence[Outcome]) -> Iterable[Line]:
-    facts = outcomes[0].facts
-    works = {work for outcome in outcomes for work in outcome.seconds}
+def _lines_of(label: str, epsilon: str, users: int, outcomes: list[Outcome]) -> Iterator[Line]:
+    """A line for every workload and aggregate of the repetitions of a setting."""
+    facts, first = outcomes[0].facts, outcomes[0].answers
     seconds = {
         work: float(np.mean([outcome.seconds.get(work, 0.0) for outcome in outcomes]))
-        for work in sorted(works)
+        for work in COSTS
     }
-    parts = [_parts(outcome.answers) for outcome in outcomes]
-    for workload, aggregate in parts[0]:
-        own = [part[workload, aggregate] for part in parts]
-        every = errors(**{n: np.concatenate([o[n] for o in own]) for n in NUMBERS})
-        single = [errors(**each).mse for each in own]
+    pairs = zip(first["workload"].to_pylist(), first["aggregate"].to_pylist(), strict=True)
+    for workload, aggregate in dict.fromkeys(pairs):
+        wanted = (pc.field("workload") == workload) & (pc.field("aggregate") == aggregate)
+        own = [outcome.answers.filter(wanted).select(NUMBERS) for outcome in outcomes]
+        single = [_errors_in(answers).mse for answers in own]
         yield Line(
             label,
             bool(facts["sound"]),
@@ -157,7 +128,7 @@ def _of_group(label: str, epsilon: str, users: int, outcomes: Sequence[Outcome])
             workload,
             aggregate,
             len(outcomes),
-            every,
+            _errors_in(pa.concat_tables(own)),
             float(np.std(single, ddof=1) / math.sqrt(len(single))) if len(single) > 1 else math.nan,
             seconds,
             float(facts["bits"]),
@@ -165,16 +136,28 @@ def _of_group(label: str, epsilon: str, users: int, outcomes: Sequence[Outcome])
         )
 
 
-def _parts(answers: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
-    """The numbers of every workload and aggregate."""
-    workloads = np.asarray(answers.column("workload").to_pylist())
-    aggregates = np.asarray(answers.column("aggregate").to_pylist())
-    numbers = {name: answers.column(name).to_numpy() for name in NUMBERS}
-    pairs = dict.fromkeys(zip(workloads.tolist(), aggregates.tolist(), strict=True))
-    return {
-        pair: {
-            name: values[(workloads == pair[0]) & (aggregates == pair[1])]
-            for name, values in numbers.items()
-        }
-        for pair in pairs
-    }
+def _errors_in(answers: pa.Table) -> Errors:
+    return errors(**{name: answers[name].to_numpy() for name in NUMBERS})
+
+
+def refusals(outcomes: Iterable[tuple[Case, Outcome]]) -> dict[str, str]:
+    """Mechanism -> why it was left out; with the setting, where it took part in others."""
+    outcomes = list(outcomes)
+    took_part = {case.candidate.label for case, outcome in outcomes if outcome.refused is None}
+    reasons = {}
+    for case, outcome in outcomes:
+        if outcome.refused is not None:
+            label = case.candidate.label
+            setting = f"{label}, epsilon {case.epsilon}, {case.users:,} people"
+            reasons[setting if label in took_part else label] = outcome.refused
+    return reasons
+
+
+def table(lines: Sequence[Line]) -> pa.Table:
+    """One row per line, the errors and the seconds in columns of their own."""
+    rows = []
+    for line in lines:
+        row = asdict(line)
+        errors, seconds = row.pop("errors"), row.pop("seconds")
+        rows.append({**row, **errors, **{f"{work}_seconds": seconds[work] for work in COSTS}})
+    return pa.Table.from_pylist(rows)

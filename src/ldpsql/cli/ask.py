@@ -34,7 +34,7 @@ def query(sql: str | None, **settings: Any) -> None:
 @options.confidence
 @options.estimator
 @options.parameters
-@options.output
+@options.output()
 def explain(sql: str | None, verbose: bool, **settings: Any) -> None:
     """Show boxes, tree nodes, groups, the predicted standard error and the guarantee."""
     keyword = "EXPLAIN VERBOSE " if verbose else "EXPLAIN "
@@ -84,13 +84,10 @@ def _text(sql: str | None) -> str:
     type=click.IntRange(1, _MOST_ROWS),
     help="How many people.  [default: as many as reports]",
 )
-@click.option(
-    "-o",
-    "--output",
-    "target",
+@options.output(
+    options.TABLE_FILE,
+    f"File for the table; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
     required=True,
-    type=options.TABLE_FILE,
-    help=f"File for the table; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
 )
 @click.option("--seed", type=click.IntRange(0), help="The same seed draws the same table.")
 def synthesize(

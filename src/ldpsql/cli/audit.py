@@ -30,7 +30,7 @@ _LONG = 20_000
 
 
 @click.command(short_help="Check what a survey promises to each person.")
-@click.argument("source", metavar="[SURVEY.json]", required=False, type=options.survey_file)
+@click.argument("source", metavar="[SURVEY.json]", required=False, type=options.EXISTING)
 @click.option("--mechanism", "name", metavar="NAME", help="Audit a mechanism instead of a survey.")
 @click.option("--epsilon", help="Its epsilon.")
 @click.option("--domain", metavar="4x4", help="Its codes per dimension.")
@@ -51,7 +51,7 @@ _LONG = 20_000
 @click.option(
     "--db",
     "database",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.EXISTING,
     help="Take the number of reports from the smallest batch that this database holds.",
 )
 @click.option("--empirical", is_flag=True, help="Run the device code too, on made-up records.")

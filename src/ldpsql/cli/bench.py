@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.figures import skipped_note
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
 
 if TYPE_CHECKING:
     from ldpsql.bench.harness import RunsDone
-    from ldpsql.bench.questions import Draft, Question
+    from ldpsql.bench.questions import Draft, Question, Wanted
     from ldpsql.bench.runs import Comparison
 
 
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
 @click.option(
     "--survey",
-    "survey",
-    type=options.survey_file,
+    type=options.EXISTING,
     required=True,
     metavar="SURVEY.toml",
     help="Which columns, with which domains and bounds.",
 )
 @click.option(
     "--mechanisms",
-    type=options.CommaList(str),
-    default=(),
+    type=options.comma_list(str),
     metavar="A,B",
     help="NAME[:KEY=VALUE...][/ESTIMATOR], such as hio:inference=consistent, fourier/smooth or "
     "auto.  [default: every one that fits and promises something]",
@@ -47,13 +45,13 @@ if TYPE_CHECKING:
 @click.option("--counts-only", is_flag=True, help="Leave the measures out of the survey.")
 @click.option(
     "--epsilon",
-    type=options.CommaList(str),
+    type=options.comma_list(str),
     metavar="E,...",
     help="Epsilons.  [default: the survey's]",
 )
 @click.option(
     "--users",
-    type=options.CommaList(int, 1),
+    type=options.comma_list(int, 1),
     metavar="N,...",
     help="Draw this many people from the table, with replacement where it has too few.  "
     "[default: all of them, as they are]",
@@ -67,7 +65,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--predicates",
-    type=options.CommaList(int, 1),
+    type=options.comma_list(int, 1),
     default="1,2",
     metavar="D,...",
     help="How many dimensions a question is about.",
@@ -87,7 +85,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--aggregates",
-    type=options.CommaList(str),
+    type=options.comma_list(str),
     default="count,sum,avg",
     metavar="A,...",
     help="What is asked of the people in question.",
@@ -102,17 +100,14 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(min=1), default=1, help="Worker processes.")
 @options.confidence
 @click.option("--skip-invalid", is_flag=True, help="Leave out people whose record does not fit.")
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    type=options.TABLE_FILE,
-    help=f"Write the results to this file; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
+@options.output(
+    options.TABLE_FILE,
+    f"Write the results to this file; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
 )
 @click.option(
     "--plot",
     "pictures",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     metavar="FOLDER",
     help="Draw figures, and a page that shows them, into this folder. Needs "
     "`pip install ldpsql[plot]`.",
@@ -120,7 +115,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cases",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     metavar="FOLDER",
     help="Keep finished cases here; what is here already is not run again.  [default: beside -o, "
     "or in the folder of --plot; nothing is kept without either]",
@@ -128,7 +123,7 @@ if TYPE_CHECKING:
 def bench(
     source: Path,
     survey: Path,
-    mechanisms: tuple[str, ...],
+    mechanisms: tuple[str, ...] | None,
     include_unsound: bool,
     counts_only: bool,
     epsilon: tuple[str, ...] | None,
@@ -155,33 +150,38 @@ def bench(
     """
     options.keep_inputs(target, source, survey)
 
-    from ldpsql.bench.candidates import counts_only as without_measures  # noqa: PLC0415
     from ldpsql.bench.candidates import read_candidates  # noqa: PLC0415
     from ldpsql.bench.questions import KINDS, Draft, Wanted  # noqa: PLC0415
     from ldpsql.bench.runs import Comparison  # noqa: PLC0415
     from ldpsql.bench.truth import People  # noqa: PLC0415
     from ldpsql.designer.file import read_file  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
+    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     if pictures is not None:
         from ldpsql.plots.charts import require_matplotlib  # noqa: PLC0415
 
         require_matplotlib()
-    _make_folders(target, pictures)
+    for written in (target, pictures / "index.html" if pictures else None):
+        if written is not None:  # an OSError comes before any work
+            written.parent.mkdir(parents=True, exist_ok=True)
+            options.check_writable(written)
     file = read_file(survey, epsilon=epsilon[0] if epsilon else None)
     if counts_only:
-        file = without_measures(file)
+        if not file.schema.dimensions:
+            raise SurveyError("without its measures the survey has no column to ask about")
+        file = replace(file, schema=replace(file.schema, measures=()), workload_options=None)
     summed = file.schema.measures or [c for c in file.schema.public if c.is_numeric]
     if counts_only or (not summed and "count" in aggregates):
         aggregates = ("count",)  # there is nothing to sum
     draft = Draft(file.table, file.schema)
+    workloads = workloads or ("ranges",)
     wanted = Wanted((), predicates, volume, count, aggregates, seed)
-    questions = _questions(workloads or ("ranges",), wanted, draft)
     comparison = Comparison(
         file,
         People.read(file.schema, source, skip_invalid=skip_invalid),
-        questions,
-        read_candidates(mechanisms),
+        _questions(workloads, wanted, draft),
+        read_candidates(mechanisms or ()),
         tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
         users or (None,),
         repetitions,
@@ -189,25 +189,21 @@ def bench(
         confidence,
         include_unsound,
     )
-    made_up = tuple(kind for kind in workloads or ("ranges",) if kind in KINDS)
+    made_up = tuple(kind for kind in workloads if kind in KINDS)
     notes = [*replace(wanted, kinds=made_up).not_asked(draft)] if made_up else []
-    if comparison.people.skipped:
-        notes.append(f"{comparison.people.skipped} records did not fit and were skipped")
+    if skipped := comparison.people.skipped:
+        notes.append(skipped_note(skipped))
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    with _kept(folder, target, pictures) as place:
-        _compare(comparison, place, jobs, target, pictures, source.name)
+    if folder is None and target is not None:
+        folder = target.with_name(f"{target.name}.cases")
+    if folder is None and pictures is not None:
+        folder = pictures / "cases"
+    with tempfile.TemporaryDirectory(prefix="ldpsql-bench-") as temporary:
+        _compare(comparison, folder or Path(temporary), jobs, target, pictures, source.name)
 
 
-def _make_folders(target: Path | None, pictures: Path | None) -> None:
-    """OSError, before any work, where the results could not be written in the end."""
-    for place in (target, pictures / "index.html" if pictures else None):
-        if place is not None:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            options.check_writable(place)
-
-
-def _questions(workloads: Sequence[str], wanted: Any, draft: Draft) -> tuple[Question, ...]:
+def _questions(workloads: Sequence[str], wanted: Wanted, draft: Draft) -> tuple[Question, ...]:
     from ldpsql.bench.questions import KINDS, from_texts  # noqa: PLC0415
 
     questions: list[Question] = []
@@ -228,29 +224,13 @@ def _statements(path: Path) -> list[tuple[int, str]]:
     """The statements of a file, each with the number of its first line."""
     from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
 
-    text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
     statements, line = [], 1
-    for part in split_statements(text):
-        body = part.lstrip()
-        if not is_blank(body):
-            first = line + part[: len(part) - len(body)].count("\n")
-            statements.append((first, body.rstrip()))
+    for part in split_statements(path.read_text(encoding="utf-8-sig", errors="surrogateescape")):
+        if not is_blank(part):
+            blank_lines = part[: len(part) - len(part.lstrip())].count("\n")
+            statements.append((line + blank_lines, part.strip()))
         line += part.count("\n")
     return statements
-
-
-@contextmanager
-def _kept(folder: Path | None, target: Path | None, pictures: Path | None) -> Iterator[Path]:
-    """Where finished cases go."""
-    if folder is None and target is not None:
-        folder = target.with_name(f"{target.name}.cases")
-    if folder is None and pictures is not None:
-        folder = pictures / "cases"
-    if folder is not None:
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="ldpsql-bench-") as name:
-        yield Path(name)
 
 
 def _compare(
@@ -266,18 +246,21 @@ def _compare(
     from ldpsql.cli.bench_results import tables, write_page  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
-    run = 0
+    kept = len(comparison.cases)
     with Progress("comparing", sys.stderr) as shown:
 
-        def say(progress: RunsDone) -> None:
-            nonlocal run
-            run += 1
-            shown.advance(progress.done, progress.total)
-            shown.show(_line(progress))
+        def say(run: RunsDone) -> None:
+            nonlocal kept
+            kept, case = run.kept, run.case
+            shown.advance(run.done, run.total)
+            known = f"{kept} done before, " if kept else ""
+            left = f"{timedelta(seconds=round(run.left))} left"
+            setting = f"{case.candidate.label}, epsilon {case.epsilon}, {case.users} people"
+            shown.show(f"{known}{left}, {setting}")
 
         outcomes = compare(comparison, place, jobs=jobs, say=say)
-    kept = f" ({len(outcomes) - run} done before)" if run < len(outcomes) else ""
-    click.echo(f"{len(outcomes)} of {len(outcomes)} runs{kept}", err=True)
+    before = f" ({kept} done before)" if kept else ""
+    click.echo(f"{len(outcomes)} of {len(outcomes)} runs{before}", err=True)
     for label, reason in refusals(outcomes).items():
         click.echo(f"left out: {label}: {reason}", err=True)
     results = lines(outcomes)
@@ -293,14 +276,6 @@ def _compare(
     if pictures is not None:
         page = write_page(results, pictures, name, comparison.confidence)
         click.echo(f"figures: {page}", err=True)
-
-
-def _line(progress: RunsDone) -> str:
-    """What was run last, and how long the rest may take."""
-    case = progress.case
-    kept = f"{progress.kept} done before, " if progress.kept else ""
-    left = "" if progress.left is None else f"{timedelta(seconds=round(progress.left))} left, "
-    return f"{kept}{left}{case.candidate.label}, epsilon {case.epsilon}, {case.users} people"
 
 
 @click.command(short_help="Run a whole survey on generated people.")

@@ -7,12 +7,14 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.figures import skipped_note
 from ldpsql.cli.progress import Progress
+from ldpsql.errors import counted
 
 if TYPE_CHECKING:
     from ldpsql.store import Batch
@@ -20,15 +22,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Turn people's records into reports (device side).")
 @click.argument("data", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--survey", required=True, type=options.survey_file, help="The published survey.")
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    required=True,
-    type=options.REPORT_FILE,
-    help="Parquet file for the reports.",
-)
+@options.published_survey
+@options.output(options.REPORT_FILE, "Parquet file for the reports.", required=True)
 @click.option("--skip-invalid", is_flag=True, help="Leave people out whose record does not fit.")
 @click.option(
     "--accept-no-guarantee",
@@ -40,14 +35,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Answer a survey that may give away values which it does not declare sensitive.",
 )
-def randomize(
-    data: Path,
-    survey: Path,
-    target: Path,
-    skip_invalid: bool,
-    accept_no_guarantee: bool,
-    accept_disclosure: bool,
-) -> None:
+def randomize(data: Path, survey: Path, target: Path, **accepted: bool) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
     This simulates a fleet of devices. Only declared columns are read. Reports come in the order
@@ -59,34 +47,20 @@ def randomize(
     options.keep_inputs(target, survey)
     published = read_device_part(survey)
     with Progress("randomizing", sys.stderr) as progress:
-        tally = randomize_file(
-            published,
-            data,
-            target,
-            skip_invalid=skip_invalid,
-            accept_no_guarantee=accept_no_guarantee,
-            accept_disclosure=accept_disclosure,
-            progress=progress.advance,
-        )
-    click.echo(f"{target}: {tally.people} reports", err=True)
+        tally = randomize_file(published, data, target, progress=progress.advance, **accepted)
+    click.echo(f"{target}: {counted(tally.people, 'report')}", err=True)
     for name, count in tally.clamped.items():
         if count:
-            click.echo(f"note: {count} values of {name} were moved to its bounds", err=True)
+            moved = f"{counted(count, 'value')} of {name} {'was' if count == 1 else 'were'} moved"
+            click.echo(f"note: {moved} to its bounds", err=True)
     if tally.skipped:
-        click.echo(f"note: {tally.skipped} records did not fit and were skipped", err=True)
+        click.echo(f"note: {skipped_note(tally.skipped)}", err=True)
 
 
 @click.command(short_help="Mix many people's reports into one batch (shuffler side).")
 @click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--survey", required=True, type=options.survey_file, help="The published survey.")
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    required=True,
-    type=options.REPORT_FILE,
-    help="Parquet file for the batch.",
-)
+@options.published_survey
+@options.output(options.REPORT_FILE, "Parquet file for the batch.", required=True)
 def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     """Put the reports of Parquet files and directories into one batch, in random order.
 
@@ -100,13 +74,13 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     published = Intake.read(survey)
     with Progress("shuffling", sys.stderr) as progress:
         count = shuffle_reports(published, reports, target, progress=progress.advance)
-    click.echo(f"{target}: {count} reports, shuffled", err=True)
+    click.echo(f"{target}: {counted(count, 'report')}, shuffled", err=True)
 
 
 @click.command(short_help="Store reports.")
 @click.argument("paths", nargs=-1, required=True)
 @options.database
-@click.option("--survey", type=options.survey_file, help="Needed where the files do not carry it.")
+@click.option("--survey", type=options.EXISTING, help="Needed where the files do not carry it.")
 @click.option("--skip-invalid", is_flag=True, help="Keep the good rows of a file with bad ones.")
 @click.option(
     "--keep",
@@ -119,14 +93,7 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     is_flag=True,
     help="Take a shuffled batch that is smaller than designed; every answer says what it keeps.",
 )
-def ingest(
-    paths: tuple[str, ...],
-    database: Path,
-    survey: Path | None,
-    skip_invalid: bool,
-    keep: str,
-    accept_smaller_batch: bool,
-) -> None:
+def ingest(paths: tuple[str, ...], database: Path, survey: Path | None, **settings: Any) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
     Every file is taken whole or not at all, and only once, however often it is given: one whose
@@ -138,19 +105,11 @@ def ingest(
     from ldpsql.intake import Intake  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
+    def tell(batch: Batch) -> None:
+        taken = "already there" if batch.known else counted(batch.reports, "report")
+        skipped = f", {counted(batch.skipped, 'row')} skipped" if batch.skipped else ""
+        click.echo(f"{batch.name}: {taken}{skipped}", err=True)
+
     asked = None if survey is None else Intake.read(survey)
     with closing(open_store(database, read_only=False)) as store:
-        store.ingest(
-            paths,
-            survey=asked,
-            skip_invalid=skip_invalid,
-            keep=keep,
-            accept_smaller_batch=accept_smaller_batch,
-            tell=_tell,
-        )
-
-
-def _tell(batch: Batch) -> None:
-    taken = "already there" if batch.known else f"{batch.reports} reports"
-    skipped = f", {batch.skipped} rows skipped" if batch.skipped else ""
-    click.echo(f"{batch.name}: {taken}{skipped}", err=True)
+        store.ingest(paths, survey=asked, tell=tell, **settings)

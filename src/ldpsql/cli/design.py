@@ -28,7 +28,7 @@ _MOST_PEOPLE = 10_000_000_000
 
 
 @click.command(short_help="Design a survey and publish it as JSON.")
-@click.argument("source", metavar="[SURVEY.toml]", type=options.survey_file, required=False)
+@click.argument("source", metavar="[SURVEY.toml]", type=options.EXISTING, required=False)
 @click.option("--epsilon", help="Overrides the file's.")
 @click.option("--mechanism", help="Overrides the file's; auto takes the most accurate one.")
 @click.option(
@@ -39,14 +39,15 @@ _MOST_PEOPLE = 10_000_000_000
 @click.option(
     "--target",
     "half_width",
-    type=options.HalfWidth(),
+    type=options.half_width,
     metavar="SHARE",
     help="Say what it takes to count to within this share of the people: ±2%.",
 )
 @click.option(
     "--plot",
     "picture",
-    type=options.OutputFile("a picture", (".png", ".svg")),
+    type=options.file_with_suffix("a picture", ".png", ".svg"),
+    metavar="FILE",
     help="Draw what is asked, what a report tells and the expected error; .png or .svg. Needs "
     "`pip install ldpsql[plot]`.",
 )
@@ -59,10 +60,10 @@ _MOST_PEOPLE = 10_000_000_000
     "--next",
     "finished",
     metavar="ROUND.duckdb",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.EXISTING,
     help="Design the next round from the reports of a finished one, instead of from a file.",
 )
-@options.output
+@options.output()
 def design(
     source: Path | None,
     epsilon: str | None,
@@ -222,9 +223,9 @@ def _some(values: list[str]) -> str:
 
 
 @click.command(short_help="Write a starter survey file for a data file.")
-@click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("data", type=options.EXISTING)
 @click.option("--table", help="Name of the table in SQL.  [default: the file's name]")
-@options.output
+@options.output()
 def schema(data: Path, table: str | None, target: Path | None) -> None:
     """Write a survey file with the columns and types of DATA, a Parquet or CSV file.
 

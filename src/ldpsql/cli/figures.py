@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+from ldpsql.errors import counted
+
 WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
 
 
@@ -100,3 +102,8 @@ def about(count: float) -> str:
     """A count rounded up to two significant digits: about this many."""
     scale = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
     return f"{math.ceil(count / scale) * scale:d}"
+
+
+def skipped_note(people: int) -> str:
+    """How many people were left out, in words."""
+    return f"{counted(people, 'record')} did not fit and {'was' if people == 1 else 'were'} skipped"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -48,14 +49,6 @@ output_format = click.option(
     help="Output format.  [default: table, or what the suffix of -o says]",
 )
 
-output = click.option(
-    "-o",
-    "--output",
-    "target",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to this file instead of stdout.",
-)
-
 parameters = click.option(
     "--param",
     "values",
@@ -71,80 +64,78 @@ intervals = click.option(
     "COLUMN_typical) to machine-readable formats.",
 )
 
-survey_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+published_survey = click.option(
+    "--survey", required=True, type=EXISTING, help="The published survey."
+)
 
 
-class HalfWidth(click.ParamType[float]):
+def half_width(text: str) -> float:
     """A share of the people between 0 and 1, as ±2%, +-2%, 2% or 0.02."""
-
-    name = "share"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The share as a number."""
-        text = str(value).strip()
-        for sign in ("±", "+/-", "+-"):
-            text = text.removeprefix(sign)
-        number = text.strip().removesuffix("%")
-        try:
-            share = float(number) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = 0.0
-        if not 0.0 < share < 1.0:
-            self.fail(f"{value!r} is not a share of the people; write ±2% or 0.02", param, ctx)
-        return share
+    number = text.strip()
+    for sign in ("±", "+/-", "+-"):
+        number = number.removeprefix(sign)
+    try:
+        share = float(number.strip().removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0.0 < share < 1.0:
+        raise click.BadParameter(f"{text!r} is not a share of the people; write ±2% or 0.02")
+    return share
 
 
-class OutputFile(click.Path):
-    """A file to write, whose suffix says how.
+def file_with_suffix(what: str, *suffixes: str) -> Callable[[str], Path]:
+    """A type of option: a file to write, whose suffix says how. what: it is, for the error."""
 
-    what: it is, for the error; suffixes: it may have.
-    """
-
-    def __init__(self, what: str, suffixes: Sequence[str]) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-        self._what, self._suffixes = what, suffixes
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, if it ends in one of the suffixes."""
-        path = Path(str(super().convert(value, param, ctx)))
-        if path.suffix.lower() not in self._suffixes:
-            *others, last = self._suffixes
-            one = f"is one of {', '.join(self._suffixes)}" if others else f"ends in {last}"
-            self.fail(f"{self._what} {one}, not {path.name!r}", param, ctx)
+    def read(text: str) -> Path:
+        path = Path(text)
+        if path.suffix.lower() not in suffixes:
+            one = f"is one of {', '.join(suffixes)}" if suffixes[1:] else f"ends in {suffixes[0]}"
+            raise click.BadParameter(f"{what} {one}, not {path.name!r}")
         return path
 
-
-REPORT_FILE = OutputFile("a file of reports", (".parquet",))
-TABLE_FILE = OutputFile("a table", TABLE_SUFFIXES)
+    return read
 
 
-class CommaList(click.ParamType[tuple[Any, ...]]):
-    """Values with commas between them, at least one, and none below `least`."""
+REPORT_FILE = file_with_suffix("a file of reports", ".parquet")
+TABLE_FILE = file_with_suffix("a table", *TABLE_SUFFIXES)
 
-    name = "list"
 
-    def __init__(self, kind: type, least: float | None = None) -> None:
-        self._kind, self._least = kind, least
+def comma_list(kind: Callable[[str], Any], least: float = -math.inf) -> Callable[[str], Any]:
+    """A type of option: values with commas between them, at least one, and none below `least`."""
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Any, ...]:
-        """The values."""
-        if isinstance(value, tuple):
-            return value
+    def read(text: str) -> tuple[Any, ...]:
         try:
-            values = tuple(
-                self._kind(part.strip()) for part in str(value).split(",") if part.strip()
-            )
+            values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
         except ValueError:
             values = ()
         if not values:
-            self.fail(f"{value!r} is not a list of values with commas between them", param, ctx)
-        if self._least is not None and min(values) < self._least:
-            self.fail(f"{value!r} holds a number below {self._least:g}", param, ctx)
+            raise click.BadParameter(f"{text!r} is not a list of values with commas between them")
+        if least > -math.inf and min(values) < least:
+            raise click.BadParameter(f"{text!r} holds a number below {least:g}")
         return values
+
+    return read
+
+
+def output(
+    kind: click.ParamType[Any] | Callable[[str], Path] | None = None,
+    explanation: str = "Write to this file instead of stdout.",
+    *,
+    required: bool = False,
+) -> Callable[[Command], Command]:
+    """The option -o of a command."""
+    return click.option(
+        "-o",
+        "--output",
+        "target",
+        metavar="FILE",
+        type=kind or click.Path(dir_okay=False, path_type=Path),
+        required=required,
+        help=explanation,
+    )
 
 
 def check_writable(target: Path) -> None:
@@ -159,20 +150,13 @@ def check_writable(target: Path) -> None:
 def keep_inputs(target: Path | None, *inputs: Path | None) -> None:
     """UsageError, before any work, where the output would replace a file that the command reads."""
     for source in inputs:
-        if target is not None and source is not None and _same_file(target, source):
+        if target and source and target.exists() and source.exists() and target.samefile(source):
             raise click.UsageError(f"-o would replace {source}, which is read; name another file")
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:  # one of them is not there
-        return False
 
 
 def asking(command: Command) -> Command:
     """The options of every command that answers questions."""
-    for option in (intervals, output, output_format, parameters, estimator, confidence, database):
+    for option in (intervals, output(), output_format, parameters, estimator, confidence, database):
         command = option(command)
     return command
 
