@@ -12,9 +12,10 @@ answers, their error bars and their notes all read it:
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ldpsql import domains
 from ldpsql.boxes import CodeSet, Weight
@@ -81,37 +82,44 @@ class Arithmetic:
 Leaf = Aggregate | Target
 Expression = Leaf | Number | Arithmetic
 
-WRITTEN: Mapping[Operator, Callable[[str, str], str]] = {
-    "+": "({} + {})".format,
-    "-": "({} - {})".format,
-    "*": "({} * {})".format,
-    "/": "({} / {})".format,
+_OPERATORS: Mapping[Operator, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
 }
-"""The operations on texts, for `evaluate`."""
 
 
-def evaluate(
-    expression: Expression,
-    leaf: Callable[[Leaf], T],
-    number: Callable[[float], T],
-    operations: Mapping[Operator, Callable[[T, T], T]],
-) -> T:
-    """Evaluate an expression in any arithmetic: of numbers, arrays, error-carrying forms, text.
+def evaluate(expression: Expression, leaf: Callable[[Leaf], T], number: Callable[[float], T]) -> T:
+    """Evaluate an expression by Python's operators, in the arithmetic of whatever the leaves are.
 
-    leaf, number: the value of an aggregate or sum, and of a constant.  operations: by operator.
+    leaf, number: the value of an aggregate or sum, and of a constant.
     """
     if isinstance(expression, Number):
         return number(expression.value)
     if isinstance(expression, Arithmetic):
-        left = evaluate(expression.left, leaf, number, operations)
-        right = evaluate(expression.right, leaf, number, operations)
-        return operations[expression.op](left, right)
+        left = evaluate(expression.left, leaf, number)
+        right = evaluate(expression.right, leaf, number)
+        result: T = _OPERATORS[expression.op](left, right)
+        return result
     return leaf(expression)
 
 
-def label(expression: Expression) -> str:
-    """An expression as it would be written, every operation in brackets."""
-    return evaluate(expression, lambda leaf: leaf.label, "{:g}".format, WRITTEN)
+def label(
+    expression: Expression,
+    leaf: Callable[[Leaf], str] = lambda leaf: leaf.label,
+    number: Callable[[float], str] = "{:g}".format,
+) -> str:
+    """An expression as it would be written, every operation in brackets.
+
+    leaf, number: the texts of an aggregate or sum, and of a constant.
+    """
+    if isinstance(expression, Number):
+        return number(expression.value)
+    if isinstance(expression, Arithmetic):
+        left, right = (label(side, leaf, number) for side in (expression.left, expression.right))
+        return f"({left} {expression.op} {right})"
+    return leaf(expression)
 
 
 def leaves(expression: Expression) -> Iterator[Leaf]:
@@ -131,7 +139,9 @@ def aggregates(expression: Expression) -> Iterator[Aggregate]:
 def expand(expression: Expression, schema: Schema) -> Expression:
     """The expression with every aggregate replaced by its function of sums."""
     if isinstance(expression, Aggregate):
-        return aggregate_called(expression.function).value(schema, expression.column)
+        kind = find_aggregate(expression.function)
+        assert kind is not None
+        return kind.value(schema, expression.column)
     if isinstance(expression, Arithmetic):
         left, right = expand(expression.left, schema), expand(expression.right, schema)
         return Arithmetic(expression.op, left, right)
@@ -217,11 +227,3 @@ AGGREGATES: tuple[AggregateKind, ...] = (
 def find_aggregate(name: str) -> AggregateKind | None:
     """The aggregate of a name, in any case; None where there is none."""
     return next((entry for entry in AGGREGATES if name.upper() in entry.names), None)
-
-
-def aggregate_called(name: str) -> AggregateKind:
-    """The aggregate of a name; InternalError where there is none."""
-    entry = find_aggregate(name)
-    if entry is None:
-        raise InternalError(f"there is no aggregate {name!r}")
-    return entry

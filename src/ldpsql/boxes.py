@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 Interval = tuple[int, int]
 CodeSet = tuple[Interval, ...]
@@ -58,15 +59,9 @@ def complement(chosen: CodeSet, size: int) -> CodeSet:
     >>> complement(((1, 3),), 5)
     ((0, 1), (3, 5))
     """
-    result: list[Interval] = []
-    start = 0
-    for low, high in chosen:
-        if start < low:
-            result.append((start, low))
-        start = high
-    if start < size:
-        result.append((start, size))
-    return tuple(result)
+    starts = [0, *(high for _, high in chosen)]
+    ends = [*(low for low, _ in chosen), size]
+    return tuple((low, high) for low, high in zip(starts, ends, strict=True) if low < high)
 
 
 def cardinality(chosen: CodeSet) -> int:
@@ -97,37 +92,11 @@ class Box:
 
     def __and__(self, other: Box) -> Box:
         """The intersection of two boxes."""
-        return Box(tuple(map(_both, self.sides, other.sides)))
-
-    def __sub__(self, other: Box) -> list[Box]:
-        """What is left of this box without the other, as disjoint boxes.
-
-        One box per dimension: outside the other in that dimension, inside it in all before.
-        Sides are compared as they are, so both boxes must be `normal` for the same sizes,
-        and a free side of `self` may only meet a free side of `other`; see `Box.explicit`.
-        """
-        rest: list[Box] = []
-        inside: tuple[Side, ...] = ()
-        for position, (mine, theirs) in enumerate(zip(self.sides, other.sides, strict=True)):
-            if theirs is None:
-                inside += (mine,)
-                continue
-            if mine is None:
-                raise ValueError("subtract needs explicit sides: call Box.explicit first")
-            outside = _without(mine, theirs)
-            if outside:
-                rest.append(Box((*inside, outside, *self.sides[position + 1 :])))
-            inside += (intersect(mine, theirs),)
-            if not inside[-1]:
-                break
-        return [box for box in rest if not box.is_empty]
-
-    def explicit(self, sizes: Sequence[int]) -> Box:
-        """The same box with every free side written out as the full range of its dimension."""
+        pairs = zip(self.sides, other.sides, strict=True)
         return Box(
             tuple(
-                ((0, size),) if side is None else side
-                for side, size in zip(self.sides, sizes, strict=True)
+                left if right is None else right if left is None else intersect(left, right)
+                for left, right in pairs
             )
         )
 
@@ -141,27 +110,12 @@ class Box:
         )
 
 
-def _both(left: Side, right: Side) -> Side:
-    if left is None:
-        return right
-    return left if right is None else intersect(left, right)
-
-
-def _without(mine: CodeSet, theirs: CodeSet) -> CodeSet:
-    end = max(mine[-1][1] if mine else 0, theirs[-1][1] if theirs else 0)
-    return intersect(mine, complement(theirs, end))
-
-
 @dataclass(frozen=True)
 class Weight:
     """What a public column contributes per person: its value (0 for NULL), or 1 if present."""
 
     column: str
-    kind: str = "value"
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("value", "present"):
-            raise ValueError(f"unknown kind of weight: {self.kind}")
+    kind: Literal["value", "present"] = "value"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.aggregates import WRITTEN, Aggregate, Leaf, aggregate_called, evaluate
+from ldpsql.aggregates import Aggregate, Leaf, find_aggregate, label
 from ldpsql.bench.questions import Question
 from ldpsql.domains import find_dimension, find_measure
 from ldpsql.estimate import Array
@@ -127,7 +127,7 @@ class Truth:
         query = question.query
         keys = [self._key(key) for key in question.outputs if isinstance(key, GroupKey)]
         values = [
-            f"({evaluate(column.expression, self._exact, '{!r}::DOUBLE'.format, WRITTEN)})::DOUBLE"
+            f"({label(column.expression, self._exact, '{!r}::DOUBLE'.format)})::DOUBLE"
             for column in question.aggregates
         ]
         select = f"SELECT {', '.join([*keys, *values])} FROM people"
@@ -189,15 +189,14 @@ class Truth:
     def _exact(self, call: Leaf) -> str:
         """An aggregate over raw values."""
         assert isinstance(call, Aggregate)
-        definition = aggregate_called(call.function)
+        kind = find_aggregate(call.function)
+        assert kind is not None
         if call.column is None:
-            return definition.exact.format("*")
-        if definition.takes == "number":
-            return definition.exact.format(self._summed(call.column))
+            return kind.exact.format("*")
+        if kind.takes == "number":
+            return kind.exact.format(self._summed(call.column))
         column = quote(call.column)
-        return definition.exact.format(
-            f"{column}::DOUBLE" if definition.takes == "dimension" else column
-        )
+        return kind.exact.format(f"{column}::DOUBLE" if kind.takes == "dimension" else column)
 
     def _summed(self, name: str) -> str:
         """A column as a number; a measure clamped to its bounds."""
