@@ -178,32 +178,20 @@ def optimise_weights(
     return weights
 
 
-def lower_probability(successes: int, trials: int, alpha: float) -> float:
-    """A bound below the probability of success, except with probability at most alpha.
+def bound_probability(successes: int, trials: int, alpha: float) -> tuple[float, float]:
+    """Bounds below and above the probability of success, each wrong with probability at most alpha.
 
-    It is the p for which at least so many successes have probability alpha, and 0 without
-    successes. Source: Clopper and Pearson, Biometrika 26 (1934).
+    The lower one is the p for which at least so many successes have probability alpha, the upper
+    one that for which at most so many do. Source: Clopper and Pearson, Biometrika 26 (1934).
     """
-    from scipy.special import betaincinv  # noqa: PLC0415
+    from scipy.special import betainccinv, betaincinv  # noqa: PLC0415
 
-    # P(at least k of n) = I_p(k, n - k + 1), the regularised incomplete beta function.
-    return float(betaincinv(successes, trials - successes + 1, alpha)) if successes else 0.0
-
-
-def upper_probability(successes: int, trials: int, alpha: float) -> float:
-    """A bound above the probability of success, except with probability at most alpha."""
-    from scipy.special import betainccinv  # noqa: PLC0415
-
-    # P(at most k of n) = 1 - I_p(k + 1, n - k); its own inverse keeps bounds near 1 exact.
+    # P(at least k of n) = I_p(k, n - k + 1), the regularised incomplete beta function; the inverse
+    # of its complement keeps bounds near 1 exact.
     failures = trials - successes
-    return float(betainccinv(successes + 1, failures, alpha)) if failures else 1.0
-
-
-def chi_square_tail(statistic: float, degrees: int) -> float:
-    """The probability that a chi-square variable exceeds the statistic."""
-    from scipy.special import gammaincc  # noqa: PLC0415
-
-    return float(gammaincc(degrees / 2.0, statistic / 2.0))
+    low = float(betaincinv(successes, failures + 1, alpha)) if successes else 0.0
+    high = float(betainccinv(successes + 1, failures, alpha)) if failures else 1.0
+    return low, high
 
 
 def epsilon_of(odds: Fraction) -> Decimal:

@@ -9,8 +9,8 @@ import pytest
 from support.blanket_mechanism import LyingGrr, StatingGrr
 from support.blankets import randomized_response
 
-from ldpsql.audit.central import audit_central, blankets_cover, enumerated_blankets
-from ldpsql.audit.exact import made_up
+from ldpsql.audit.check import audit_central
+from ldpsql.audit.exact import blankets_cover, enumerated_blankets, made_up
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import clones, delta_of

@@ -167,7 +167,7 @@ def test_the_device_code_keeps_its_delta_and_more_is_noticed(monkeypatch):
     found = audit_design(
         made([0.5, 0.5], sizes=(2,), delta="0.05"), reports=20_000, entropy=SeededEntropy(1)
     )
-    assert found.empirical.epsilon > 1
+    assert found.empirical.epsilon_at_least > 1
     assert any("device code does not keep" in text for text in found.problems)
 
 

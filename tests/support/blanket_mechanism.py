@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from support.partial_designs import PartialRecipe
 
-from ldpsql.audit.central import enumerated_blankets
+from ldpsql.audit.exact import enumerated_blankets
 from ldpsql.recipes.hierarchical import GRR
 from ldpsql.shuffle import Blanket, largest_local
 from ldpsql_device.epsilon import Epsilon

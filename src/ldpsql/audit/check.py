@@ -1,4 +1,4 @@
-"""Whether a design keeps what its guarantee promises: what is established, and how."""
+"""Whether a design keeps what its guarantee promises, alone and once reports are shuffled."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 from ldpsql.audit.bisection import DeviceCheck, check_device
-from ldpsql.audit.exact import EnumeratedChannel, Exposure, enumerate_channel, find_exposures
-from ldpsql.audit.sampling import Empirical, corners, random_records, run_device
+from ldpsql.audit.exact import (
+    EnumeratedChannel,
+    Exposure,
+    blankets_cover,
+    enumerate_channel,
+    find_exposures,
+)
+from ldpsql.audit.sampling import Empirical, pick_records, run_device
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Worst
 from ldpsql.numerics import epsilon_of
-from ldpsql.record_domain import RecordDomain
+from ldpsql.recipes.base import achieved, keeps_promise
+from ldpsql.survey import Survey
 from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.odds import excess
 
 Method = Literal["enumeration", "integers"]
@@ -27,55 +34,31 @@ METHODS: dict[Method, str] = {
     "integers": "exact odds of every report that the definition limits, from the integers that "
     "devices compare",
 }
-_DEVICE_RECORDS = 4
-
-
-@dataclass(frozen=True)
-class Enumerated:
-    """A channel that was enumerated: its domain and the worst that it allows.
-
-    reports: number of different reports.  asks_blindly: whether the question is drawn
-    independently of the record.
-    """
-
-    domain: RecordDomain
-    reports: int
-    worst: Worst
-    asks_blindly: bool
-
-    @property
-    def epsilon(self) -> Decimal | None:
-        """Log of the worst odds, rounded up to 12 decimals; None if unbounded."""
-        return None if self.worst.odds is None else epsilon_of(self.worst.odds)
+_DEVICE_RECORDS = 8
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What a person who answers is promised, and whether it holds.
+    """What a person who answers is promised by a design, and whether it holds.
 
-    mechanism, domain, nominal, guarantee: the design's.  report_bits: size of a report.
-    method: how `odds` was established.  odds: the largest odds that the integer thresholds give;
-    None if unbounded.  divergence: where a delta is promised, the exact one at the nominal epsilon,
-    over all sets of reports; None where none is.  enumerated: the channel that was enumerated, if
-    any.
-    problems: why the promise does not hold; empty if it does.  exposures: who is protected against
-    which alternatives, where values are declared sensitive and a channel was enumerated.
-    device: how the interpreter compares with the plan's law; None if nobody looked.
+    enumerated: the channel that was enumerated, the design's or that of a smaller one of its kind;
+    None where none is small enough.  odds: the largest odds that the integer thresholds give; None
+    if unbounded.  divergence: where a delta is promised, the exact one at the nominal epsilon, over
+    all sets of reports; None where none is.  empirical, device: what the device code did on made-up
+    records, and how the interpreter compares with the plan's law; None if nobody looked.
     """
 
-    mechanism: str
-    domain: RecordDomain
-    nominal: Epsilon
-    guarantee: Guarantee
-    report_bits: float
-    method: Method
+    design: Design
+    enumerated: EnumeratedChannel | None
     odds: Fraction | None
     divergence: Fraction | None
-    enumerated: Enumerated | None
     empirical: Empirical | None
-    problems: tuple[str, ...]
-    exposures: tuple[Exposure, ...] = ()
-    device: DeviceCheck | None = None
+    device: DeviceCheck | None
+
+    @property
+    def method(self) -> Method:
+        """How `odds` was established."""
+        return "enumeration" if _is_whole(self.enumerated, self.design) else "integers"
 
     @property
     def holds(self) -> bool:
@@ -84,7 +67,7 @@ class Audit:
 
     @property
     def _keeps_delta(self) -> bool:
-        return self.divergence is not None and self.divergence <= self.guarantee.delta
+        return self.divergence is not None and self.divergence <= self.design.guarantee.delta
 
     @property
     def epsilon(self) -> Decimal | None:
@@ -93,77 +76,136 @@ class Audit:
         Never above the nominal epsilon where the odds are not above e^epsilon. Where a delta is
         promised besides and kept, the nominal epsilon.
         """
-        if self.guarantee.delta:
-            return self.nominal.value if self._keeps_delta else None
+        nominal = self.design.epsilon
+        if self.design.guarantee.delta:
+            return nominal.value if self._keeps_delta else None
         if self.odds is None:
             return None
         exact = epsilon_of(self.odds)
-        return min(exact, self.nominal.value) if self.odds <= self.nominal.odds else exact
+        return min(exact, nominal.value) if self.odds <= nominal.odds else exact
 
     @property
     def witness(self) -> Worst | None:
         """Where the odds are unbounded, and no delta allows it: a report that one record can send
         and another never."""
-        if self._keeps_delta:
+        if self._keeps_delta or self.enumerated is None or self.enumerated.worst.odds is not None:
             return None
-        worst = self.enumerated.worst if self.enumerated else None
-        return worst if worst and worst.odds is None else None
+        return self.enumerated.worst
+
+    @cached_property
+    def exposures(self) -> tuple[Exposure, ...]:
+        """Who is protected against which alternatives, where that differs from person to person
+        and a channel was enumerated."""
+        channel = self.enumerated
+        if channel is None or self.design.guarantee.kind in ("local", "none"):
+            return ()
+        return tuple(find_exposures(channel.law, channel.design.domain))
+
+    @cached_property
+    def problems(self) -> tuple[str, ...]:
+        """Why the promise does not hold; empty if it does."""
+        found = [*self._exact_problems(), *self._empirical_problems()]
+        return (*found, *(self.device.problems if self.device else ()))
+
+    def _exact_problems(self) -> Iterator[str]:
+        """What the odds, and the enumerated channel, say against the design."""
+        design, channel, nominal = self.design, self.enumerated, self.design.epsilon
+        kind, delta = design.guarantee.kind, design.guarantee.delta
+        if kind == "none":
+            yield "the mechanism promises nothing"
+        if self.divergence is not None:
+            if not self._keeps_delta:
+                yield (
+                    f"some set of reports breaks ({nominal}, {float(delta):g})-LDP: it needs "
+                    f"delta {float(self.divergence):.9g}"
+                )
+        elif self.odds is None:
+            yield "the odds of some report are unbounded"
+        elif self.odds > nominal.odds:
+            yield f"the odds of some report are above e^{nominal}"
+        if channel is None:
+            return
+        worst = channel.worst.odds
+        if self.method == "integers":
+            if (worst is None or worst > nominal.odds) and not delta:
+                yield f"on a reduced domain the odds of some report are not below e^{nominal}"
+            # The definitions of sensitive values do not speak of questions.
+            if kind in ("local", "none") and not channel.asks_blindly:
+                yield "the question of a report depends on the record"
+        stated = channel.design.worst_odds()
+        if stated is not None and (worst is None or stated < worst):
+            yield "the odds from the design's integers are below those of its enumerated channel"
+
+    def _empirical_problems(self) -> Iterator[str]:
+        """What the reports of the device code say against it."""
+        empirical, nominal = self.empirical, self.design.epsilon
+        if empirical is None:
+            return
+        if empirical.epsilon_at_least > float(nominal):
+            yield (
+                f"the device code does not keep epsilon {nominal}: its reports show "
+                f"at least {empirical.epsilon_at_least:.4f}"
+            )
+        if not empirical.follows_law:
+            yield "reports of the device code do not come as often as the law says"
+        if empirical.dependent:
+            yield (
+                "reports of one record are not equal as often as independent ones would be: "
+                "entropy is used again, or the device code does not follow the law"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; fractions and decimals as text, so that nothing is rounded."""
+        design, guarantee, channel = self.design, self.design.guarantee, self.enumerated
+        enumerated = witness = None
+        if channel is not None:
+            enumerated = {
+                "domain": channel.design.domain.to_json(),
+                "reports": len(channel.law.outputs),
+                "odds": _text(channel.worst.odds),
+                "question_independent": channel.asks_blindly,
+            }
+        if self.witness is not None:
+            witness = {
+                "report": list(self.witness.report),
+                "record": list(self.witness.record),
+                "other": list(self.witness.other),
+                "probability": str(self.witness.likely),
+                "probability_other": str(self.witness.unlikely),
+            }
         return {
-            "mechanism": self.mechanism,
-            "domain": self.domain.to_json(),
-            "nominal_epsilon": str(self.nominal),
-            "guarantee": self.guarantee.kind,
-            "epsilon": None if self.epsilon is None else format(self.epsilon, "f"),
-            "odds": None if self.odds is None else str(self.odds),
-            "delta": str(self.guarantee.delta),
-            "divergence": None if self.divergence is None else str(self.divergence),
-            "protects": self.guarantee.protects,
-            "not_protected": list(self.guarantee.not_protected),
-            "report_bits": self.report_bits,
+            "mechanism": design.name,
+            "domain": design.domain.to_json(),
+            "nominal_epsilon": str(design.epsilon),
+            "guarantee": guarantee.kind,
+            "epsilon": _text(self.epsilon),
+            "odds": _text(self.odds),
+            "delta": str(guarantee.delta),
+            "divergence": _text(self.divergence),
+            "protects": guarantee.protects,
+            "not_protected": list(guarantee.not_protected),
+            "report_bits": design.report_format.bits_per_report,
             "established": {"method": self.method, "by": METHODS[self.method]},
-            "enumerated": None if self.enumerated is None else _enumerated_json(self.enumerated),
-            "witness": None if self.witness is None else _witness_json(self.witness),
-            "empirical": None if self.empirical is None else _empirical_json(self.empirical),
+            "enumerated": enumerated,
+            "witness": witness,
+            "empirical": None if self.empirical is None else self.empirical.to_json(),
             "device": None if self.device is None else asdict(self.device),
             "holds": self.holds,
             "problems": list(self.problems),
-            "exposures": [row.to_json() for row in self.exposures],
+            "exposures": list(map(asdict, self.exposures)),
         }
 
 
-def _enumerated_json(enumerated: Enumerated) -> dict[str, Any]:
-    return {
-        "domain": enumerated.domain.to_json(),
-        "reports": enumerated.reports,
-        "odds": None if enumerated.worst.odds is None else str(enumerated.worst.odds),
-        "question_independent": enumerated.asks_blindly,
-    }
+def _text(number: Fraction | Decimal | None) -> str | None:
+    """All of its digits; None stays."""
+    if isinstance(number, Decimal):
+        return format(number, "f")
+    return None if number is None else str(number)
 
 
-def _witness_json(worst: Worst) -> dict[str, Any]:
-    return {
-        "report": list(worst.report),
-        "record": list(worst.record),
-        "other": list(worst.other),
-        "probability": str(worst.likely),
-        "probability_other": str(worst.unlikely),
-    }
-
-
-def _empirical_json(empirical: Empirical) -> dict[str, Any]:
-    data = asdict(empirical)
-    return {
-        "domain": empirical.domain.to_json(),
-        "reports_per_record": data.pop("reports"),
-        "epsilon_at_least": data.pop("epsilon"),
-        "record": list(data.pop("record")),
-        "other": list(data.pop("other")),
-        "expected_equal": data.pop("expected"),
-        **{key: value for key, value in data.items() if key != "domain"},
-    }
+def _is_whole(channel: EnumeratedChannel | None, design: Design) -> bool:
+    """Whether the channel that was enumerated is the design's own."""
+    return channel is not None and channel.design is design
 
 
 def audit_design(
@@ -179,109 +221,86 @@ def audit_design(
     options: the mechanism's, for a smaller design of its kind where the domain is too large to
     enumerate.  reports: how many to draw per made-up record from the real device code, 0 for
     none.  device: whether to find the exact law of the interpreter from outside, and compare it
-    with that of the plan.  entropy: what to draw from; the
-    operating system's unless a test says otherwise.
+    with that of the plan.  entropy: what to draw from; the operating system's unless a test says
+    otherwise.
     """
-    source = entropy or OsEntropy()
+    source, nominal = entropy or OsEntropy(), design.epsilon.odds
     channel = enumerate_channel(design, options or {})
-    enumerated = None
-    if channel is not None:
-        number = len(channel.law.outputs)
-        enumerated = Enumerated(channel.design.domain, number, channel.worst, channel.asks_blindly)
-    is_whole = channel is not None and channel.design is design
-    method: Method = "enumeration" if is_whole else "integers"
-    odds = channel.worst.odds if channel is not None and is_whole else design.worst_odds()
-    divergence = _divergence(design, channel)
-    empirical = run_device(design, channel, reports, source) if reports else None
-    seen = _look_at_device(design, source) if device else None
+    own = channel if _is_whole(channel, design) else None
+    divergence = None
+    if design.guarantee.delta:
+        divergence = own.law.divergence(nominal) if own else excess(design.plan, nominal)
+    check = None
+    if device:
+        records = pick_records(design.domain, source, _DEVICE_RECORDS)
+        check = check_device(design.plan, records, source)
     return Audit(
-        design.name,
-        design.domain,
-        design.epsilon,
-        design.guarantee,
-        design.report_format.bits_per_report,
-        method,
-        odds,
+        design,
+        channel,
+        own.worst.odds if own else design.worst_odds(),
         divergence,
-        enumerated,
-        empirical,
-        (
-            *_promise_problems(design, odds, divergence),
-            *(_channel_problems(design, method, channel) if channel else ()),
-            *(_empirical_problems(design, empirical) if empirical else ()),
-            *(seen.problems if seen else ()),
-        ),
-        _exposures(design, channel),
-        seen,
+        run_device(design, channel, reports, source) if reports else None,
+        check,
     )
 
 
-def _exposures(design: Design, channel: EnumeratedChannel | None) -> tuple[Exposure, ...]:
-    """Who is protected against whom, where that differs from person to person."""
-    if channel is None or design.guarantee.kind in ("local", "none"):
-        return ()
-    return tuple(find_exposures(channel.law, channel.design.domain))
+# -- shuffled reports -----------------------------------------------------------------------------
 
 
-def _divergence(design: Design, channel: EnumeratedChannel | None) -> Fraction | None:
-    """What the reports have of the delta that is promised; None where none is."""
-    if not design.guarantee.delta:
+@dataclass(frozen=True)
+class CentralAudit:
+    """What a shuffled batch of `reports` reports promises.
+
+    epsilon: achieved at the survey's delta, rounded up to four significant digits; None if there is
+    no bound.  by: what the accountant was given.  problems: why the promise does not hold.
+    """
+
+    trust: Shuffled
+    reports: int
+    epsilon: Decimal | None
+    by: str
+    problems: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise holds for a batch of this size."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; decimals as text, so that nothing is rounded."""
+        return {
+            **self.trust.to_json(),
+            "reports": self.reports,
+            "people": self.trust.people_of(self.reports),
+            "achieved_epsilon": _text(self.epsilon),
+            "by": self.by,
+            "holds": self.holds,
+            "problems": list(self.problems),
+        }
+
+
+def audit_central(survey: Survey, reports: int | None = None) -> CentralAudit | None:
+    """Audit the central promise for a batch of so many reports, or as many as the survey has users;
+    None for a survey without one.
+
+    The figure comes from the blankets that the design states, by the accountant. Where the channel
+    can be enumerated, the statement itself is checked.
+    """
+    trust, design, problems = survey.shuffled, survey.design, []
+    if trust is None:
         return None
-    if channel is not None and channel.design is design:
-        return channel.law.divergence(design.epsilon.odds)
-    return excess(design.plan, design.epsilon.odds)
-
-
-def _look_at_device(design: Design, entropy: Entropy) -> DeviceCheck:
-    """How the interpreter compares with the law of the plan, on corners and random records."""
-    random = random_records(design.domain, entropy)
-    records = (*corners(design.domain)[:_DEVICE_RECORDS], *random[:_DEVICE_RECORDS])
-    return check_device(design.plan, tuple(dict.fromkeys(records)), entropy)
-
-
-def _promise_problems(
-    design: Design, odds: Fraction | None, divergence: Fraction | None
-) -> Iterator[str]:
-    if design.guarantee.kind == "none":
-        yield "the mechanism promises nothing"
-    delta = design.guarantee.delta
-    if divergence is not None:
-        if divergence > delta:
-            yield (
-                f"some set of reports breaks ({design.epsilon}, {float(delta):g})-LDP: it needs "
-                f"delta {float(divergence):.9g}"
-            )
-    elif odds is None:
-        yield "the odds of some report are unbounded"
-    elif odds > design.epsilon.odds:
-        yield f"the odds of some report are above e^{design.epsilon}"
-
-
-def _channel_problems(design: Design, method: Method, channel: EnumeratedChannel) -> Iterator[str]:
-    """What the enumerated channel says against the design."""
-    worst = channel.worst.odds
-    is_above = worst is None or worst > design.epsilon.odds
-    if method == "integers" and is_above and not design.guarantee.delta:
-        yield f"on a reduced domain the odds of some report are not below e^{design.epsilon}"
-    # The definitions of sensitive values do not speak of questions.
-    is_plain = design.guarantee.kind in ("local", "none")
-    if method == "integers" and is_plain and not channel.asks_blindly:
-        yield "the question of a report depends on the record"
-    stated = channel.design.worst_odds()
-    if stated is not None and (worst is None or stated < worst):
-        yield "the odds from the design's integers are below those of its enumerated channel"
-
-
-def _empirical_problems(design: Design, empirical: Empirical) -> Iterator[str]:
-    if empirical.epsilon > float(design.epsilon):
-        yield (
-            f"the device code does not keep epsilon {design.epsilon}: its reports show "
-            f"at least {empirical.epsilon:.4f}"
+    count = trust.users if reports is None else reports
+    if not keeps_promise(design, trust, count):
+        problems.append(
+            f"a batch of {count:,} reports does not keep epsilon {trust.epsilon} at delta "
+            f"{trust.delta}"
         )
-    if not empirical.follows_law:
-        yield "reports of the device code do not come as often as the law says"
-    if empirical.dependent:
-        yield (
-            "reports of one record are not equal as often as independent ones would be: entropy is "
-            "used again, or the device code does not follow the law"
+    channel = enumerate_channel(design, survey.options) if design.states_blankets else None
+    if channel is not None and not blankets_cover(channel.design, channel.law):
+        problems.append(
+            "the blankets that the design states are not those of its enumerated channel"
         )
+    by = "the blankets of the design"
+    if not design.states_blankets:
+        by = "clones: the local epsilon alone"
+    return CentralAudit(trust, count, achieved(design, trust, count), by, tuple(problems))

@@ -18,30 +18,36 @@ Sources: docs/spec/uldp.md#1.1, docs/spec/uldp.md#1.2, docs/spec/uldp.md#1.3.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import chain, combinations, islice, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Law, Outcome, Worst
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
+from ldpsql.shuffle import Blanket, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
+from ldpsql_device.law import count_reports
 
 MOST_PROBABILITIES = 1 << 17
 LARGEST_RECORDS = 4096
 LARGEST_DIMENSION, _DIGITS = 1 << 31, 10
 MOST_EXPOSED_RECORDS, MOST_EXPOSED_DIMENSIONS = 400, 3
 _CAPS = (8, 6, 5, 4, 3, 2)
-_SPREAD = 14
 _NAMES = {"uldp": "ULDP", "uldp-joint": "ULDP per attribute"}
+_CROWDS = ((50, Decimal("0.5")), (5000, Decimal("0.1")))
+"""People and central epsilons at which stated and enumerated blankets are compared."""
+_MOST_WORK = 200_000
+_BEYOND = 1e-6
 
 
 # -- definitions ----------------------------------------------------------------------------------
@@ -121,44 +127,13 @@ class EnumeratedChannel:
     @cached_property
     def asks_blindly(self) -> bool:
         """Whether every record gets each question with the same probability, together 1."""
-        shares: list[dict[int, Fraction]] = []
+        shares = []
         for row in self.law.probabilities:
-            share: dict[int, Fraction] = {}
+            share: defaultdict[int, Fraction] = defaultdict(Fraction)
             for report, chance in zip(self.law.outputs, row, strict=True):
-                share[report[0]] = share.get(report[0], Fraction(0)) + chance
+                share[report[0]] += chance
             shares.append(share)
         return sum(shares[0].values()) == 1 and all(share == shares[0] for share in shares)
-
-    @cached_property
-    def records(self) -> tuple[Outcome, ...]:
-        """Every record; the two that the worst report tells apart first, the others from places
-        spread over the domain before those in between."""
-        step = max(1, len(self.law.inputs) // _SPREAD)
-        spread = (*self.law.inputs[::-step], *self.law.inputs)
-        return tuple(dict.fromkeys([self.worst.record, self.worst.other, *spread]))
-
-    @cached_property
-    def telling_reports(self) -> tuple[Outcome, ...]:
-        """The reports whose odds under the first two records, if they are limited at all, are the
-        worst, up to a thousandth."""
-        pair = [self.law.inputs.index(record) for record in self.records[:2]]
-        worst = self.worst.odds
-        telling = []
-        columns = zip(*self.law.probabilities, strict=True)
-        for report, column in zip(self.law.outputs, columns, strict=True):
-            likely, unlikely = (column[place] for place in pair)
-            if worst is None:
-                is_worst = bool(likely) and not unlikely
-            else:
-                is_worst = bool(likely) and likely * 1000 > worst * unlikely * 999
-            if is_worst and set(pair) <= set(self.definition.compared(self.law.inputs, column)):
-                telling.append(report)
-        return tuple(telling)
-
-    def chances(self, record: Outcome) -> NDArray[np.float64]:
-        """Probabilities of all reports of a record, shape (reports,)."""
-        row = self.law.probabilities[self.law.inputs.index(record)]
-        return np.array([float(chance) for chance in row])
 
 
 def enumerate_channel(design: Design, options: Mapping[str, Any]) -> EnumeratedChannel | None:
@@ -166,23 +141,16 @@ def enumerate_channel(design: Design, options: Mapping[str, Any]) -> EnumeratedC
 
     options: the mechanism's, for the smaller design. None where no channel is small enough.
     """
-    for candidate in _candidates(design, options):
-        reports = sum(math.prod(row) for row in candidate.report_format.limits.tolist())
-        if count_records(candidate.domain) * reports <= MOST_PROBABILITIES:
-            try:
-                return EnumeratedChannel(candidate, candidate.law())
-            except ValueError:
-                continue
-    return None
-
-
-def _candidates(design: Design, options: Mapping[str, Any]) -> Iterator[Design]:
-    yield design
-    for domain in smaller(design.domain):
+    for domain in chain([design.domain], smaller(design.domain)):
+        made = design
         try:
-            yield mechanism(design.name).design(domain, design.epsilon, options)
+            if domain is not design.domain:
+                made = mechanism(design.name).design(domain, design.epsilon, options)
+            if count_records(domain) * count_reports(made.plan) <= MOST_PROBABILITIES:
+                return EnumeratedChannel(made, made.law())
         except (Error, ValueError):
             continue
+    return None
 
 
 # -- record domains to audit on -------------------------------------------------------------------
@@ -231,7 +199,7 @@ def _first_codes(counts: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[int
 
 def count_records(domain: RecordDomain) -> int:
     """Number of different private records, signs of the measures included."""
-    return math.prod((*domain.sizes, *(2 for _ in domain.bounds)))
+    return math.prod(domain.sizes) << len(domain.bounds)
 
 
 def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
@@ -242,28 +210,26 @@ def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
     """
     seen = {domain}
     counts = [len(domain.sensitive_codes(j)) for j in range(len(domain.sizes))]
-    for measures in range(len(domain.bounds), -1, -1):
-        for dimensions in range(len(domain.sizes), -1, -1):
-            for cap in _CAPS:
-                sizes = tuple(min(size, cap) for size in domain.sizes[:dimensions])
-                held = [
-                    min(count, size - (count < before))
-                    for count, size, before in zip(counts, sizes, domain.sizes, strict=False)
-                ]
-                kept = domain.measured[:measures]
-                cut = RecordDomain(
-                    domain.names[:dimensions],
-                    sizes,
-                    domain.measure_names[:measures],
-                    domain.bounds[:measures],
-                    tuple(i if i is not None and i < dimensions else None for i in kept),
-                    (),
-                    _first_codes(held, sizes),
-                )
-                is_new = (dimensions or measures) and cut not in seen
-                if is_new and count_records(cut) <= LARGEST_RECORDS:
-                    seen.add(cut)
-                    yield cut
+    numbers = (range(len(kept), -1, -1) for kept in (domain.bounds, domain.sizes))
+    for measures, dimensions, cap in product(*numbers, _CAPS):
+        sizes = tuple(min(size, cap) for size in domain.sizes[:dimensions])
+        held = [
+            min(count, size - (count < before))
+            for count, size, before in zip(counts, sizes, domain.sizes, strict=False)
+        ]
+        measured = domain.measured[:measures]
+        cut = RecordDomain(
+            domain.names[:dimensions],
+            sizes,
+            domain.measure_names[:measures],
+            domain.bounds[:measures],
+            tuple(i if i is not None and i < dimensions else None for i in measured),
+            (),
+            _first_codes(held, sizes),
+        )
+        if (dimensions or measures) and cut not in seen and count_records(cut) <= LARGEST_RECORDS:
+            seen.add(cut)
+            yield cut
 
 
 # -- who is protected against whom ----------------------------------------------------------------
@@ -277,8 +243,8 @@ class Exposure:
     attributes in which they differ (docs/spec/uldp.md#1.2).
 
     owner, differs: in words.  epsilon: log of the largest odds, None if unbounded.  given_away:
-    probability of a report that no such alternative sends.  promised: the kinds of guarantee that
-    limit these odds.
+    the largest probability of a report that no such alternative sends.  promised: the kinds of
+    guarantee that limit these odds.
     """
 
     owner: str
@@ -294,16 +260,6 @@ class Exposure:
             return f"e^{self.epsilon:.4g}"
         return f"unbounded, with probability {self.given_away:.4g}"
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "owner": self.owner,
-            "differs": self.differs,
-            "epsilon": self.epsilon,
-            "given_away": self.given_away,
-            "promised": self.promised,
-        }
-
 
 def find_exposures(law: Law, domain: RecordDomain) -> Iterator[Exposure]:
     """A row per kind of owner and alternative; none for plain designs and large channels."""
@@ -314,13 +270,19 @@ def find_exposures(law: Law, domain: RecordDomain) -> Iterator[Exposure]:
     channel = np.array([[float(chance) for chance in row] for row in law.probabilities])
     kinds = np.array([definition.sensitive_values(record) for record in law.inputs])
     codes = np.array(law.inputs)
+    # In a dimension of one code nobody differs; in all others somebody does from every owner.
+    differences = [
+        d for d in product(*((True, False)[size < 2 :] for size in domain.sizes)) if any(d)
+    ]
     for owner in sorted(set(map(tuple, kinds.tolist())), reverse=True):
-        owners = np.flatnonzero((kinds == owner).all(axis=1))
-        for differs in product((True, False), repeat=len(owner)):
-            worst = _worst_exposure(channel, codes, owners, np.array(differs))
-            if not any(differs) or worst is None:
-                continue
-            epsilon, given_away = worst
+        for differs in differences:
+            odds = given_away = 0.0
+            for own in np.flatnonzero((kinds == owner).all(axis=1)):
+                sent = channel[own] > 0.0
+                others = channel[((codes != codes[own]) == differs).all(axis=1)]
+                with np.errstate(divide="ignore"):
+                    odds = max(odds, float((channel[own, sent] / others[:, sent]).max()))
+                given_away = max(given_away, float(channel[own, (others == 0.0).all(axis=0)].sum()))
             is_within = all(held for held, other in zip(owner, differs, strict=True) if other)
             promised = {"uldp": any(owner), "uldp-joint": is_within}
             yield Exposure(
@@ -329,29 +291,50 @@ def find_exposures(law: Law, domain: RecordDomain) -> Iterator[Exposure]:
                     for name, is_held in zip(domain.names, owner, strict=True)
                 ),
                 " and ".join(n for n, d in zip(domain.names, differs, strict=True) if d),
-                None if epsilon == np.inf else epsilon,
+                None if math.isinf(odds) else math.log(odds),
                 given_away,
                 ", ".join(_NAMES[kind] for kind, is_kept in promised.items() if is_kept) or "none",
             )
 
 
-def _worst_exposure(
-    channel: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    differs: NDArray[np.bool_],
-) -> tuple[float, float] | None:
-    """Largest log odds of an owner's report against an alternative, and the largest probability
-    of a report that none of the alternatives sends; None where there are no alternatives."""
-    worst: tuple[float, float] | None = None
-    for owner in owners:
-        others = channel[((codes != codes[owner]) == differs).all(axis=1)]
-        if not len(others):
-            continue
-        sent = channel[owner] > 0
-        with np.errstate(divide="ignore"):
-            odds = float(np.log(channel[owner][sent] / others[:, sent]).max())
-        given_away = float(channel[owner][(others == 0).all(axis=0)].sum())
-        before = worst or (odds, 0.0)
-        worst = max(before[0], odds), max(before[1], given_away)
-    return worst
+# -- what shuffled reports hide among -------------------------------------------------------------
+
+
+def blankets_cover(design: Design, law: Law) -> bool:
+    """Whether the blankets that a design states cover every pair of records of its channel; also
+    where it states none."""
+    if not design.states_blankets:
+        return True
+    stated, exact = design.blankets(), enumerated_blankets(law)
+    return all(
+        delta_of(exact, people, epsilon) <= delta_of(stated, people, epsilon) * (1 + _BEYOND)
+        for people, epsilon in _CROWDS
+    )
+
+
+def enumerated_blankets(law: Law) -> tuple[Blanket, ...]:
+    """The blankets of pairs of records, those that differ by the rounding of draws only once.
+
+    Of all pairs, or of evenly many of them where the channel is large.
+    """
+    # The blanket of a pair is the least probability of every report over all records, beside its
+    # probabilities under the two. Reports with equal ratios of these are one atom: nothing that
+    # the accountant computes can tell them apart.
+    every = math.ceil(math.comb(len(law.inputs), 2) * len(law.outputs) / _MOST_WORK)
+    least = [min(column) for column in zip(*law.probabilities, strict=True)]
+    kinds: dict[tuple[tuple[float, ...], ...], Blanket] = {}
+    for pair in islice(combinations(law.probabilities, 2), None, None, every):
+        merged: dict[tuple[float, ...], tuple[Fraction, ...]] = {}
+        for atom in zip(least, *pair, strict=True):
+            if any(atom[1:]):
+                # To ten digits; what the blanket does not cover is a class of its own.
+                ratios = tuple(
+                    float(f"{float(chance / atom[0]):.10g}") if atom[0] else -1.0
+                    for chance in atom[1:]
+                )
+                known = merged.get(ratios, (Fraction(0),) * 3)
+                merged[ratios] = tuple(a + b for a, b in zip(known, atom, strict=True))
+        atoms = sorted(merged.values())
+        key = tuple(tuple(round(float(part), 12) for part in atom) for atom in atoms)
+        kinds.setdefault(key, Blanket(tuple((a, b, c) for a, b, c in atoms)))
+    return tuple(kinds.values())

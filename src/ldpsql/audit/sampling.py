@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import permutations
 from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,15 @@ from numpy.typing import NDArray
 from ldpsql.audit.exact import Criterion, EnumeratedChannel
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Outcome
-from ldpsql.numerics import Array, chi_square_tail, lower_probability, upper_probability
+from ldpsql.numerics import Array, bound_probability
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares
-from ldpsql_device.entropy import Entropy
+from ldpsql_device.entropy import Entropy, Words
+from ldpsql_device.plan import Integers
 
 ALPHA = 1e-6
 _MOST_RECORDS, _RANDOM_RECORDS = 16, 4
+_SPREAD = 14
 _MOST_REPORTS = 1 << 24
 _LARGEST_CALL = 1 << 16
 _QUARTERS = 4
@@ -40,28 +43,25 @@ _FEWEST_EXPECTED = 8.0
 _CAUTION = NormalDist().inv_cdf(1.0 - ALPHA / 2)
 _MULTIPLIER = 0x9E3779B97F4A7C15
 
-Keys = NDArray[np.uint64]
-Counts = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Empirical:
     """What the device code did on made-up records.
 
-    domain: of the design that ran.  reports: per record.  epsilon: lower bound, >= 0, too high
-    with probability at most alpha.  record, other: the two records told apart.  seen, seen_other:
-    how many of `trials` reports of each fell into the event.
+    domain: of the design that ran.  epsilon_at_least: lower bound, >= 0, too high with probability
+    at most alpha.  record, other: the two records told apart.  seen, seen_other: how many of
+    `trials` reports of each fell into the event.
     pairs, equal: pairs of reports of one record that were compared, and how many were equal;
-    expected: how many would be if every report were drawn anew.  dependent: whether equal
+    expected_equal: how many would be if every report were drawn anew.  dependent: whether equal
     is further from that than chance allows, except with probability alpha.
     fit: probability that reports of the law, or questions of their shares, are as far from what is
     expected as these of the worst record, at most.
     """
 
     domain: RecordDomain
-    reports: int
+    reports_per_record: int
     alpha: float
-    epsilon: float
+    epsilon_at_least: float
     record: Outcome
     other: Outcome
     trials: int
@@ -69,7 +69,7 @@ class Empirical:
     seen_other: int
     pairs: int
     equal: int
-    expected: float
+    expected_equal: float
     dependent: bool
     fit: float
 
@@ -78,9 +78,12 @@ class Empirical:
         """Whether reports came as often as they should."""
         return self.fit >= self.alpha
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "domain": self.domain.to_json()}
 
-@dataclass(frozen=True)
-class _Sample:
+
+class _Sample(NamedTuple):
     """Reports of several records, each as one 64-bit number.
 
     keys: shape (records, calls, reports per call); equal reports have equal keys.  questions: how
@@ -89,27 +92,24 @@ class _Sample:
 
     design: Design
     records: tuple[Outcome, ...]
-    keys: Keys
-    questions: Counts
+    keys: Words
+    questions: Integers
 
-    @property
-    def reports(self) -> int:
-        """Reports per record."""
-        calls, size = self.keys.shape[1:]
-        return int(calls * size)
+    def quarter(self, number: int) -> Words:
+        """Every fourth call, shape (records, reports)."""
+        return self.keys[:, number::_QUARTERS].reshape(len(self.records), -1)
 
 
-@dataclass(frozen=True)
-class _Telling:
-    """A pair of records, and how well an event chosen for it told them apart elsewhere.
+class _Event(NamedTuple):
+    """How well an event that was chosen for a pair of records tells them apart elsewhere.
 
-    counts: in the last half, how often each of the two reports fell into the event.
+    pair: numbers of the two records.  counts: in the last half, how often the reports of each fell
+    into the event.
     """
 
     score: float
     sample: _Sample
-    record: Outcome
-    other: Outcome
+    pair: tuple[int, int]
     counts: tuple[int, int]
 
 
@@ -120,33 +120,41 @@ def run_device(
 
     reports: per record, at least; rounded up to whole calls of the device code.
     """
-    samples = [] if channel is None else [_draw(channel.design, channel.records, reports, entropy)]
+    samples, events, fits = [], [], []
+    pairs, equal, expected, dependent = 0, 0, 0.0, False
+    if channel is not None:
+        # The two records that the worst report tells apart come first, then some of everywhere.
+        inputs = channel.law.inputs
+        spread = inputs[:: -max(1, len(inputs) // _SPREAD)]
+        worst = (channel.worst.record, channel.worst.other)
+        own = _draw(channel.design, tuple(dict.fromkeys(worst + spread + inputs)), reports, entropy)
+        samples.append(own)
+        fits.append(_fit_of_reports(own, channel))
+        pairs, equal, expected, dependent = _count_equal(own, channel)
+        if len(own.records) > 1:
+            events.append(_worst_by_law(own, channel))
     if channel is None or channel.design is not design:
-        ends, others = corners(design.domain), random_records(design.domain, entropy)
-        records = tuple(dict.fromkeys([*ends[: _MOST_RECORDS - len(others)], *others]))
+        records = pick_records(design.domain, entropy, _MOST_RECORDS)
         samples.append(_draw(design, records, reports, entropy))
-    tellings = [_most_telling(sample) for sample in samples]
-    if channel is not None and len(samples[0].records) > 1:
-        tellings.append(_worst_by_law(samples[0], channel))
-    best = max(tellings, key=lambda telling: telling.score)
-    trials = best.sample.reports // 2
+    for sample in samples:
+        events.append(_most_telling(sample))
+        shares = question_shares(sample.design.plan)
+        fits.append(_worst_fit([(row, shares) for row in sample.questions]))
+    best = max(events, key=lambda event: event.score)
+    count = best.sample.keys[0].size
     seen, seen_other = best.counts
     # P <= e^epsilon P' + delta for every event, so log((P - delta) / P') is at most epsilon.
-    allowed = float(design.guarantee.delta)
-    low = lower_probability(seen, trials, ALPHA / 2) - allowed
-    high = upper_probability(seen_other, trials, ALPHA / 2)
-    pairs, equal, expected, dependent = _count_equal(samples[0], channel)
-    fits = [_fit_of_questions(sample) for sample in samples]
-    if channel is not None:
-        fits.append(_fit_of_reports(samples[0], channel))
+    low, _ = bound_probability(seen, count // 2, ALPHA / 2)
+    _, high = bound_probability(seen_other, count // 2, ALPHA / 2)
+    low -= float(design.guarantee.delta)
     return Empirical(
         best.sample.design.domain,
-        best.sample.reports,
+        count,
         ALPHA,
         max(0.0, math.log(low / high)) if low > 0 else 0.0,
-        best.record,
-        best.other,
-        trials,
+        best.sample.records[best.pair[0]],
+        best.sample.records[best.pair[1]],
+        count // 2,
         seen,
         seen_other,
         pairs,
@@ -155,6 +163,12 @@ def run_device(
         dependent,
         min(1.0, len(fits) * min(fits)),
     )
+
+
+def pick_records(domain: RecordDomain, entropy: Entropy, most: int) -> tuple[Outcome, ...]:
+    """So many records at most: corners of the domain, and a few from anywhere."""
+    others = random_records(domain, entropy)
+    return tuple(dict.fromkeys([*corners(domain)[: most - len(others)], *others]))
 
 
 def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
@@ -189,77 +203,77 @@ def _draw(design: Design, candidates: Sequence[Outcome], reports: int, entropy: 
     records = tuple(candidates[: max(2, min(_MOST_RECORDS, _MOST_REPORTS // reports))])
     calls = max(_FEWEST_CALLS, _QUARTERS * -(-reports // (_QUARTERS * _LARGEST_CALL)))
     size = -(-reports // calls)
-    questions = np.zeros((len(records), len(design.report_format.limits)), dtype=np.int64)
+    questions = np.zeros((len(records), design.report_format.types), dtype=np.int64)
     keys = np.empty((len(records), calls, size), dtype=np.uint64)
     for number, record in enumerate(records):
         codes = np.tile(np.array(record, dtype=np.int64), (size, 1))
         for call in range(calls):
             columns = list(design.randomize(codes, entropy).columns.values())
-            rows = np.stack([np.asarray(column).astype(np.uint64) for column in columns], axis=1)
-            keys[number, call] = _key(rows)
+            keys[number, call] = _key(np.stack(columns, axis=1, dtype=np.uint64))
             drawn = np.asarray(columns[0]).astype(np.int64)
             questions[number] += np.bincount(drawn, minlength=questions.shape[1])
     return _Sample(design, records, keys, questions)
 
 
-def _key(rows: Keys) -> Keys:
+def _key(rows: Words) -> Words:
     """One number per row: its columns times fixed odd numbers, modulo 2^64."""
     odd = [pow(_MULTIPLIER, place + 1, 1 << 64) for place in range(rows.shape[1])]
-    keys: Keys = (rows * np.array(odd, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
-    return keys
+    return np.asarray((rows * np.array(odd, dtype=np.uint64)).sum(axis=1, dtype=np.uint64))
 
 
 # -- the event that tells most --------------------------------------------------------------------
 
 
-def _most_telling(sample: _Sample) -> _Telling:
+def _most_telling(sample: _Sample) -> _Event:
     """The pair of records whose event, chosen on the first quarter, tells most on the second.
 
     Of those whose first owner is protected against every other record: what others disclose breaks
     no promise.
     """
-    choose, score, bound = _count_quarters(sample)
-    best = _Telling(-math.inf, sample, sample.records[0], sample.records[0], (0, 0))
+    quarters = [sample.quarter(number) for number in range(_QUARTERS)]
+    # Kinds of reports: those that are not rare in the first quarter, and all others together.
+    kinds, often = np.unique(quarters[0], return_counts=True)
+    kinds = kinds[often >= _RARE]
+    choose, score, third, fourth = (_count(quarter, kinds) for quarter in quarters)
+    best = _Event(-math.inf, sample, (0, 0), (0, 0))
     definition = Criterion(sample.design.guarantee.kind, sample.design.domain)
     for one, other in permutations(range(len(sample.records)), 2):
         if not definition.protects(sample.records[one]):
             continue
-        event = _choose_event(choose[one], choose[other])
-        told = float(_score(score[one][event].sum(), score[other][event].sum()))
-        if told > best.score:
-            counts = int(bound[one][event].sum()), int(bound[other][event].sum())
-            best = _Telling(told, sample, sample.records[one], sample.records[other], counts)
+        # The kinds that speak for `one`: those above some ratio of the two counts.
+        own, others = choose[one], choose[other]
+        order = np.argsort(-(own + 0.5) / (others + 0.5), kind="stable")
+        event = order[: int(np.argmax(_score(own[order].cumsum(), others[order].cumsum()))) + 1]
+        found = float(_score(score[one][event].sum(), score[other][event].sum()))
+        if found > best.score:
+            bound = (third + fourth)[:, event].sum(axis=1)
+            best = _Event(found, sample, (one, other), (int(bound[one]), int(bound[other])))
     return best
 
 
-def _worst_by_law(sample: _Sample, channel: EnumeratedChannel) -> _Telling:
-    """The pair of records and the reports that the exact channel tells apart best."""
-    event = _key(np.array(channel.telling_reports, dtype=np.uint64))
-    inside = np.isin(sample.keys[:2], event)
-    score, third, fourth = (inside[:, part::_QUARTERS].sum(axis=(1, 2)) for part in (1, 2, 3))
+def _worst_by_law(sample: _Sample, channel: EnumeratedChannel) -> _Event:
+    """The first two records, and the reports that the exact channel tells apart best: those whose
+    odds, if they are limited at all, are the worst, up to a thousandth."""
+    law, worst = channel.law, channel.worst.odds
+    pair = [law.inputs.index(record) for record in sample.records[:2]]
+    event = []
+    for report, column in zip(law.outputs, zip(*law.probabilities, strict=True), strict=True):
+        likely, unlikely = (column[place] for place in pair)
+        if worst is None:
+            is_worst = likely > 0 == unlikely
+        else:
+            is_worst = likely * 1000 > worst * unlikely * 999
+        if is_worst and set(pair) <= set(channel.definition.compared(law.inputs, column)):
+            event.append(report)
+    keys = _key(np.array(event, dtype=np.uint64))
+    _, score, third, fourth = (
+        np.isin(sample.quarter(number)[:2], keys).sum(axis=1) for number in range(_QUARTERS)
+    )
     one, other = (third + fourth).tolist()
-    told = float(_score(score[0], score[1]))
-    return _Telling(told, sample, sample.records[0], sample.records[1], (one, other))
+    return _Event(float(_score(score[0], score[1])), sample, (0, 1), (one, other))
 
 
-def _count_quarters(sample: _Sample) -> tuple[Counts, Counts, Counts]:
-    """How often each kind of report came, per record, in the first, second and last two quarters.
-
-    The kinds are the reports that are not rare in the first quarter, and all others together.
-    """
-    first, second, third, fourth = (
-        sample.keys[:, part::_QUARTERS].reshape(len(sample.records), -1) for part in range(4)
-    )
-    kinds, often = np.unique(first, return_counts=True)
-    kinds = kinds[often >= _RARE]
-    return (
-        _count(first, kinds),
-        _count(second, kinds),
-        _count(third, kinds) + _count(fourth, kinds),
-    )
-
-
-def _count(keys: Keys, kinds: Keys) -> Counts:
+def _count(keys: Words, kinds: Words) -> Integers:
     """How often each of the ascending kinds came, and others, shape (records, kinds + 1)."""
     if not len(kinds):
         return np.full((len(keys), 1), keys.shape[1], dtype=np.int64)
@@ -268,14 +282,7 @@ def _count(keys: Keys, kinds: Keys) -> Counts:
     return np.array([np.bincount(row, minlength=len(kinds) + 1) for row in place])
 
 
-def _choose_event(one: Counts, other: Counts) -> NDArray[np.int64]:
-    """The kinds of report that speak for `one`: those above some ratio of the two counts."""
-    order = np.argsort(-(one + 0.5) / (other + 0.5), kind="stable")
-    scores = _score(np.cumsum(one[order]), np.cumsum(other[order]))
-    return order[: int(np.argmax(scores)) + 1]
-
-
-def _score(one: Counts, other: Counts) -> Array:
+def _score(one: Integers, other: Integers) -> Array:
     """About the bound that the last half, twice as many reports, will give for two counts: the log
     of their ratio, less as many standard errors of each as the bound will take off."""
     first, second = one + 1.0, other + 1.0
@@ -287,30 +294,33 @@ def _score(one: Counts, other: Counts) -> Array:
 # -- the law --------------------------------------------------------------------------------------
 
 
+def _chances(channel: EnumeratedChannel, sample: _Sample) -> NDArray[np.float64]:
+    """Probabilities of all reports of the records of a sample, shape (records, reports)."""
+    rows = dict(zip(channel.law.inputs, channel.law.probabilities, strict=True))
+    return np.array([list(map(float, rows[record])) for record in sample.records])
+
+
 def _fit_of_reports(sample: _Sample, channel: EnumeratedChannel) -> float:
     """Of all records together, whether their reports follow the enumerated law."""
     keys = _key(np.array(channel.law.outputs, dtype=np.uint64))
     order = np.argsort(keys)
     counts = _count(sample.keys.reshape(len(sample.records), -1), keys[order])
-    fits = [
-        _fit(row, np.append(channel.chances(record)[order], 0.0))
-        for record, row in zip(sample.records, counts, strict=True)
-    ]
-    return min(1.0, len(fits) * min(fits))
+    chances = np.pad(_chances(channel, sample)[:, order], ((0, 0), (0, 1)))
+    return _worst_fit(list(zip(counts, chances, strict=True)))
 
 
-def _fit_of_questions(sample: _Sample) -> float:
-    """Whether questions come as often as the design says, whoever is asked."""
-    shares = question_shares(sample.design.plan)
-    fits = [_fit(row, shares) for row in sample.questions]
-    return min(1.0, len(fits) * min(fits))
+def _worst_fit(rows: Sequence[tuple[Integers, Array]]) -> float:
+    """The least probability of counts given their chances, times the number of rows."""
+    return min(1.0, len(rows) * min(_fit(counts, chances) for counts, chances in rows))
 
 
-def _fit(counts: Counts, chances: Array) -> float:
+def _fit(counts: Integers, chances: Array) -> float:
     """Probability of a chi-square statistic at least that of these counts; 0 for what never comes.
 
     Kinds of which few are expected are taken together, as Pearson's approximation needs.
     """
+    from scipy.special import chdtrc  # noqa: PLC0415
+
     if counts[chances <= 0.0].any():
         return 0.0
     order = np.argsort(chances)
@@ -322,21 +332,16 @@ def _fit(counts: Counts, chances: Array) -> float:
     seen = np.append(seen[:pooled].sum(), seen[pooled:])
     if len(expected) < 2:
         return 1.0
-    statistic = float(((seen - expected) ** 2 / expected).sum())
-    return chi_square_tail(statistic, len(expected) - 1)
+    return float(chdtrc(len(expected) - 1, ((seen - expected) ** 2 / expected).sum()))
 
 
-def _count_equal(
-    sample: _Sample, channel: EnumeratedChannel | None
-) -> tuple[int, int, float, bool]:
+def _count_equal(sample: _Sample, channel: EnumeratedChannel) -> tuple[int, int, float, bool]:
     """Pairs of reports of one record, how many were equal, how many should be, and whether
-    chance allows the difference.
+    chance does not allow the difference.
 
     Half of the calls pair each report with its neighbour, the other half with the report in the
     same place of the next call; no report is in two pairs.
     """
-    if channel is None:
-        return 0, 0, 0.0, False
     keys = sample.keys
     calls = keys[:, 0::4] == keys[:, 1::4]
     even = keys.shape[2] // 2 * 2
@@ -344,8 +349,6 @@ def _count_equal(
     neighbours = inner[:, :, 0::2] == inner[:, :, 1::2]
     pairs = calls.size + neighbours.size
     equal = int(calls.sum() + neighbours.sum())
-    chances = [float((channel.chances(record) ** 2).sum()) for record in sample.records]
-    chance = math.fsum(chances) / len(chances)
-    low = lower_probability(equal, pairs, ALPHA / 2)
-    dependent = not low <= chance <= upper_probability(equal, pairs, ALPHA / 2)
-    return pairs, equal, chance * pairs, dependent
+    chance = float((_chances(channel, sample) ** 2).sum(axis=1).mean())
+    low, high = bound_probability(equal, pairs, ALPHA / 2)
+    return pairs, equal, chance * pairs, not low <= chance <= high

@@ -11,19 +11,19 @@ from ldpsql.cli import options
 from ldpsql.cli.failure import AT_FAULT
 from ldpsql.cli.formats import FORMATS, Document, write_document
 from ldpsql.cli.tables import labelled_lines, table_lines
+from ldpsql.numerics import epsilon_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldpsql.audit.bisection import DeviceCheck
-    from ldpsql.audit.central import CentralAudit
-    from ldpsql.audit.check import Audit, Enumerated
+    from ldpsql.audit.check import Audit, CentralAudit
+    from ldpsql.audit.exact import EnumeratedChannel
     from ldpsql.audit.sampling import Empirical
     from ldpsql.decoders.base import AnyDesign as Design
     from ldpsql.decoders.law import Outcome
     from ldpsql.record_domain import RecordDomain
     from ldpsql.survey import Survey
-    from ldpsql_device.guarantee import Guarantee
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
 _LONG = 20_000
@@ -131,7 +131,7 @@ def audit(
 def _of_survey(
     source: Path, users: int | None, database: Path | None
 ) -> tuple[Design, dict[str, Any], CentralAudit | None]:
-    from ldpsql.audit.central import audit_central  # noqa: PLC0415
+    from ldpsql.audit.check import audit_central  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
 
     survey = Survey.from_json(source)
@@ -166,17 +166,17 @@ def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, s
     """What was found, by its label."""
     from ldpsql.audit.check import METHODS  # noqa: PLC0415
 
-    guarantee, enumerated = result.guarantee, result.enumerated
-    yield "mechanism", f"{result.mechanism}, {_domain(result.domain)}"
+    design, guarantee = result.design, result.design.guarantee
+    yield "mechanism", f"{design.name}, {_domain(design.domain)}"
     yield "guarantee", str(guarantee)
     yield "exact", _exact(result)
     yield "established", f"by {METHODS[result.method]}"
-    if enumerated is None:
+    if result.enumerated is None:
         yield "enumerated", "nothing: even on two codes there are too many different reports"
     else:
-        yield "enumerated", _enumerated(enumerated, guarantee)
+        yield "enumerated", _enumerated(result.enumerated)
         if result.witness is not None:
-            worst, domain = result.witness, enumerated.domain
+            worst, domain = result.witness, result.enumerated.design.domain
             chance = float(worst.likely)
             yield "witness", f"report ({', '.join(map(str, worst.report))})"
             yield "", f"sent by {_record(worst.record, domain)} with probability {chance:.6g}"
@@ -185,7 +185,7 @@ def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, s
     for item in guarantee.not_protected:
         yield "not covered", item
     yield from _exposures(result)
-    yield "report", f"{result.report_bits:.1f} bits"
+    yield "report", f"{design.report_format.bits_per_report:.1f} bits"
     if result.empirical is not None:
         yield from _empirical(result.empirical)
     if result.device is not None:
@@ -213,7 +213,7 @@ def _verdict(holds: bool) -> str:
 
 
 def _exact(result: Audit) -> str:
-    nominal, delta = result.nominal, result.guarantee.delta
+    nominal, delta = result.design.epsilon, result.design.guarantee.delta
     if result.divergence is not None:
         return (
             f"delta {float(result.divergence):.12g} of {float(delta):g} at epsilon {nominal}, over "
@@ -224,12 +224,13 @@ def _exact(result: Audit) -> str:
     return "epsilon unbounded, delta 0"
 
 
-def _enumerated(result: Enumerated, guarantee: Guarantee) -> str:
-    epsilon = "unbounded" if result.epsilon is None else f"{result.epsilon:f}"
-    text = f"{_domain(result.domain)}: {result.reports} reports, epsilon {epsilon}"
-    if guarantee.kind not in ("local", "none"):
+def _enumerated(channel: EnumeratedChannel) -> str:
+    worst, design = channel.worst.odds, channel.design
+    epsilon = "unbounded" if worst is None else f"{epsilon_of(worst):f}"
+    text = f"{_domain(design.domain)}: {len(channel.law.outputs)} reports, epsilon {epsilon}"
+    if design.guarantee.kind not in ("local", "none"):
         return text  # its definition does not speak of questions
-    question = "independent of" if result.asks_blindly else "DEPENDENT ON"
+    question = "independent of" if channel.asks_blindly else "DEPENDENT ON"
     return f"{text}, question {question} the record"
 
 
@@ -253,7 +254,7 @@ def _exposures(result: Audit) -> Iterator[tuple[str, str]]:
 def _empirical(result: Empirical) -> Iterator[tuple[str, str]]:
     domain = result.domain
     confidence = f"except with probability {result.alpha:g}"
-    yield "empirical", f"epsilon >= {result.epsilon:.4f} {confidence} ({_domain(domain)})"
+    yield "empirical", f"epsilon >= {result.epsilon_at_least:.4f} {confidence} ({_domain(domain)})"
     yield (
         "",
         f"{result.seen} of {result.trials} reports of {_record(result.record, domain)} against "
@@ -262,8 +263,8 @@ def _empirical(result: Empirical) -> Iterator[tuple[str, str]]:
     if result.pairs:
         yield (
             "",
-            f"{result.equal} of {result.pairs} pairs of reports are equal, {result.expected:.1f} "
-            "expected of independent ones",
+            f"{result.equal} of {result.pairs} pairs of reports are equal, "
+            f"{result.expected_equal:.1f} expected of independent ones",
         )
     known = "the exact law" if result.pairs else "the shares of the questions"
     yield "", f"reports as far from {known} have probability {result.fit:.3g}"
