@@ -22,10 +22,9 @@ from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.decoders.marginals import EvenMarginals
+from ldpsql.decoders.marginals import CollectedMarginals, EvenMarginals
 from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql.recipes.arr import ArrDesign
-from ldpsql.recipes.marginals import CollectedMarginals
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares

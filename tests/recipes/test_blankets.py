@@ -13,7 +13,8 @@ from support.exact_shuffle import batch_law, blanket_delta, true_delta
 from support.marginals import NAMES, domain_of
 
 from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.recipes.marginals import CollectedMarginals, NamedAnswer
+from ldpsql.decoders.marginals import CollectedMarginals
+from ldpsql.recipes.marginals import NamedAnswer
 from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import UNEVEN, delta_of
 from ldpsql_device.epsilon import Epsilon

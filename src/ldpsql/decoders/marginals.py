@@ -8,13 +8,20 @@ finds it. Sources: Zhang et al. (CALM), CCS 2018; docs/spec/shuffle.md#3.6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
+from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.linear import (
+    Alternative,
     CellQuery,
     Codes,
     EvenSource,
@@ -22,19 +29,29 @@ from ldpsql.decoders.linear import (
     LinearEstimator,
     Moments,
     Source,
+    describe_known,
+    split_known,
 )
-from ldpsql.decoders.nodes import Answer, OracleSource
+from ldpsql.decoders.nodes import Answer, OracleSource, answers_of, list_nodes
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.numerics import central_slopes, fit_marginals
-from ldpsql.report import Pair
+from ldpsql.record_domain import RecordDomain
+from ldpsql.report import Histogram, Pair, question_shares
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee, local_guarantee
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "
     "other interaction between the attributes, and the error bar holds the noise of the parts only"
 )
+LARGEST_FIT = 10
+"""Attributes of a conjunction that is fitted."""
+LARGEST_MARGINAL = 1 << 24
 
-Subset = tuple[int, ...]
+Axes = tuple[int, ...]
+Boxes = Sequence[tuple[float, Box]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +64,7 @@ class Fit:
 
     coefficient: float
     attributes: int
-    subsets: tuple[Subset, ...]
+    subsets: tuple[Axes, ...]
     queries: tuple[CellQuery, ...]
 
 
@@ -62,17 +79,37 @@ class FittedQuery(CellQuery):
     refusal: UnsupportedSQL
 
 
-@dataclass(kw_only=True)
-class MarginalSource(OracleSource):
-    """Cells of marginals from reported oracles, weighed for people spread evenly."""
+# -- sources and estimators ------------------------------------------------------------------------
+
+
+class EvenlyWeighed(Source):
+    """Weighs alternatives for people spread evenly."""
+
+    answers: Sequence[Answer]
 
     def spread(self, cells: GroupCells) -> float:
-        """See `spread_evenly`."""
-        return spread_evenly(self, cells, self.answers)
+        """Predicted variance, per person, of a group's part of an answer, for people spread evenly.
+
+        Unlike the leading term of `Source.spread` it holds who was asked, which is most of the
+        error where budgets are large. With w the weights of N nodes, E[Y^2] = same sum w^2 +
+        every (sum w)^2 + 2 cross (sum w)^2 / N + own sum w^2 / N and E[Y] = sum w / N.
+        """
+        size = self.size(cells.group)
+        if not size:
+            return float(np.inf)
+        nodes, moments = self.answers[cells.group].oracle.size, self.moments(cells.group)
+        total, squares = float(cells.weights.sum()), float(np.sum(cells.weights**2))
+        second = (moments.same + moments.own / nodes) * squares
+        second += (moments.every + 2.0 * moments.cross / nodes) * total**2
+        return (second - (total / nodes) ** 2) / size
+
+
+class MarginalSource(EvenlyWeighed, OracleSource):
+    """Cells of marginals from reported oracles."""
 
 
 @dataclass(frozen=True)
-class EvenMarginals(EvenSource):
+class EvenMarginals(EvenlyWeighed, EvenSource):
     """Everybody spread evenly over the cells of each marginal.
 
     answers: how each group answers.  shares: of people at each node of each group.
@@ -88,28 +125,6 @@ class EvenMarginals(EvenSource):
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """The share of people at each node."""
         return self.shares[group][nodes]
-
-    def spread(self, cells: GroupCells) -> float:
-        """See `spread_evenly`."""
-        return spread_evenly(self, cells, self.answers)
-
-
-def spread_evenly(source: Source, cells: GroupCells, answers: Sequence[Answer]) -> float:
-    """Predicted variance, per person, of a group's part of an answer, for people spread evenly.
-
-    Alternatives are weighted by it. Unlike the leading term of `Source.spread` it holds who was
-    asked, which is most of the error where budgets are large. With w the weights of N nodes,
-    E[Y^2] = same sum w^2 + every (sum w)^2 + 2 cross (sum w)^2 / N + own sum w^2 / N and
-    E[Y] = sum w / N.
-    """
-    size = source.size(cells.group)
-    if not size:
-        return float(np.inf)
-    nodes, moments = answers[cells.group].oracle.size, source.moments(cells.group)
-    total, squares = float(cells.weights.sum()), float(np.sum(cells.weights**2))
-    second = (moments.same + moments.own / nodes) * squares
-    second += (moments.every + 2.0 * moments.cross / nodes) * total**2
-    return (second - (total / nodes) ** 2) / size
 
 
 @dataclass(frozen=True)
@@ -171,27 +186,20 @@ def _answer(query: CellQuery, parts: Array, people: float) -> tuple[float, Array
     for fit in query.fits:
         own = slice(start, start + len(fit.queries))
         start = own.stop
-        if np.isfinite(parts[own]).all():
-            share, slope = _fit(fit, parts[own] / people)
-            value += fit.coefficient * people * share
-            slopes[own] = fit.coefficient * slope
-        else:
+        if not np.isfinite(parts[own]).all():
             value = np.nan
+            continue
+        shares = parts[own] / people
+        share, slope = float(shares[0]), np.ones(1)
+        if len(fit.subsets[0]) < fit.attributes:
+            share = fit_share(fit.attributes, fit.subsets, shares)
+            slope = central_slopes(partial(fit_share, fit.attributes, fit.subsets), shares)
+        value += fit.coefficient * people * share
+        slopes[own] = fit.coefficient * slope
     return float(value), slopes
 
 
-def _fit(fit: Fit, shares: Array) -> tuple[float, Array]:
-    """The share of people in a box, and its slope in the shares of its parts."""
-    if len(fit.subsets[0]) == fit.attributes:
-        return float(shares[0]), np.ones(1)
-
-    def share(given: Array) -> float:
-        return fit_share(fit.attributes, fit.subsets, given)
-
-    return share(shares), central_slopes(share, shares)
-
-
-def fit_share(attributes: int, subsets: Sequence[Subset], shares: Array) -> float:
+def fit_share(attributes: int, subsets: Sequence[Axes], shares: Array) -> float:
     """The share inside on all attributes of the fitted table.
 
     shares: inside on the attributes of each subset, whatever the others are, shape (subsets,).
@@ -200,19 +208,219 @@ def fit_share(attributes: int, subsets: Sequence[Subset], shares: Array) -> floa
     known = {(): 1.0, **dict(zip(subsets, shares.tolist(), strict=True))}
     largest = [s for s in subsets if not any(set(s) < set(other) for other in subsets)]
     even = np.full((2,) * attributes, 0.5**attributes)
-    aims = [(subset, _two_way(subset, known)) for subset in largest]
-    table = fit_marginals(even, aims)
+    table = fit_marginals(even, [(subset, _two_way(subset, known)) for subset in largest])
     return float(table[(1,) * attributes])
 
 
-def _two_way(subset: Subset, known: dict[Subset, float]) -> Array:
+def _two_way(subset: Axes, known: dict[Axes, float]) -> Array:
     """The table of inside (1) and outside (0) on a subset, by inclusion and exclusion."""
-    table = np.zeros((2,) * len(subset))
-    for cell in product((0, 1), repeat=len(subset)):
-        inside = [axis for axis, bit in zip(subset, cell, strict=True) if bit]
-        outside = [axis for axis, bit in zip(subset, cell, strict=True) if not bit]
-        for chosen in product((False, True), repeat=len(outside)):
-            added = [axis for axis, used in zip(outside, chosen, strict=True) if used]
-            table[cell] += (-1) ** len(added) * known[tuple(sorted(inside + added))]
+    inside = [
+        known[tuple(axis for axis, bit in zip(subset, cell, strict=True) if bit)]
+        for cell in product((0, 1), repeat=len(subset))
+    ]
+    table = np.array(inside).reshape((2,) * len(subset))
+    for axis in range(len(subset)):
+        # 0 says here "wherever it is on this axis", of which inside is taken away.
+        halves = np.moveaxis(table, axis, 0)
+        halves[0] -= halves[1]
     table = np.maximum(table, 0.0)
     return np.asarray(table / table.sum())
+
+
+# -- designs ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CollectedMarginals(Design[CellQuery]):
+    """Questions broken into cells of marginals; how these are reported is left open.
+
+    marginals: the attributes of each.  weights: whole numbers; each person is asked about one
+    marginal, with a probability in proportion.
+    """
+
+    name: str
+    domain: RecordDomain
+    epsilon: Epsilon
+    marginals: tuple[Axes, ...]
+    weights: tuple[int, ...]
+    states_blankets = True
+
+    def __post_init__(self) -> None:
+        axes = range(len(self.domain.sizes))
+        for marginal in self.marginals:
+            if list(marginal) != sorted(set(marginal)) or not set(marginal) <= set(axes):
+                raise SurveyError("a marginal of the design does not fit the schema")
+        if len(self.weights) != len(self.marginals) or min(self.weights, default=0) < 1:
+            raise SurveyError("every marginal needs a positive weight")
+        if max(self.sizes) > LARGEST_MARGINAL:
+            raise SurveyError(
+                f"a marginal has {max(self.sizes)} cells, more than {LARGEST_MARGINAL}; "
+                "use coarser bins or fewer attributes together"
+            )
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of every marginal."""
+        sizes = self.domain.sizes
+        return tuple(math.prod(sizes[axis] for axis in axes) for axes in self.marginals)
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """How every question is answered."""
+        return answers_of(self.plan)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record; marginals are drawn without looking at it."""
+        return local_guarantee(self.epsilon)
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether conjunctions that were not collected can be fitted to those that were."""
+        return any(len(marginal) > 1 for marginal in self.marginals)
+
+    def holds(self, axes: Axes) -> bool:
+        """Whether a question on these attributes together can be answered."""
+        return bool(self._marginals_with(axes))
+
+    def prepare(self, query: LinearQuery) -> CellQuery:
+        """The cells that answer a query, in every marginal that can.
+
+        UnsupportedSQL for attributes that no marginal holds together; where there are marginals of
+        several attributes, only once the unbiased estimator is asked.
+        """
+        terms = tuple((share, box.normal(self.domain.sizes)) for share, box in query.terms)
+        known, boxes = split_known(replace(query, terms=terms))
+        if not boxes:
+            return CellQuery(known, False, (), query.weight)
+        missing = [axes for axes in (axes_of(box) for _, box in boxes) if not self.holds(axes)]
+        if not missing:
+            return self.direct(known, boxes, query.weight)
+        refusal = self._refuse(missing[0])
+        is_fitted = self.fits and query.weight is None and max(map(len, missing)) <= LARGEST_FIT
+        if not is_fitted or not all(self.holds((axis,)) for axes in missing for axis in axes):
+            raise refusal
+        fits = tuple(self._fit(share, box) for share, box in boxes)
+        return FittedQuery(known, True, (), None, fits, refusal)
+
+    def direct(self, known: float, boxes: Boxes, weight: Weight | None) -> CellQuery:
+        """The cells of boxes whose attributes were collected together: independent ways to answer
+        them all; where no marginal holds them all, one that takes the first that holds each."""
+        constrained = [axes_of(box) for _, box in boxes]
+        together = self._marginals_with(tuple(set().union(*constrained)))
+        if together:
+            alternatives = [self._cells([(group, boxes)]) for group in together]
+        else:
+            parts: dict[int, list[tuple[float, Box]]] = {}
+            for part, axes in zip(boxes, constrained, strict=True):
+                parts.setdefault(self._marginals_with(axes)[0], []).append(part)
+            alternatives = [self._cells(sorted(parts.items()))]
+        return CellQuery(known, True, tuple(alternatives), weight)
+
+    def _fit(self, share: float, box: Box) -> Fit:
+        """What the marginals tell of a box: all of it, or its parts on fewer attributes."""
+        axes = axes_of(box)
+        places = range(len(axes))
+        subsets = [tuple(places)]
+        if not self.holds(axes):
+            every = (part for size in places for part in combinations(places, size) if part)
+            subsets = [part for part in every if self.holds(tuple(axes[i] for i in part))]
+        queries = []
+        for part in subsets:
+            kept = {axes[i] for i in part}
+            sides = (side if axis in kept else None for axis, side in enumerate(box.sides))
+            queries.append(self.direct(0.0, [(1.0, Box(tuple(sides)))], None))
+        return Fit(share, len(axes), tuple(subsets), tuple(queries))
+
+    def _refuse(self, axes: Axes) -> UnsupportedSQL:
+        """The error for a question whose attributes no marginal holds, and what would have to."""
+        asked = " and ".join(self.domain.names[axis] for axis in axes)
+        together, fewer = "", ""
+        if len(axes) > 1:
+            together = " together"
+            fewer = "; where fewer at once will do, say so by max_predicates under [workload]"
+        return UnsupportedSQL(
+            f"this survey does not collect {asked}{together}",
+            hint=f"design it with mechanism {self.name} and the option ways = {len(axes)}, or "
+            f"ways = 0 and a [workload] whose queries ask about {asked}{fewer}",
+        )
+
+    def _marginals_with(self, axes: Axes) -> list[int]:
+        return [n for n, marginal in enumerate(self.marginals) if set(axes) <= set(marginal)]
+
+    def _cells(self, parts: Sequence[tuple[int, Boxes]]) -> Alternative:
+        """The cells of boxes in the marginals that answer them."""
+        alternative = []
+        for group, boxes in parts:
+            covers = [cells_in(box, self.marginals[group], self.domain.sizes) for _, box in boxes]
+            weights = np.repeat([share for share, _ in boxes], list(map(len, covers)))
+            alternative.append(self.group_cells(group, np.concatenate(covers), weights))
+        return tuple(alternative)
+
+    def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
+        """Weighted cells of a marginal as weighted nodes of a group of reports."""
+        return GroupCells(marginal, cells, weights)
+
+    @abstractmethod
+    def describe_group(self, number: int) -> str:
+        """What a group of reports is about, in words."""
+
+    def describe(self, planned: CellQuery) -> list[str]:
+        """The cells of each group used; what can only be fitted says so."""
+        if isinstance(planned, FittedQuery):
+            return [f"{planned.refusal.reason}: estimator maxent fits it to what was collected"]
+        lines = describe_known(planned.known)
+        for alternative in planned.alternatives:
+            for cells in alternative:
+                lines.append(f"{self.describe_group(cells.group)}: {list_nodes(cells.nodes)}")
+        return lines
+
+    @property
+    def estimators(self) -> Estimators[CellQuery]:
+        """The unbiased one, by the actual number of reports of each marginal; `maxent` where
+        marginals hold several attributes."""
+
+        def reported(histogram: Histogram) -> MarginalSource:
+            return MarginalSource(histogram=histogram, answers=self.answers)
+
+        def fitted(histogram: Histogram) -> MaxEntEstimator:
+            return MaxEntEstimator(LinearEstimator(reported(histogram)))
+
+        unbiased: Estimators[CellQuery] = {"unbiased": lambda h: UnbiasedEstimator(reported(h))}
+        return {**unbiased, "maxent": fitted} if self.fits else unbiased
+
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """See `Design.biases`."""
+        return {"maxent": BIAS} if self.fits else {}
+
+    def spread_evenly(self) -> list[Array]:
+        """The share of people at each node of each group of reports, where records are even."""
+        return [np.full(size, 1.0 / size) for size in self.sizes]
+
+    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
+        """Predicted variance if records are spread evenly over all cells, shape (k,); infinite for
+        what was not collected."""
+        shares = self.spread_evenly()
+        source = EvenMarginals(people, question_shares(self.plan) * people, self.answers, shares)
+        return np.diagonal(LinearEstimator(source).answer(queries).covariance).copy()
+
+    def to_json(self) -> Mapping[str, Any]:
+        """What the recipe needs besides name, domain and epsilon."""
+        return {"marginals": [list(m) for m in self.marginals], "weights": list(self.weights)}
+
+
+def axes_of(box: Box) -> Axes:
+    """The attributes that a box constrains."""
+    return tuple(axis for axis, side in enumerate(box.sides) if side is not None)
+
+
+def cells_in(box: Box, axes: Axes, sizes: Sequence[int]) -> Codes:
+    """The cells of a marginal that lie in a box, flattened row-major, shape (c,)."""
+    cells = np.zeros(1, dtype=np.int64)
+    for axis in axes:
+        side = box.sides[axis]
+        runs = ((0, sizes[axis]),) if side is None else side
+        codes = np.concatenate([np.arange(low, high, dtype=np.int64) for low, high in runs])
+        cells = (cells[:, None] * sizes[axis] + codes).ravel()
+    return cells

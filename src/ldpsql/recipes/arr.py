@@ -10,7 +10,8 @@ Its authors take the odds e of the randomized response for those of a report, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,17 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import Box, Weight, cardinality
+from ldpsql.boxes import Weight, cardinality
 from ldpsql.decoders.linear import CellQuery, Codes, GroupCells
+from ldpsql.decoders.marginals import Boxes, CollectedMarginals
 from ldpsql.estimate import Array
 from ldpsql.numerics import epsilon_of
 from ldpsql.recipes.base import Task
 from ldpsql.recipes.marginals import (
-    CollectedMarginals,
+    CERTAIN,
     MarginalOptions,
     MarginalRecipe,
     NamedAnswer,
     choose_marginals,
+    marginal_terms,
     published_local,
     read_marginals,
 )
@@ -88,16 +91,17 @@ class ArrDesign(CollectedMarginals):
     def plan(self) -> Plan:
         """One question; which marginal it is about is drawn in secret."""
         starts, cells = varying(0, self.starts[:-1]), self.starts[-1]
-        digit = Digit(self.terms(range(len(self.marginals))), cells, starts)
+        digit = Digit(marginal_terms(self.marginals, self.domain.sizes), cells, starts)
         part = Part((digit,), Arcs(0, (1,)))
         return Plan(self.domain.sizes, (self.odds,), (Face(1, (part,), (self._step,)),))
 
-    def direct(
-        self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
-    ) -> CellQuery:
+    def direct(self, known: float, boxes: Boxes, weight: Weight | None) -> CellQuery:
         """See `CollectedMarginals.direct`; what the sum to one tells is known without asking."""
         if self.sum_to_one:
-            known += sum(share * _part(box, self.domain.sizes) for share, box in boxes)
+            for share, box in boxes:
+                sides = zip(box.sides, self.domain.sizes, strict=True)
+                parts = [cardinality(side) / size for side, size in sides if side is not None]
+                known += share * math.prod(parts)
         return super().direct(known, boxes, weight)
 
     def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
@@ -126,7 +130,7 @@ class ArrDesign(CollectedMarginals):
         """
         cells = self.starts[-1]
         if cells == 1:
-            return (Blanket(((Fraction(1), Fraction(1), Fraction(1)),)),)
+            return (Blanket(CERTAIN),)
         named = NamedAnswer(cells, self.odds)
         least, other = named.least, named.other
         atoms: list[Atom] = []
@@ -164,14 +168,6 @@ def secret_odds(epsilon: Epsilon, chance: Fraction, cells: int) -> int:
     while cells > 1 and reached(odds) > epsilon.odds and odds > WORDS:
         odds, lower = max(odds - lower, WORDS), 2 * lower
     return odds
-
-
-def _part(box: Box, sizes: Sequence[int]) -> float:
-    """The share of all combinations of codes that lies in a box."""
-    part = 1.0
-    for side, size in zip(box.sides, sizes, strict=True):
-        part *= 1.0 if side is None else cardinality(side) / size
-    return part
 
 
 @dataclass(frozen=True)

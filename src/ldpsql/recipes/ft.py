@@ -11,31 +11,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from ldpsql.boxes import Box, Weight
 from ldpsql.decoders.linear import CellQuery, GroupCells
+from ldpsql.decoders.marginals import Axes, Boxes, axes_of
 from ldpsql.recipes.base import Takes, Task
 from ldpsql.recipes.marginals import (
     Atoms,
-    Axes,
     MarginalDesign,
     MarginalRecipe,
-    at,
-    axes_of,
     choose_marginals,
     read_marginals,
     scale,
 )
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import Blanket, largest_local, merged
-from ldpsql.workload import Workload
+from ldpsql.shuffle import Blanket, merged
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
@@ -45,19 +42,6 @@ MOST_PAIRS = 1 << 22
 """Sets of attributes times coefficients that are gone through for the exact blanket."""
 _COARSE = 1 << 16
 """Weights of groups are added up in these units, so that they fit into 64 bits."""
-
-
-def choose_coefficients(
-    domain: RecordDomain, ways: int, workload: Workload | None
-) -> tuple[Axes, ...]:
-    """All sets inside the marginals."""
-    inside = {
-        part
-        for axes in choose_marginals(domain, ways, workload)
-        for size in range(1, len(axes) + 1)
-        for part in combinations(axes, size)
-    }
-    return tuple(sorted(inside, key=lambda axes: (len(axes), axes))) or ((),)
 
 
 @dataclass(frozen=True)
@@ -71,28 +55,24 @@ class WalshDesign(MarginalDesign):
 
     def digit(self, members: Sequence[int]) -> Digit:
         """How many of the set's attributes have code 1, modulo 2."""
-        return replace(super().digit(members), modulus=True)
-
-    def terms(self, members: Sequence[int]) -> tuple[Term, ...]:
-        """Every attribute of the set alike."""
         chosen = [set(self.marginals[number]) for number in members]
-        return tuple(
+        terms = tuple(
             Term(axis, varying(0, [int(axis in axes) for axes in chosen]))
             for axis in sorted(set().union(*chosen))
         )
+        sizes = varying(0, [self.sizes[number] for number in members])
+        return Digit(terms, sizes, modulus=True)
 
     def holds(self, axes: Axes) -> bool:
         """Whether all coefficients inside were collected."""
         parts = (part for size in range(1, len(axes) + 1) for part in combinations(axes, size))
         return all(part in self._number for part in parts)
 
-    def direct(
-        self, known: float, boxes: Sequence[tuple[float, Box]], weight: Weight | None
-    ) -> CellQuery:
+    def direct(self, known: float, boxes: Boxes, weight: Weight | None) -> CellQuery:
         """The coefficients whose sum answers a query."""
         weights: dict[Axes, float] = {}
         for share, box in boxes:
-            for axes, factor in self._expanded(box):
+            for axes, factor in _expand(box):
                 weights[axes] = weights.get(axes, 0.0) + share * factor
         known += weights.pop((), 0.0)
         used = {self._number[axes]: total for axes, total in weights.items() if total}
@@ -105,17 +85,6 @@ class WalshDesign(MarginalDesign):
     @cached_property
     def _number(self) -> Mapping[Axes, int]:
         return {axes: number for number, axes in enumerate(self.marginals)}
-
-    def _expanded(self, box: Box) -> list[tuple[Axes, float]]:
-        """A box's indicator in coefficients: the product of (1 +- chi) / 2 over its attributes."""
-        asked = axes_of(box)
-        signs = [1.0 if box.sides[axis] == ((0, 1),) else -1.0 for axis in asked]
-        parts = []
-        for chosen in product((False, True), repeat=len(asked)):
-            axes = tuple(axis for axis, used in zip(asked, chosen, strict=True) if used)
-            sign = float(np.prod([s for s, used in zip(signs, chosen, strict=True) if used]))
-            parts.append((axes, sign / 2.0 ** len(asked)))
-        return parts
 
     def describe_group(self, number: int) -> str:
         """A coefficient in words."""
@@ -151,6 +120,16 @@ class WalshDesign(MarginalDesign):
         return min(Fraction(turned * _COARSE, WORDS), Fraction(1))
 
 
+def _expand(box: Box) -> list[tuple[Axes, float]]:
+    """A box's indicator in coefficients: the product of (1 +- chi) / 2 over its attributes."""
+    asked = axes_of(box)
+    parts: list[tuple[Axes, float]] = [((), 0.5 ** len(asked))]
+    for axis in asked:
+        sign = 1.0 if box.sides[axis] == ((0, 1),) else -1.0
+        parts += [((*axes, axis), sign * factor) for axes, factor in parts]
+    return parts
+
+
 @dataclass(frozen=True)
 class FtOptions:
     """ways: attributes per marginal, 0 for those of the workload."""
@@ -166,30 +145,40 @@ class Ft(MarginalRecipe[FtOptions]):
     options = FtOptions
 
     def make(self, task: Task[FtOptions]) -> WalshDesign:
-        """Every coefficient at the whole epsilon."""
+        """All sets of attributes inside the marginals, each at the whole epsilon."""
         ways = task.options.ways
         ways = min(ways, sum(size > 1 for size in task.domain.sizes)) or ways
-        coefficients = choose_coefficients(task.domain, ways, task.workload)
-        weights, budgets = (1,) * len(coefficients), (task.epsilon,) * len(coefficients)
-        return WalshDesign(
-            self.name, task.domain, task.epsilon, coefficients, weights, "grr", budgets
-        )
+        inside = {
+            part
+            for axes in choose_marginals(task.domain, ways, task.workload)
+            for size in range(1, len(axes) + 1)
+            for part in combinations(axes, size)
+        }
+        sets = tuple(sorted(inside, key=lambda axes: (len(axes), axes))) or ((),)
+        return self._design(task.domain, task.epsilon, sets, (1,) * len(sets))
 
     def calibrate(self, task: Task[FtOptions], central: Central) -> WalshDesign:
         """See `Recipe.calibrate`."""
-        first = self.make(task)
-        return at(first, largest_local(lambda e: at(first, e).blankets(), central))
+        return self.make(task).keeping(central)
 
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> WalshDesign:
         """See `Recipe.remake`."""
-        marginals, weights = read_marginals(data)
-        budgets = (epsilon,) * len(marginals)
-        design = WalshDesign(self.name, domain, epsilon, marginals, weights, "grr", budgets)
+        design = self._design(domain, epsilon, *read_marginals(data))
         if {**data, **design.to_json()} != data:
             raise SurveyError(f"the design does not fit {self.name}")
         return design
+
+    def _design(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        sets: tuple[Axes, ...],
+        weights: tuple[int, ...],
+    ) -> WalshDesign:
+        budgets = (epsilon,) * len(sets)
+        return WalshDesign(self.name, domain, epsilon, sets, weights, "grr", budgets)
 
 
 FT = Ft()
