@@ -261,7 +261,7 @@ def test_a_question_leaves_rich_and_pandas_alone():
     program = (
         "import sys; from ldpsql.cli import main\n"
         "def leave(code): print(code, sorted({'rich', 'pandas', 'scipy'} & set(sys.modules)))\n"
-        "main.leave = leave; main.main()\n"
+        "main.os._exit = leave; main.main()\n"
     )
     done = ended([sys.executable, "-c", program, COUNT], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "0 []"

@@ -72,3 +72,8 @@ def test_comments_between_statements_are_no_questions(database):
     assert done.exit_code == 0
     assert done.stdout.endswith("\napp\n")
     assert done.stderr == ""
+
+
+def test_a_query_without_estimates_has_no_note_about_them(database):
+    done = shell(database, "SELECT 1 AS one;", "--format", "csv")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "one\n1\n", "")

@@ -43,14 +43,12 @@ def explain(sql: str | None, verbose: bool, **settings: Any) -> None:
 
 def answer(
     sql: str,
-    *,
     database: Path,
-    confidence: float,
-    estimator: str | None,
     values: tuple[str, ...],
     form: str | None,
     target: Path | None,
     intervals: bool,
+    **settings: Any,
 ) -> None:
     """Open the database, answer one SQL text, and write the result."""
     options.keep_inputs(target, database)
@@ -61,8 +59,7 @@ def answer(
     from ldpsql.store import open_store  # noqa: PLC0415
 
     with closing(open_store(database, read_only=True)) as store:
-        session = Session(store, confidence=confidence, estimator=estimator)
-        result = session.execute(sql, parameters)
+        result = Session(store, **settings).execute(sql, parameters)
         write_result(result, form, target, intervals=intervals)
 
 

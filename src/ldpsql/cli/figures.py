@@ -41,15 +41,11 @@ class Figure:
         half-width. Without an error bar only where value, error and interval agree that there is
         no error.
         """
-        return self._with_bar() + self._habit()
-
-    def _habit(self) -> str:
-        """The typical error, with two significant digits."""
         if self.typical is None:
-            return ""
-        if not (math.isfinite(self.typical) and self.typical > 0):
-            return f" (typ. {'0' if self.typical == 0 else '?'})"
-        return f" (typ. {rounded(self.typical, 1 - math.floor(math.log10(self.typical)))})"
+            return self._with_bar()
+        if math.isfinite(self.typical) and self.typical > 0:
+            return f"{self._with_bar()} (typ. {rounded(self.typical, _places(self.typical))})"
+        return f"{self._with_bar()} (typ. {'0' if self.typical == 0 else '?'})"
 
     def _with_bar(self) -> str:
         half = (self.high - self.low) / 2
@@ -59,11 +55,16 @@ class Figure:
             return number(self.value)
         if half <= 0 or not self.low <= self.value <= self.high:
             return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
-        places = 1 - math.floor(math.log10(half))
+        places = _places(half)
         value = rounded(self.value, places)
         if abs((self.high - self.value) - (self.value - self.low)) <= 0.2 * half:
             return f"{value} ± {rounded(half, places)}"
         return f"{value} [{rounded(self.low, places)}, {rounded(self.high, places)}]"
+
+
+def _places(value: float) -> int:
+    """Decimal places that show two significant digits."""
+    return 1 - math.floor(math.log10(value))
 
 
 def rounded(value: float, places: int) -> str:
@@ -81,8 +82,7 @@ def number(value: float) -> str:
 
 def significant(value: float) -> str:
     """A number with three significant digits, never with an exponent."""
-    places = 2 - math.floor(math.log10(value)) if value > 0 else 0
-    return number(round(value, places))
+    return number(round(value, _places(value) + 1 if value > 0 else 0))
 
 
 def plain(value: Any) -> str:
@@ -93,7 +93,7 @@ def plain(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return number(value)
-    if isinstance(value, datetime | date):
+    if isinstance(value, date):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     return str(value)
 

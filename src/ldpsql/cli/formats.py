@@ -8,9 +8,10 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -43,6 +44,20 @@ class Document:
     facts: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows as JSON holds them: no NaN, dates as text, decimals as numbers."""
+        for batch in self.batches:
+            for row in batch.to_pylist():
+                yield {name: _json_value(value) for name, value in row.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return value.isoformat() if isinstance(value, date) else float(value)
+
 
 @dataclass(frozen=True)
 class Format:
@@ -63,10 +78,10 @@ def write_document(document: Document, form: str | None, target: Path | None) ->
     """Write to a file, whole or not at all, or to stdout.
 
     form: None for what the suffix of the file says, else a table. UsageError for a binary format on
-    a terminal.
+    a terminal. Where a terminal may not have the sign ±, +/- stands for it.
     """
-    suffix = target.suffix.lower() if target else ""
     by_suffix = {known.suffix: known for known in FORMATS}
+    suffix = target.suffix.lower() if target else ""
     chosen = BY_NAME[form] if form else by_suffix.get(suffix, BY_NAME["table"])
     if target is not None:
         with replace_file(target) as temporary, temporary.open("wb") as stream:
@@ -76,13 +91,9 @@ def write_document(document: Document, form: str | None, target: Path | None) ->
         if chosen.is_binary:
             raise click.UsageError(f"{chosen.name} is not for a terminal; name a file with -o")
         document = replace(document, width=shutil.get_terminal_size().columns)
-    content = io.BytesIO()
-    chosen.write(document, content)
-    write_stdout(content.getvalue())
-
-
-def write_stdout(content: bytes) -> None:
-    """Write UTF-8 to stdout, with +/- for the sign that a terminal may not have."""
+    written = io.BytesIO()
+    chosen.write(document, written)
+    content = written.getvalue()
     try:
         "±".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -94,13 +105,11 @@ def write_stdout(content: bytes) -> None:
 
 def _write_table(document: Document, stream: BinaryIO) -> None:
     """Aligned columns; name and value on a line of their own where the terminal is too narrow."""
-    if document.text is not None or document.cells is None:
-        lines = [document.text or ""]
-    else:
+    lines = [document.text or ""]
+    if document.text is None and document.cells is not None:
         head, rows, right = document.cells()
         lines = table_lines(head, rows, right, has_rule=True)
-        is_too_wide = document.width is not None and max(map(len, lines)) > document.width
-        if is_too_wide and len(head) > 1:
+        if len(head) > 1 and max(map(len, lines)) > (document.width or math.inf):
             lines = upright_lines(head, rows)
     _write_lines(lines, stream)
 
@@ -117,54 +126,32 @@ def _write_lines(lines: Iterable[str], stream: BinaryIO) -> None:
         stream.write(f"{line}\n".encode())
 
 
-def _write_separated(delimiter: str) -> Callable[[Document, BinaryIO], None]:
-    def write(document: Document, stream: BinaryIO) -> None:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(document.schema.names if document.schema else ())
-        for batch in document.batches:
-            columns = [map(_csv_value, column.to_pylist()) for column in batch.columns]
-            writer.writerows(zip(*columns, strict=True))
-        text.detach()
+def _write_separated(document: Document, stream: BinaryIO, delimiter: str = ",") -> None:
+    """All digits of a number, nothing for NULL and NaN."""
 
-    return write
+    def text_of(value: Any) -> Any:
+        if isinstance(value, float):
+            return value if math.isfinite(value) else None
+        return plain(value) if isinstance(value, bool | date) else value
 
-
-def _csv_value(value: Any) -> Any:
-    """A value as `csv` writes it: all digits of a number, nothing for NULL and NaN."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return plain(value) if isinstance(value, bool | date) else value
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(document.schema.names if document.schema else ())
+    for batch in document.batches:
+        columns = [map(text_of, column.to_pylist()) for column in batch.columns]
+        writer.writerows(zip(*columns, strict=True))
+    text.detach()
 
 
 def _write_json(document: Document, stream: BinaryIO) -> None:
     rows: dict[str, Any] = {}
     if document.schema is not None:
-        rows = {"columns": document.schema.names, "rows": list(_json_rows(document))}
+        rows = {"columns": document.schema.names, "rows": list(document.rows())}
     _write_lines([_json({**rows, **document.facts}, indent=1)], stream)
-
-
-def _write_json_lines(document: Document, stream: BinaryIO) -> None:
-    _write_lines(map(_json, _json_rows(document)), stream)
 
 
 def _json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
-
-
-def _json_rows(document: Document) -> Iterable[dict[str, Any]]:
-    for batch in document.batches:
-        for row in batch.to_pylist():
-            yield {name: _json_value(value) for name, value in row.items()}
-
-
-def _json_value(value: Any) -> Any:
-    """A value as JSON holds it: no NaN, dates as text, decimals as numbers."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return value.isoformat() if isinstance(value, date) else float(value)
 
 
 def _write_arrow(document: Document, stream: BinaryIO) -> None:
@@ -185,10 +172,10 @@ def _write_parquet(document: Document, stream: BinaryIO) -> None:
 
 FORMATS = (
     Format("table", None, _write_table, "all"),
-    Format("csv", ".csv", _write_separated(",")),
-    Format("tsv", ".tsv", _write_separated("\t")),
+    Format("csv", ".csv", _write_separated),
+    Format("tsv", ".tsv", partial(_write_separated, delimiter="\t")),
     Format("json", ".json", _write_json, "all"),
-    Format("jsonl", ".jsonl", _write_json_lines),
+    Format("jsonl", ".jsonl", lambda d, stream: _write_lines(map(_json, d.rows()), stream)),
     Format("markdown", ".md", _write_markdown, "cells"),
     Format("arrow", ".arrow", _write_arrow, is_binary=True),
     Format("parquet", ".parquet", _write_parquet, is_binary=True),

@@ -37,20 +37,18 @@ class Verbs(click.Group):
         if not args and sys.stdin.isatty():
             return ["--help"]
         place = _first_argument(args)
-        if place is None or (verb := args[place]) not in self.commands:
-            if place is not None:
-                self._refuse_misspelt(args[place], ctx)
+        if place is None:
             return ["query", *args]
-        return [verb, *args[:place], *args[place + 1 :]]
+        verb = args[place]
+        if verb in self.commands:
+            return [verb, *args[:place], *args[place + 1 :]]
+        if verb.replace("-", "").replace("_", "").isalnum():  # a plain word is no SQL
+            from difflib import get_close_matches  # noqa: PLC0415
 
-    def _refuse_misspelt(self, word: str, ctx: click.Context) -> None:
-        """Refuse a single plain word, which was meant as a command, for it is not SQL."""
-        from difflib import get_close_matches  # noqa: PLC0415
-
-        if word.replace("-", "").replace("_", "").isalnum():
-            near = get_close_matches(word, self.commands, 1)
+            near = get_close_matches(verb, self.commands, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.commands)}"
-            raise click.UsageError(f"no command {word!r}; {hint}", ctx)
+            raise click.UsageError(f"no command {verb!r}; {hint}", ctx)
+        return ["query", *args]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -118,20 +116,8 @@ def cli() -> None:
     """
 
 
-for _command in (
-    design,
-    audit,
-    randomize,
-    shuffle,
-    ingest,
-    query,
-    explain,
-    shell,
-    schema,
-    synthesize,
-    bench,
-    demo,
-):
+_LIFE_OF_A_SURVEY = (design, audit, randomize, shuffle, ingest, query, explain, shell, schema)
+for _command in (*_LIFE_OF_A_SURVEY, synthesize, bench, demo):
     cli.add_command(_command)
 
 
@@ -159,14 +145,8 @@ def main() -> NoReturn:
         code = cli.run()
     except KeyboardInterrupt:
         code = INTERRUPTED
-    leave(code)
-
-
-def leave(code: int) -> NoReturn:
-    """End the process at once; everything that must be closed is closed by now.
-
-    The interpreter's own way out looks through every object first: .15 s.
-    """
+    # The interpreter's own way out looks through every object first (.15 s), and everything that
+    # must be closed is closed by now.
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # what could not be written has been said before
             stream.flush()

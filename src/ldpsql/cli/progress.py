@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
-from types import TracebackType
+from contextlib import AbstractContextManager, suppress
 from typing import Self, TextIO
 
 PATIENCE, EVERY = 1.0, 0.2
@@ -18,17 +17,16 @@ LONG_PATIENCE, SELDOM = 10.0, 60.0
 """The same for lines elsewhere."""
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """Shows `work`, what of it is being done, how much of it is, and for how long it runs."""
 
     def __init__(self, work: str, stream: TextIO) -> None:
         self._work, self._stream = work, stream
-        self._is_terminal = stream.isatty()
-        self._part = ""
-        self._completed: int = 0
+        self._part, self._completed = "", 0
         self._total: int | None = None
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        run = self._show_bar if stream.isatty() else self._write_lines
+        self._thread = threading.Thread(target=run, daemon=True)
 
     def show(self, part: str) -> None:
         """From now on this part of the work is being done."""
@@ -39,25 +37,12 @@ class Progress:
         self._completed, self._total = completed, total
 
     def __enter__(self) -> Self:
-        self._start = time.monotonic()
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
-
-    def _run(self) -> None:
-        with suppress(OSError, ValueError):  # whoever reads standard error may have left
-            if self._is_terminal:
-                self._show_bar()
-            else:
-                self._write_lines()
 
     def _show_bar(self) -> None:
         if self._done.wait(PATIENCE):
@@ -68,22 +53,25 @@ class Progress:
 
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
         console = Console(file=self._stream, highlight=False)
-        with Bars(*columns, console=console, transient=True, auto_refresh=False) as bars:
+        with (
+            suppress(OSError, ValueError),  # whoever reads standard error may have left
+            Bars(*columns, console=console, transient=True, auto_refresh=False) as bars,
+        ):
             task = bars.add_task("")
-            while True:
+            while not self._done.is_set():
                 completed, total = self._completed, self._total
                 bars.update(task, description=self._line(), completed=completed, total=total)
                 bars.refresh()
-                if self._done.wait(EVERY):
-                    return
+                self._done.wait(EVERY)
 
     def _write_lines(self) -> None:
-        pause = LONG_PATIENCE
-        while not self._done.wait(pause):
-            pause = SELDOM
-            seconds = time.monotonic() - self._start
-            self._stream.write(f"{self._line()} ({seconds:.0f} s)\n")
-            self._stream.flush()
+        started, pause = time.monotonic(), LONG_PATIENCE
+        with suppress(OSError, ValueError):
+            while not self._done.wait(pause):
+                pause = SELDOM
+                seconds = time.monotonic() - started
+                self._stream.write(f"{self._line()} ({seconds:.0f} s)\n")
+                self._stream.flush()
 
     def _line(self) -> str:
         part = f": {self._part}" if self._part else ""

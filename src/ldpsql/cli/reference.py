@@ -33,15 +33,13 @@ line, `ldpsql: error: ...`, with the place in the SQL under it where there is on
 
 def reference() -> str:
     """The text of docs/cli.md."""
-    parts = [_HEAD, _section("ldpsql", cli)]
-    parts += [_section(f"ldpsql {name}", command) for name, command in sorted(cli.commands.items())]
+    parts = [_HEAD]
+    subcommands = [(f"ldpsql {name}", command) for name, command in sorted(cli.commands.items())]
+    for title, command in [("ldpsql", cli), *subcommands]:
+        settings = {**cli.context_settings, "terminal_width": 100}
+        context = click.Context(command, info_name=title, **settings)
+        parts.append(f"## {title}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(parts)
-
-
-def _section(title: str, command: click.Command) -> str:
-    settings = {**cli.context_settings, "terminal_width": 100}
-    context = click.Context(command, info_name=title, **settings)
-    return f"## {title}\n\n```text\n{command.get_help(context)}\n```\n"
 
 
 @click.command()

@@ -23,16 +23,19 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
     """
     notes = [*result.notes, *weak_notes(result)]
     table = machine_table(result, intervals=intervals)
-    surveys = result.surveys
-    promised = [survey.design.guarantee.epsilon for survey in surveys]
-    facts = {
-        "survey": _one_or_list([survey.table for survey in surveys]),
-        "mechanism": _one_or_list([survey.design.name for survey in surveys]),
+    designs = [survey.design for survey in result.surveys]
+    promised = [design.guarantee.epsilon for design in designs]
+    of_surveys: dict[str, list[Any]] = {
+        "survey": [survey.table for survey in result.surveys],
+        "mechanism": [design.name for design in designs],
         # What the survey promises; None where no epsilon holds.
-        "epsilon": _one_or_list([None if e is None else float(e) for e in promised]),
-        "nominal_epsilon": _one_or_list([float(survey.epsilon) for survey in surveys]),
-        "guarantee": _one_or_list([str(guarantee) for guarantee in result.promised]),
-        "estimator": _one_or_list(list(result.estimators)),
+        "epsilon": [None if epsilon is None else float(epsilon) for epsilon in promised],
+        "nominal_epsilon": [float(survey.epsilon) for survey in result.surveys],
+        "guarantee": [str(guarantee) for guarantee in result.promised],
+        "estimator": list(result.estimators),
+    }
+    facts = {
+        **{name: own[0] if len(own) == 1 else own for name, own in of_surveys.items()},
         "n_reports": result.reports,
         "notes": notes,
     }
@@ -44,21 +47,12 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
 
 def figures(result: Result, index: int) -> list[Figure | None]:
     """The estimates of one output column, row by row; None for NULL."""
-    interval = result.intervals[index]
-    values = result.table.column(index).to_pylist()
-    rows = zip(values, interval.stderr, interval.low, interval.high, strict=True)
-    typical = result.typical.get(index)
+    bars, typical = result.intervals[index], result.typical.get(index)
+    columns = [bars.stderr, bars.low, bars.high, *([] if typical is None else [typical])]
+    rows = zip(result.table.column(index).to_pylist(), *columns, strict=True)
     return [
-        None
-        if value is None or math.isnan(value)
-        else Figure(
-            float(value),
-            float(stderr),
-            float(low),
-            float(high),
-            None if typical is None else float(typical[place]),
-        )
-        for place, (value, stderr, low, high) in enumerate(rows)
+        None if value is None or math.isnan(value) else Figure(float(value), *map(float, errors))
+        for value, *errors in rows
     ]
 
 
@@ -86,24 +80,24 @@ def machine_table(result: Result, *, intervals: bool) -> pa.Table:
 
     The metadata of its schema hold a line for each survey that was asked: what it promises.
     """
-    names: list[str] = []
-    columns: list[Any] = []
+    columns: list[tuple[str, Any]] = []
     for index, column in enumerate(result.columns):
-        names.append(column.name)
-        columns.append(result.table.column(index))
+        columns.append((column.name, result.table.column(index)))
         if intervals and index in result.intervals:
-            spread = result.intervals[index]
-            for suffix in ("stderr", "low", "high"):
-                names.append(f"{column.name}_{suffix}")
-                columns.append(pa.array(getattr(spread, suffix), from_pandas=True))
+            bars = result.intervals[index]
+            errors = {"stderr": bars.stderr, "low": bars.low, "high": bars.high}
             if index in result.typical:
-                names.append(f"{column.name}_typical")
-                columns.append(pa.array(result.typical[index], from_pandas=True))
+                errors["typical"] = result.typical[index]
+            columns += [
+                (f"{column.name}_{suffix}", pa.array(values, from_pandas=True))
+                for suffix, values in errors.items()
+            ]
+    names = distinct([name for name, _ in columns])
     promises = "\n".join(
         f"{survey.table}: {guarantee} ({survey.design.name})"
         for survey, guarantee in zip(result.surveys, result.promised, strict=True)
     )
-    return pa.table(columns, names=distinct(names), metadata={GUARANTEE_KEY: promises})
+    return pa.table([values for _, values in columns], names, metadata={GUARANTEE_KEY: promises})
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -125,25 +119,15 @@ def _cells(result: Result) -> tuple[list[str], list[list[str]], list[bool]]:
     texts: list[list[str]] = []
     for index in range(len(result.columns)):
         if index in result.intervals:
-            texts.append(_estimate_cells(figures(result, index)))
+            # A weak number ends in ~, and the others make room for it.
+            shown = figures(result, index)
+            room = "  " if any(figure and figure.is_weak for figure in shown) else ""
+            texts.append([f"{f or 'NULL'}{' ~' if f and f.is_weak else room}" for f in shown])
         else:
             texts.append([plain(value) for value in result.table.column(index).to_pylist()])
+    rows = [list(row) for row in zip(*texts, strict=True)]
     numeric = [
         pa.types.is_integer(c.type) or pa.types.is_floating(c.type) or pa.types.is_decimal(c.type)
         for c in result.columns
     ]
-    rows = [list(row) for row in zip(*texts, strict=True)]
     return [column.name for column in result.columns], rows, numeric
-
-
-def _estimate_cells(column: list[Figure | None]) -> list[str]:
-    """Numbers with error bars; a weak one ends in ~, and the others make room for it."""
-    room = "  " if any(figure and figure.is_weak for figure in column) else ""
-    return [
-        "NULL" + room if figure is None else f"{figure}{' ~' if figure.is_weak else room}"
-        for figure in column
-    ]
-
-
-def _one_or_list(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else values

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,12 +37,7 @@ EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
 @options.intervals
 @click.pass_context
 def shell(
-    ctx: click.Context,
-    database: Path,
-    confidence: float,
-    estimator: str | None,
-    form: str | None,
-    intervals: bool,
+    ctx: click.Context, /, database: Path, form: str | None, intervals: bool, **settings: Any
 ) -> None:
     """Read statements, each ended by a semicolon, and answer them; an error does not end it.
 
@@ -52,33 +47,22 @@ def shell(
     from ldpsql.engine.session import Session  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
-    interactive = sys.stdin.isatty()
+    interactive, failed = sys.stdin.isatty(), False
     with closing(open_store(database, read_only=True)) as store:
-        session = Session(store, confidence=confidence, estimator=estimator)
-
-        def respond(text: str) -> None:
-            if text.startswith("."):
-                click.echo(_dot_command(store, text.encode(errors="replace").decode()))
-            else:
-                write_result(session.execute(text), form, None, intervals=intervals)
-
-        failed = _loop(_lines(interactive=interactive), respond)
+        session = Session(store, **settings)
+        for text in _inputs(_lines(interactive=interactive)):
+            if text in (".quit", ".exit"):
+                break
+            try:
+                if text.startswith("."):
+                    click.echo(_dot_command(store, text.encode(errors="replace").decode()))
+                else:
+                    write_result(session.execute(text), form, None, intervals=intervals)
+            except Error as error:
+                report(error)
+                failed = True
     if failed and not interactive:
         ctx.exit(1)
-
-
-def _loop(lines: Iterator[str], respond: Callable[[str], None]) -> bool:
-    """Respond to every input; True if any was answered with an error."""
-    failed = False
-    for text in _inputs(lines):
-        if text in (".quit", ".exit"):
-            break
-        try:
-            respond(text)
-        except Error as error:
-            report(error)
-            failed = True
-    return failed
 
 
 def _lines(*, interactive: bool) -> Iterator[str]:
@@ -117,15 +101,10 @@ def _dot_command(store: Store, text: str) -> str:
     word, *arguments = text.split()
     if word == ".help":
         return HELP
-    commands: Mapping[str, Callable[[Survey], str]] = {
-        ".tables": lambda survey: survey.table,
-        ".schema": _columns,
-        ".survey": _facts,
-    }
-    if word not in commands:
+    if word not in _COMMANDS:
         return f"no command {word}; .help lists them"
     surveys = [store.survey(name) for name in arguments] or store.surveys()
-    return "\n".join(commands[word](survey) for survey in surveys) or "no surveys"
+    return "\n".join(map(_COMMANDS[word], surveys)) or "no surveys"
 
 
 def _columns(survey: Survey) -> str:
@@ -142,9 +121,15 @@ def _columns(survey: Survey) -> str:
     return "\n".join([survey.table, *(f"  {line}" for line in lines)])
 
 
-def _facts(survey: Survey) -> str:
-    design = survey.design
+def _promise(survey: Survey) -> str:
     return (
-        f"{survey.table}: {design.name}, {survey.guarantee}; protects {design.guarantee.protects}; "
-        f"fingerprint {survey.fingerprint}"
+        f"{survey.table}: {survey.design.name}, {survey.guarantee}; protects "
+        f"{survey.design.guarantee.protects}; fingerprint {survey.fingerprint}"
     )
+
+
+_COMMANDS: Mapping[str, Callable[[Survey], str]] = {
+    ".tables": lambda survey: survey.table,
+    ".schema": _columns,
+    ".survey": _promise,
+}

@@ -47,7 +47,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
             from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
 
             names = binder.bind(query, outer, reader.bases, reader.schemas)
-            outputs = outputs or tuple(Output(name, None, is_bare=True) for name in names)
+            outputs = outputs or tuple(Output(name, None, bool(reader.bases)) for name in names)
     projection = _projection(query) if len(reader.bases) == 1 else None
     return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection)
 
