@@ -16,6 +16,7 @@ from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.dbapi import Connection
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.group import spread_faces
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import simulate
@@ -193,7 +194,9 @@ def _ask(connection: Connection, names: Sequence[str], box: Codes) -> float:
 def _direct(made: FourierDesign, codes: Codes, asked: Codes, truth: Reals, seed: int) -> float:
     """The same from the table of counts, whose sums are the answers."""
     estimator = estimator_of(made, codes, seed)
-    table = estimator.population(tuple(range(len(made.domain.sizes))), None, None)
+    axes = tuple(range(len(made.domain.sizes)))
+    dense = spread_faces(estimator.spectrum(None), axes, made.group.shape(axes))
+    table = np.fft.ifftn(dense).real
     return float(np.mean((_box_sums(table, asked) - truth) ** 2))
 
 

@@ -50,7 +50,7 @@ def mean_variance(made: FourierDesign, workload: Workload) -> float:
     known = made.collected.information
     used = {face: g > 0.0 for face, g in needed.items()}
     terms = [float((g[used[f]] / known[f][used[f]]).sum()) for f, g in needed.items()]
-    return sum(terms) + floor(workload, made.group)
+    return sum(terms) + floor(demand(workload, made.group))
 
 
 def run() -> None:

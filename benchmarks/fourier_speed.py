@@ -92,7 +92,7 @@ def _pairs() -> Iterator[tuple[str, str, object, Pair]]:
     histogram = histogram_of(made, count(made, family, phase))
 
     def decoded() -> object:
-        return made.estimator(histogram).population((0, 1), None, None)
+        return made.estimator(histogram).spectrum(None)
 
     yield "decode them", "numpy draws 3 M uniforms", "-", _cpu(decoded, uniforms)
 

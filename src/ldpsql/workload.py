@@ -228,8 +228,3 @@ def _lag_products(kind: Kind, size: int) -> Array:
     if kind == "prefix":
         return left * (left + 1) / (2 * size)
     return left * (left + 1) * (left + 2) / 6 / (size * (size + 1) / 2)
-
-
-def mean_square(kind: Kind, size: int) -> float:
-    """Mean share of the codes that a predicate of a kind covers: trace of the Gram over size."""
-    return float(_lag_products(kind, size)[0]) / size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -19,10 +20,10 @@ from support.fourier_designs import (
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.fourier import contributions
-from ldpsql.decoders.fourier.contributions import Contributions, Sample, Sampled
+from ldpsql.decoders.fourier.contributions import Reported, Sample, Sampled
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.families import batches
 from ldpsql.decoders.fourier.queries import BoxQuery
-from ldpsql.decoders.fourier.reports import Reported
 from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
@@ -50,11 +51,10 @@ def everybody(sizes: np.ndarray) -> Sample:
 def moments(
     design: FourierDesign, found: Histogram, sample: Sample, planned: list[BoxQuery]
 ) -> np.ndarray:
-    sampled = Sampled(design.collected, Reported(found))
-    sampled.__dict__["sample"] = sample
     decoded = design.estimator(found)
-    estimated = np.array([decoded._estimated(query) for query in planned])
-    return Contributions(sampled, planned, estimated).moments([range(len(planned))])[0]
+    decoded.__dict__["_sampled"] = Sampled(design.collected, decoded.reported, sample)
+    even = decoded._covariance_of_even(planned)
+    return decoded._decode(planned, [range(len(planned))], [even])[1][0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,11 +64,10 @@ def test_the_mean_over_all_elements_is_the_spectral_moment(name: str) -> None:
     planned = asked(design)
     amounts = single_answers(design, planned) - [query.known for query in planned]
     share = channel(design).mean(axis=1)
-    faces = [query.faces(design.group) for query in planned]
-    whole = [query.whole(design.group) for query in planned]
-    for a, left in enumerate(faces):
-        for b, right in enumerate(faces):
-            found = design.collected.moment(left, right, whole[a] * whole[b])
+    spectra = [query.spectrum(design.group) for query in planned]
+    for a, left in enumerate(spectra):
+        for b, right in enumerate(spectra):
+            found = design.collected.covariance(left, right) + (left[()] * right[()]).real
             expected = share @ (amounts[:, a] * amounts[:, b])
             assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
@@ -79,15 +78,13 @@ def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
     design = DESIGNS[name]
     planned = asked(design)
     alone = single_answers(design, planned)
-    counts = np.ones(len(outputs(design)), dtype=int)
-    reported = Reported(histogram(design, outputs(design), counts))
-    sampled = Sampled(design.collected, reported)
-    sampled.__dict__["sample"] = everybody(reported.histogram.sizes)
-    source = Contributions(sampled, planned, np.zeros(len(planned)))
-    found = np.concatenate(
-        [source.cells(batch).reshape(len(planned), -1) for _, batch in sampled.batches], axis=1
-    )
-    np.testing.assert_allclose(found.T, alone, atol=2e-6 * np.abs(alone).max())
+    collected, found = design.collected, []
+    divided = [collected.divide(collected.spectrum(query)) for query in planned]
+    for batch in batches(design.table, design.odds):
+        dense = collected.spread(divided, batch.cluster.axes, exact=False)
+        found.append(batch.correlate(dense).reshape(len(planned), -1))
+    cells = np.concatenate(found, axis=1)
+    np.testing.assert_allclose(cells.T, alone, atol=2e-6 * np.abs(alone).max())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -146,16 +143,21 @@ def test_moments_of_many_are_those_of_every_pair_alone(monkeypatch: pytest.Monke
     pairs = [(paid, None), (owed, None), (paid, paid), (paid, owed), (owed, owed)]
     given = {pair: counts * random.normal(size=len(rows)) for pair in pairs}
     found = histogram(design, rows, counts, given)
-    sampled = Sampled(design.collected, Reported(found))
-    sampled.__dict__["sample"] = everybody(found.sizes)
+    sampled = Sampled(design.collected, Reported(found), everybody(found.sizes))
     estimated = random.normal(size=len(planned)) * counts.sum()
-    several = Contributions(sampled, planned, estimated)
+    spectra = [design.collected.spectrum(query) for query in planned]
+    shared = design.estimator(found)._covariance_of_even(planned)
+
+    def several(group: Sequence[int]) -> np.ndarray:
+        even = [shared[np.ix_(group, group)]]
+        return sampled.moments(planned, spectra, estimated, [group], even)[0]
+
     every = range(len(planned))
-    whole = several.moments([every])[0]
+    whole = several(every)
     assert (whole == whole.T).all()
     monkeypatch.setattr(contributions, "_AT_ONCE", 3)
     for pair in [(i, j) for i in every for j in every]:
-        part = several.moments([pair])[0]
+        part = several(pair)
         np.testing.assert_allclose(whole[np.ix_(pair, pair)], part, atol=1e-5 * np.abs(whole).max())
     assert sampled.excess(0, (owed, paid)) is sampled.excess(0, (paid, owed))
     assert sampled.excess(0, (None, paid)) is sampled.excess(0, (paid, None))

@@ -24,10 +24,10 @@ from support.fourier_designs import (
 
 from ldpsql.boxes import Box, LinearQuery, Side, Weight, cardinality
 from ldpsql.decoders.fourier import estimator as estimator_module
-from ldpsql.decoders.fourier import reports
+from ldpsql.decoders.fourier.contributions import SharedContributions
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.group import spread_faces
 from ldpsql.decoders.fourier.information import Collected
-from ldpsql.decoders.fourier.transforms import Reals
 from ldpsql.decoders.law import Outcome
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.recipe import Fourier
@@ -199,8 +199,7 @@ def test_a_table_holds_the_people_of_every_cell() -> None:
     design = DESIGNS["padded"]
     counts = np.random.default_rng(7).integers(0, 5, len(outputs(design)))
     estimator = design.estimator(histogram(design, outputs(design), counts))
-    table: Reals = estimator.population((0, 1), None, None)
-    assert table.shape == (6, 4)
+    table = np.fft.ifftn(spread_faces(estimator.spectrum(None), (0, 1), (6, 4))).real
     assert table.sum() == pytest.approx(counts.sum())
     for cell in np.ndindex(5, 4):
         box = Box(tuple(((code, code + 1),) for code in cell))
@@ -302,5 +301,5 @@ def test_what_is_added_is_what_people_from_an_even_spread_contribute() -> None:
     amounts = np.array([design.estimator(own).answer(planned).values for own in single])
     means = law @ amounts
     exact = amounts.T @ (amounts * law[:, None]) - np.outer(means, means)
-    found = reports.SharedContributions(design.collected).expected(planned)
+    found = SharedContributions(design.collected).covariance(tuple(planned))
     np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)

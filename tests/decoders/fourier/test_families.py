@@ -75,17 +75,10 @@ def test_scrambled_arcs_start_at_a_balanced_random_place() -> None:
         ({"characters": np.array([[4, 1]])}, "character"),
         ({"characters": np.array([[-1, 1]])}, "character"),
         ({"orders": (5,)}, "character"),
-        ({"orders": (1,)}, "phases"),
         ({"orders": (1 << 25,)}, "phases"),
-        ({"parameters": np.array([[0]])}, "neither"),
-        ({"parameters": np.array([[12]])}, "neither"),
-        ({"parameters": np.array([[13]])}, r"too large|longer"),
-        ({"parameters": np.array([[-1]])}, "parameters"),
-        ({"parameters": np.array([[1, 1]])}, "parameters"),
+        ({"parameters": np.array([[12]])}, "everything"),
         ({"factors": ((0, 0),)}, "once"),
         ({"factors": ()}, "once"),
-        ({"base": "comb"}, "parameters"),
-        ({"base": "scrambled"}, "parameters"),
     ],
 )
 def test_what_is_no_family_is_refused(changed: dict[str, object], message: str) -> None:
@@ -93,27 +86,6 @@ def test_what_is_no_family_is_refused(changed: dict[str, object], message: str) 
     good.check()
     with pytest.raises(SurveyError, match=message):
         replace(good, **changed).check()
-
-
-def test_an_arc_that_is_longer_than_one_circle_of_a_product_is_refused() -> None:
-    box = Cluster("arcs", ((0,), (1,)), (4, 6), np.array([[1, 1]]), np.array([[5, 1]]), PLANE)
-    with pytest.raises(SurveyError, match=r"too large|longer"):
-        box.check()
-
-
-def test_a_comb_on_two_axes_is_refused() -> None:
-    """Its base set would not be one of the phase group."""
-    parameters = np.array([[1, 2, 2]])
-    comb = Cluster("comb", ((0,), (1,)), (4, 6), np.array([[1, 1]]), parameters, PLANE)
-    with pytest.raises(SurveyError, match="one axis"):
-        comb.check()
-
-
-def test_every_family_has_a_weight() -> None:
-    cluster = arcs([[1, 1], [1, 5]], [[3], [2]])
-    FamilyTable((cluster,), np.array([0.5, 0.5]))
-    with pytest.raises(SurveyError, match="weight"):
-        FamilyTable((cluster,), np.array([1.0]))
 
 
 def test_families_outside_the_blocks_are_refused() -> None:

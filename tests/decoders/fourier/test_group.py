@@ -55,7 +55,7 @@ def test_gathering_and_spreading_are_inverse() -> None:
     faces = gather_faces({(0, 1, 2): dense})
     assert set(faces) == set(parts_of(((0, 1, 2),)))
     assert faces[(0, 2)].shape == (2, 1)
-    again = spread_faces(faces, (0, 1, 2), dense.shape, float(dense[0, 0, 0]))
+    again = spread_faces(faces, (0, 1, 2), dense.shape)
     np.testing.assert_array_equal(again, dense)
 
 
@@ -68,7 +68,8 @@ def test_gathering_adds_what_blocks_share() -> None:
 
 
 def test_a_missing_face_is_zero() -> None:
-    dense = spread_faces({(0,): np.array([1.0 + 2.0j, 3.0])}, (0, 1), (3, 2), 7.0)
+    faces = {(): np.array(7.0), (0,): np.array([1.0 + 2.0j, 3.0])}
+    dense = spread_faces(faces, (0, 1), (3, 2))
     np.testing.assert_array_equal(dense, [[7, 0], [1 + 2j, 0], [3, 0]])
 
 

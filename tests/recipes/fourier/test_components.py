@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of, table_of
 
-from ldpsql.decoders.fourier.families import FamilyTable
+from ldpsql.decoders.fourier.families import FamilyTable, information
 from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.queries import demand
-from ldpsql.decoders.fourier.transforms import information
 from ldpsql.recipes.fourier.components import Component, reflections
 from ldpsql.recipes.fourier.dictionary import Dictionary
 from ldpsql.recipes.fourier.folding import Folding

@@ -38,7 +38,7 @@ def error(design: FourierDesign) -> float:
     total = sum(
         float((own[own > 0.0] / known[face][own > 0.0]).sum()) for face, own in needed.items()
     )
-    return total + floor(design.workload, design.group)
+    return total + floor(demand(design.workload, design.group))
 
 
 def test_axes_are_alike_where_exchanging_them_changes_nothing() -> None:

@@ -55,7 +55,7 @@ def problem_of(workload: Workload, epsilon: str) -> Problem:
     needed = folding.fold_faces(demand(workload, group))
     odds = float(Epsilon.parse(epsilon).odds)
     dictionary = ArcsOnly(folding, needed, odds, frozenset())
-    return Problem(folding, needed, floor(workload, group), dictionary.components())
+    return Problem(folding, needed, floor(demand(workload, group)), dictionary.components())
 
 
 def solved(
@@ -74,7 +74,7 @@ def solved(
     needed, known = demand(workload, group), design.collected.information
     objective = float(sum((needed[face] / known[face]).sum() for face in needed))
     assert objective == pytest.approx(problem.objective(problem.information(weights)), rel=1e-8)
-    return design, objective * int(np.prod(sizes)), objective + floor(workload, group)
+    return design, objective * int(np.prod(sizes)), objective + floor(demand(workload, group))
 
 
 def moment(design: FourierDesign, *sides: tuple[int, int]) -> float:
@@ -206,7 +206,7 @@ def error(design: FourierDesign, workload: Workload) -> float:
         for face, own in needed.items()
         if own.any()
     )
-    return total + floor(workload, design.group)
+    return total + floor(demand(workload, design.group))
 
 
 def bound(design: FourierDesign, workload: Workload) -> float:
@@ -218,7 +218,7 @@ def bound(design: FourierDesign, workload: Workload) -> float:
     sizes = np.arange(1, cells)
     traces = cells * (cells + (odds**2 - 1) * sizes) / (cells + (odds - 1) * sizes) ** 2 - 1
     roots = sum(float(np.sqrt(own).sum()) for own in demand(workload, design.group).values())
-    return float(roots**2 / traces.max()) + floor(workload, design.group)
+    return float(roots**2 / traces.max()) + floor(demand(workload, design.group))
 
 
 def made(sizes: tuple[int, ...], kind: Kind, epsilon: str) -> tuple[FourierDesign, Workload]:
@@ -292,7 +292,7 @@ def dictionary_problem(workload: Workload, odds: float) -> Problem:
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
     dictionary = Dictionary(folding, needed, odds, frozenset())
-    return Problem(folding, needed, floor(workload, group), dictionary.components())
+    return Problem(folding, needed, floor(demand(workload, group)), dictionary.components())
 
 
 @pytest.mark.parametrize("cells", [1_000, 2_000])

@@ -224,7 +224,7 @@ def test_the_survey_of_the_readme_is_small_and_as_good() -> None:
             float((own[own > 0.0] / known.information[face][own > 0.0]).sum())
             for face, own in demand(workload, group).items()
         )
-        + floor(workload, group)
+        + floor(demand(workload, group))
         for known in (design.collected, exact)
     ]
     assert errors[0] / errors[1] < 1.0002

@@ -15,13 +15,16 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.base import Design, Estimators
-from ldpsql.decoders.fourier.contributions import Evenly
+from ldpsql.decoders.fourier.contributions import (
+    Reported,
+    SharedContributions,
+    even_variances,
+)
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.families import FamilyTable
 from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.information import Collected, RealCells
-from ldpsql.decoders.fourier.queries import NO_ENERGY, BoxQuery, BoxTerm, unsupported
-from ldpsql.decoders.fourier.reports import Reported, SharedContributions
+from ldpsql.decoders.fourier.queries import BoxQuery, box_terms
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
@@ -35,6 +38,8 @@ from ldpsql_device.plan_json import plan_to_json
 
 if TYPE_CHECKING:
     from ldpsql.decoders.fourier.smoothing import SmoothEstimator
+
+NO_ENERGY = 1e-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,30 +128,33 @@ class FourierDesign(Design[BoxQuery]):
         else:
             low, high = self.domain.bounds[query.measure]
             level, contrast = (high + low) / 2.0, (high - low) / 2.0
-        terms = []
-        for share, box in boxes:
-            axes = tuple(i for i, side in enumerate(box.sides) if side is not None)
-            terms.append(BoxTerm(share, axes, tuple(box.sides[i] for i in axes)))
-        planned = BoxQuery(known, tuple(terms), query.measure, level, contrast, query.weight)
-        self._check(planned)
-        return planned
-
-    def _check(self, planned: BoxQuery) -> None:
-        """Refuse what touches a frequency that no report informs."""
-        for term in planned.terms:
-            sign = () if planned.measure is None else (self.group.dimensions + planned.measure,)
-            if (*term.axes, *sign) and self.group.block_of((*term.axes, *sign)) is None:
-                raise self._unsupported(term.axes, planned.measure)
-        for face, piece in planned.faces(self.group).items():
-            known = self.collected.information.get(face)
-            blind = np.abs(piece) ** 2 > NO_ENERGY
-            if known is None or (blind & (known <= 0.0)).any():
+        terms = box_terms((share, box.sides) for share, box in boxes)
+        planned = BoxQuery(known, terms, query.measure, level, contrast, query.weight)
+        sign = () if query.measure is None else (self.group.dimensions + query.measure,)
+        for term in terms:
+            if self.group.block_of((*term.axes, *sign)) is None:
+                raise self._unsupported(term.axes, query.measure)
+        # Refuse what touches a frequency that no report informs.
+        for face, piece in planned.spectrum(self.group).items():
+            known_there = self.collected.information.get(face)
+            asked = np.abs(piece) ** 2 > NO_ENERGY
+            if known_there is None or (asked & (known_there <= 0.0)).any():
                 dimensions = [axis for axis in face if axis < self.group.dimensions]
-                raise self._unsupported(dimensions, planned.measure)
+                raise self._unsupported(dimensions, query.measure)
+        return planned
 
     def _unsupported(self, axes: Sequence[int], measure: int | None) -> UnsupportedSQL:
         names = [self.domain.names[axis] for axis in axes]
-        return unsupported(names, None if measure is None else self.domain.measure_names[measure])
+        asked = " and ".join(names) or "everybody"
+        if measure is not None:
+            asked = f"{self.domain.measure_names[measure]} by {asked}"
+        needed = f"whose queries ask about {asked}"
+        if names:
+            needed = f"whose max_predicates is at least {len(names)}, or {needed}"
+        return UnsupportedSQL(
+            f"this survey was not designed for questions about {asked}",
+            hint=f"design it with a [workload] {needed}",
+        )
 
     def describe(self, planned: BoxQuery) -> list[str]:
         """For EXPLAIN: the tables used, and the side lengths of every box."""
@@ -202,9 +210,9 @@ class FourierDesign(Design[BoxQuery]):
         """Predicted variance, shape (k,), if records are spread evenly: over the group, or over
         the cells that exist where answers are restricted to them."""
         if self.restricted:
-            return people * Evenly(self.collected, queries).variances()
-        faces = [query.faces(self.group) for query in queries]
-        return np.array([people * self.collected.moment(own, own) for own in faces])
+            return people * even_variances(self.collected, queries)
+        spectra = [query.spectrum(self.group) for query in queries]
+        return np.array([people * self.collected.covariance(own, own) for own in spectra])
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` needs besides domain and epsilon."""

@@ -1,4 +1,4 @@
-"""Families of subsets of a cyclic group, and the table of a design, read from its plan.
+"""Families of subsets of a cyclic group, the table of a design, and their Fourier transforms.
 
 A family is a subset S of the group with all its translates. A record enters through its *phase*
 only: one character per factor, theta_p(u) = sum_i a_pi u_i mod r_p, the factors on disjoint sets
@@ -14,31 +14,47 @@ Families of one *cluster* share the axes and orders of their factors and the kin
                a seeded subset of them of L elements
 
 In a plan a family is a question: its factors are digits with a modulus, theta_p is their sum, and
-the response is a subset response. Source: docs/spec/fourier.md#1.1 and docs/spec/fourier.md#3.
+the response is a subset response.
+
+With x = 1 + (E - 1) 1_B on H, X its discrete Fourier transform and s = sum of x, a family of
+probability w gives the frequency f = h k the information w |X(h)|^2 / s^2. Real arrays over H are
+transformed by half spectra: the last factor keeps h = 0..r/2, and what is scattered to frequencies
+is completed by its mirror image.
+Source: docs/spec/fourier.md#1.1, docs/spec/fourier.md#1.2 and docs/spec/fourier.md#3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.fourier.group import Axes, Group, Integers, Look, Reals
+from ldpsql.decoders.fourier.group import (
+    Axes,
+    Group,
+    Integers,
+    Look,
+    Numbers,
+    Reals,
+    add,
+    gather_faces,
+)
 from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import WORDS, Arcs, Comb, Face, Integer, Part, Plan, Subset, base_points
+from ldpsql_device.plan import WORDS, Arcs, Comb, Face, Integer, Plan, Subset, base_points
 
+Complexes = NDArray[np.complex128]
 Base = Literal["arcs", "comb", "scrambled"]
 LARGEST_PHASES = 1 << 24
-LARGEST_SEED = 1 << 31
 MOST_LISTED = 1 << 25
 LARGEST_LOSS = 1.0 / (1 << 20)
+_BATCH = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +89,12 @@ class Cluster:
         factors = tuple(tuple(names[axis] for axis in factor) for factor in self.factors)
         return replace(self, factors=factors)
 
-    @property
+    @cached_property
     def axes(self) -> Axes:
         """The axes of all factors, ascending: the block that the families inform."""
-        return tuple(sorted(axis for factor in self.factors for axis in factor))
+        return tuple(sorted(chain(*self.factors)))
 
-    @property
+    @cached_property
     def phases(self) -> int:
         """|H|: how many reports a family has."""
         return prod(self.orders)
@@ -86,8 +102,7 @@ class Cluster:
     @cached_property
     def columns(self) -> dict[int, int]:
         """Where `characters` keeps an axis."""
-        axes = [axis for factor in self.factors for axis in factor]
-        return {axis: place for place, axis in enumerate(axes)}
+        return {axis: place for place, axis in enumerate(chain(*self.factors))}
 
     @property
     def steps(self) -> Integers:
@@ -96,12 +111,8 @@ class Cluster:
         A code turns the character k_i of its axis by k_i / m_i of a circle, which are
         k_i r_p / m_i of the r_p phases.
         """
-        turns = [
-            self.characters[:, self.columns[axis]] * order // self.group.orders[axis]
-            for factor, order in zip(self.factors, self.orders, strict=True)
-            for axis in factor
-        ]
-        return np.stack(turns, axis=1)
+        orders = np.repeat(self.orders, list(map(len, self.factors)))
+        return np.asarray(self.characters * orders // self.group.shape(tuple(self.columns)))
 
     @cached_property
     def sizes(self) -> Integers:
@@ -111,50 +122,39 @@ class Cluster:
         if self.base == "scrambled":
             others = prod(self.orders[:-1]) if self.orders[-1] > 1 else 1
             return self.parameters[:, 0] * others
-        return np.array([len(self.members(number)) for number in range(len(self))])
-
-    def members(self, number: int) -> Integers:
-        """The base set of one family: flat indices in H, ascending, shape (|B|,)."""
-        if self.base != "arcs":
-            return base_points(self.base, self.orders, tuple(self.parameters[number].tolist()))
-        flat = np.zeros((), dtype=np.int64)
-        for order, length in zip(self.orders, self.parameters[number].tolist(), strict=True):
-            flat = np.add.outer(flat * order, np.arange(length))
-        return np.asarray(flat.ravel())
+        return np.array([np.count_nonzero(self.mask(number)) for number in range(len(self))])
 
     def mask(self, number: int) -> NDArray[np.bool_]:
         """The base set of one family as an indicator over H, shape (|H|,)."""
+        parameters = tuple(self.parameters[number].tolist())
         mask = np.zeros(self.phases, dtype=bool)
-        mask[self.members(number)] = True
+        if self.base == "arcs":
+            mask.reshape(self.orders)[tuple(map(slice, parameters))] = True
+        else:
+            mask[base_points(self.base, self.orders, parameters)] = True
         return mask
 
     def check(self) -> None:
-        """SurveyError unless every family is one: consistent orders, 1 <= |B| < |H|."""
-        axes = [axis for factor in self.factors for axis in factor]
+        """SurveyError unless every family is one: consistent orders, |B| < |H|.
+
+        That 1 <= |B|, and that parameters fit their circles, is checked by the plan.
+        """
+        axes = list(chain(*self.factors))
         if len(set(axes)) != len(axes) or not axes:
             raise SurveyError("the factors of a family must use an axis once")
         if not any(set(axes) <= set(block) for block in self.group.blocks):
             raise SurveyError("a family of the design lies outside its blocks")
-        if not 2 <= self.phases <= LARGEST_PHASES:
-            raise SurveyError("a family has between 2 and 2^24 phases")
-        for factor, order in zip(self.factors, self.orders, strict=True):
-            for axis in factor:
-                modulus = self.group.orders[axis]
-                frequency = self.characters[:, self.columns[axis]]
-                inside = (frequency >= 0) & (frequency < modulus)
-                if not (inside & (frequency * order % modulus == 0)).all():
-                    raise SurveyError("a character does not fit the order of its phase")
-        if self.base == "comb" and len(self.factors) != 1:
-            raise SurveyError("a window and comb lies on one axis")
-        wanted = {"arcs": len(self.factors), "comb": 3, "scrambled": 3}[self.base]
-        if self.parameters.shape != (len(self), wanted) or (self.parameters < 0).any():
-            raise SurveyError("a family has the wrong parameters")
-        if (self.parameters[:, :1] > self.phases).any() or (self.parameters > LARGEST_SEED).any():
-            raise SurveyError("a parameter of a family is too large")
-        if self.base == "arcs" and (self.parameters > np.array(self.orders)).any():
-            raise SurveyError("an arc is longer than its circle")
-        if ((self.sizes < 1) | (self.sizes >= self.phases)).any():
-            raise SurveyError("a base set must be neither empty nor everything")
+        if self.phases > LARGEST_PHASES:
+            raise SurveyError("a family has at most 2^24 phases")
+        moduli, orders = (
+            self.group.shape(tuple(axes)),
+            np.repeat(self.orders, list(map(len, self.factors))),
+        )
+        inside = (self.characters >= 0) & (self.characters < moduli)
+        if not (inside & (self.characters * orders % moduli == 0)).all():
+            raise SurveyError("a character does not fit the order of its phase")
+        if (self.sizes >= self.phases).any():
+            raise SurveyError("a base set must not be everything")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +173,6 @@ class FamilyTable:
             raise SurveyError("the listed families have too many points")
         for cluster in self.clusters:
             cluster.check()
-        if len(self.shares) != sum(map(len, self.clusters)):
-            raise SurveyError("every family needs a weight")
 
     @classmethod
     def of_plan(cls, plan: Plan, group: Group) -> FamilyTable:
@@ -200,12 +198,12 @@ class FamilyTable:
     @cached_property
     def starts(self) -> Integers:
         """Number of the first family of every cluster, and of all of them, shape (clusters+1,)."""
-        return np.cumsum([0, *(len(cluster) for cluster in self.clusters)])
+        return np.cumsum([0, *map(len, self.clusters)])
 
     @cached_property
     def phases(self) -> Integers:
         """|H| of every family."""
-        return np.repeat([c.phases for c in self.clusters], [len(c) for c in self.clusters])
+        return np.repeat([c.phases for c in self.clusters], list(map(len, self.clusters)))
 
     @cached_property
     def sizes(self) -> Integers:
@@ -215,60 +213,191 @@ class FamilyTable:
 
 def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
     """The families of one face: a cluster for each run of families with the same orders."""
+    foreign = SurveyError("the plan holds a question that is not a family of a Fourier response")
     if len(face.steps) != 1 or face.steps[0].secret or face.coins or len(face.parts) != 1:
-        raise _foreign()
+        raise foreign
     (part,), count = face.parts, face.choices
-    base, numbers = _base_set(part)
+    response = part.response
+    if part.then is not None or not isinstance(response, Subset) or response.odds != 0:
+        raise foreign
     factors = tuple(tuple(term.attribute for term in digit.terms) for digit in part.digits)
     for digit in part.digits:
         if not digit.modulus or digit.plus != 0 or digit.table is not None:
-            raise _foreign()
+            raise foreign
         for term in digit.terms:
-            look = looks[term.attribute] if term.attribute < len(looks) else None
-            if term.table is not None or (term.divide, term.cuts) != look:
-                raise _foreign()
+            if term.table is not None or (term.divide, term.cuts) != looks[term.attribute]:
+                raise foreign
     orders = _columns([digit.radix for digit in part.digits], count)
     steps = _columns([t.coefficient for digit in part.digits for t in digit.terms], count)
-    owner = [place for place, factor in enumerate(factors) for _ in factor]
-    moduli = np.array([group.orders[axis] for factor in factors for axis in factor])
     # A step a is the character k = a m / r; what is not whole fits no character.
-    scaled = steps * moduli
-    if (scaled % orders[:, owner]).any():
+    scaled = steps * group.shape(tuple(chain(*factors)))
+    divisors = np.repeat(orders, list(map(len, factors)), axis=1)
+    if (scaled % divisors).any():
         raise SurveyError("a character does not fit the order of its phase")
-    characters = scaled // orders[:, owner]
-    parameters = _columns(numbers, count)
+    characters = scaled // divisors
+    base: Base = "comb" if isinstance(response, Comb) else "scrambled"
+    if isinstance(response, Arcs):
+        base, parameters = "arcs", _columns(response.counts, count)
+    else:
+        parameters = _columns(response.numbers, count)
     ends = np.flatnonzero((orders[1:] != orders[:-1]).any(axis=1)) + 1
     return [
-        Cluster(
-            base,
-            factors,
-            tuple(orders[start].tolist()),
-            characters[start:end],
-            parameters[start:end],
-            group,
-        )
-        for start, end in pairwise([0, *ends.tolist(), count])
+        Cluster(base, factors, tuple(orders[a].tolist()), characters[a:b], parameters[a:b], group)
+        for a, b in pairwise([0, *ends.tolist(), count])
     ]
-
-
-def _base_set(part: Part) -> tuple[Base, tuple[Integer, ...]]:
-    """Kind and parameters of the base sets that a part answers with."""
-    response = part.response
-    if part.then is not None or not isinstance(response, Subset) or response.odds != 0:
-        raise _foreign()
-    if isinstance(response, Arcs):
-        return "arcs", response.counts
-    return ("comb" if isinstance(response, Comb) else "scrambled"), response.numbers
 
 
 def _columns(integers: Sequence[Integer], count: int) -> Integers:
     """Integers of a face with one step as a table, shape (choices, integers)."""
-    columns = [
-        np.full(count, integer) if isinstance(integer, int) else integer.array
-        for integer in integers
-    ]
-    return np.stack(columns, axis=1) if columns else np.zeros((count, 0), dtype=np.int64)
+    table = np.zeros((count, len(integers)), dtype=np.int64)
+    for column, integer in enumerate(integers):
+        table[:, column] = integer if isinstance(integer, int) else integer.array
+    return table
 
 
-def _foreign() -> SurveyError:
-    return SurveyError("the plan holds a question that is not a family of a Fourier response")
+# -- transforms -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some families of one shape, few enough to be worked on at once.
+
+    families: their numbers in the table, shape (f,).  odds: E.
+    """
+
+    cluster: Cluster
+    families: Integers
+    odds: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Families, then the orders of the factors."""
+        return (len(self.cluster), *self.cluster.orders)
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """One value per family, shaped to be broadcast over H."""
+        return values.reshape((-1,) + (1,) * len(self.cluster.orders))
+
+    @property
+    def _axes(self) -> range:
+        return range(1, len(self.cluster.orders) + 1)
+
+    @cached_property
+    def _harmonics(self) -> list[Integers]:
+        """h on every factor, in the half that is kept."""
+        *others, last = self.cluster.orders
+        return [*map(np.arange, others), np.arange(last // 2 + 1)]
+
+    @cached_property
+    def transform(self) -> Complexes:
+        """X(h) / s of every family, half spectrum: (f, r_1, ..., r_P // 2 + 1)."""
+        cluster = self.cluster
+        if cluster.base == "arcs":
+            # The transform of a product of arcs is a product of geometric sums.
+            inside = np.ones(len(cluster), dtype=np.complex128)
+            for place, harmonics in enumerate(self._harmonics):
+                lengths = cluster.parameters[:, place]
+                side = arc_transform(cluster.orders[place], lengths, harmonics)
+                inside = inside[..., None] * side.reshape((len(side),) + (1,) * place + (-1,))
+        else:
+            masks = np.array([cluster.mask(number) for number in range(len(cluster))])
+            inside = self.transform_counts(masks)
+        # X = DFT of 1 + (E - 1) 1_B: the ones add |H| at h = 0 and nothing elsewhere.
+        inside *= self.odds - 1.0
+        inside.reshape(len(inside), -1)[:, 0] += cluster.phases
+        inside /= self.spread(cluster.phases + (self.odds - 1.0) * cluster.sizes)
+        return inside
+
+    @cached_property
+    def frequencies(self) -> Integers:
+        """Where f = h k lies in the dense array over the cluster's axes; as `transform`."""
+        cluster, group = self.cluster, self.cluster.group
+        strides = {a: group.cells(cluster.axes[n + 1 :]) for n, a in enumerate(cluster.axes)}
+        places = np.zeros(len(cluster), dtype=np.int64)
+        for place, harmonics in enumerate(self._harmonics):
+            side = np.zeros((len(cluster), len(harmonics)), dtype=np.int64)
+            for axis in cluster.factors[place]:
+                character = cluster.characters[:, cluster.columns[axis]]
+                side += np.outer(character, harmonics) % group.orders[axis] * strides[axis]
+            places = places[..., None] + side.reshape((len(side),) + (1,) * place + (-1,))
+        return places
+
+    @cached_property
+    def halves(self) -> Reals:
+        """1/2 where a half spectrum holds both h and -h (or they coincide), else 1."""
+        own = self._harmonics[-1]
+        return np.where(2 * own % self.cluster.orders[-1] == 0, 0.5, 1.0)
+
+    def scatter(self, values: Numbers) -> Numbers:
+        """Sum of half-spectrum values at their frequencies: a dense array over the axes."""
+        group, axes = self.cluster.group, self.cluster.axes
+        index, flat = self.frequencies.ravel(), (values * self.halves).ravel()
+        dense: Numbers = np.bincount(index, flat.real, group.cells(axes))
+        if np.iscomplexobj(flat):
+            dense = dense + 1j * np.bincount(index, flat.imag, group.cells(axes))
+        dense = dense.reshape(group.shape(axes))
+        return np.asarray(dense + np.conj(mirror(dense)))
+
+    def transform_counts(self, counts: NDArray[Any]) -> Complexes:
+        """Half spectrum of real arrays over H, shape (f, |H|) or `shape`."""
+        return np.fft.rfftn(counts.reshape(self.shape), axes=self._axes)
+
+    def correlate(self, spectra: NDArray[Any]) -> NDArray[np.floating]:
+        """c of every phase: the correlation of X / s with spectra, shape (k, f, |H|).
+
+        spectra: q^ / (N lambda) over the cluster's axes, flat, shape (k, cells); the result is in
+        their precision.
+        """
+        # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H
+        # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
+        # taken back.
+        product = spectra[:, self.frequencies] * np.conj(self.transform).astype(spectra.dtype)
+        axes = [axis + 1 for axis in self._axes]
+        cells: NDArray[np.floating] = np.fft.irfftn(product, s=self.cluster.orders, axes=axes)
+        cells *= self.cluster.phases
+        return cells.reshape(len(spectra), len(self.cluster), -1)
+
+
+def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:
+    """sum over o < L of exp(-2 pi i h o / r), shape (lengths, harmonics)."""
+    # The geometric sum e^(-i (L-1) a) sin(L a) / sin(a) with a = pi h / r. Its zeros are set, for
+    # sin of a multiple of pi is only nearly 0, and what is never informed must be recognised.
+    angles = np.pi * harmonics / order
+    zero = harmonics % order == 0
+    below = np.where(zero, 1.0, np.sin(angles))
+    size = np.where(zero, lengths[:, None], np.sin(np.outer(lengths, angles)) / below)
+    size[~zero & (np.outer(lengths, harmonics) % order == 0)] = 0.0
+    return np.asarray(size * np.exp(-1j * np.outer(lengths - 1, angles)))
+
+
+def mirror(dense: Numbers) -> Numbers:
+    """The array at -f: every axis reversed, its zero left in place."""
+    axes = tuple(range(dense.ndim))
+    return np.roll(np.flip(dense, axes), 1, axes)
+
+
+def batches(
+    table: FamilyTable, odds: float, chosen: Integers | None = None, most: int = _BATCH
+) -> Iterator[Batch]:
+    """All or the chosen families, in order.
+
+    chosen: numbers of families, ascending.  most: phases of a batch, if it has several families.
+    """
+    wanted = np.arange(len(table.shares)) if chosen is None else chosen
+    bounds = np.searchsorted(wanted, table.starts)
+    for cluster, start, low, high in zip(
+        table.clusters, table.starts, bounds, bounds[1:], strict=False
+    ):
+        step = max(1, most // cluster.phases)
+        for first in range(low, high, step):
+            families = wanted[first : min(first + step, high)]
+            yield Batch(cluster.pick(families - start), families, odds)
+
+
+def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
+    """lambda_f of every face, where it is not zero by construction; 1 for the zero frequency."""
+    dense: dict[Axes, Reals] = {}
+    for batch in batches(table, odds):
+        power = batch.spread(table.shares[batch.families]) * np.abs(batch.transform) ** 2
+        add(dense, batch.cluster.axes, batch.scatter(power).real)
+    return gather_faces(dense)

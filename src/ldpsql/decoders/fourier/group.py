@@ -122,18 +122,14 @@ class Group:
     @cached_property
     def faces(self) -> tuple[Axes, ...]:
         """Every non-empty part of a block, small ones first."""
-        return parts_of(self.blocks)
+        return parts_of(self.blocks)[1:]
 
 
 @lru_cache(maxsize=4096)
 def parts_of(blocks: tuple[Axes, ...]) -> tuple[Axes, ...]:
-    """Every non-empty subset of some sets of axes, small ones first."""
-    parts = {
-        part
-        for block in blocks
-        for size in range(1, len(block) + 1)
-        for part in combinations(block, size)
-    }
+    """Every subset of some sets of axes, small ones first; the empty one is the zero frequency."""
+    sizes = ((block, size) for block in blocks for size in range(len(block) + 1))
+    parts = {part for block, size in sizes for part in combinations(block, size)}
     return tuple(sorted(parts, key=lambda part: (len(part), part)))
 
 
@@ -152,18 +148,14 @@ def gather_faces(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
     faces: dict[Axes, Numbers] = {}
     for block, array in dense.items():
         for face in parts_of((block,)):
-            add(faces, face, array[face_slices(face, block)])
+            add(faces, face, np.asarray(array[face_slices(face, block)]))
     return faces
 
 
-def spread_faces(
-    faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, ...], zero: complex
-) -> Numbers:
-    """The dense array over a block from faces (missing ones are 0) and the zero frequency."""
-    known = [faces[part] for part in parts_of((block,)) if part in faces]
-    dense = np.zeros(shape, dtype=np.result_type(np.float64, *(piece.dtype for piece in known)))
-    dense[(0,) * len(shape)] = zero
-    for part in parts_of((block,)):
-        if part in faces:
-            dense[face_slices(part, block)] = faces[part]
+def spread_faces(faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, ...]) -> Numbers:
+    """The dense array over a block from faces, of which missing ones are 0."""
+    known = [part for part in parts_of((block,)) if part in faces]
+    dense = np.zeros(shape, dtype=np.result_type(np.float64, *(faces[p].dtype for p in known)))
+    for part in known:
+        dense[face_slices(part, block)] = faces[part]
     return dense

@@ -8,14 +8,13 @@ information of the whole group, and r the real cells they are
     q on all cells = X_.r a + mu 1,    (X_rr  1) (a )   (q)
                                        (1'    0) (mu) = (0),
 
-where the second row keeps the number of people, which is known. The adjoint of that map turns
-X_r T, which decoding knows, into a table over the real cells. Restricted generalised least squares
-with the weights of the whole group; source: docs/spec/fourier.md#6.2.
+where the second row keeps the number of people, which is known. Restricted generalised least
+squares with the weights of the whole group; source: docs/spec/fourier.md#6.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
@@ -23,15 +22,15 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.fourier.families import FamilyTable
-from ldpsql.decoders.fourier.group import Axes, Group, Integers, Reals, gather_faces, spread_faces
-from ldpsql.decoders.fourier.queries import BoxQuery, Spectrum
-from ldpsql.decoders.fourier.transforms import Complexes, information
+from ldpsql.decoders.fourier.families import Complexes, FamilyTable, information
+from ldpsql.decoders.fourier.group import Axes, Group, Reals, gather_faces, spread_faces
+from ldpsql.decoders.fourier.queries import BoxQuery
 from ldpsql.workload import QueryClass, Workload, gram
 from ldpsql_device.errors import SurveyError
 
 BLIND = 1e-12
 """Below this share of a perfect report's information a frequency counts as not collected."""
+LARGEST_RESTRICTED = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ class Collected:
     def _inverse(self) -> dict[Axes, Reals]:
         """1 / lambda_f; 0 where nothing is known."""
         return {
-            face: np.where(known > 0.0, 1.0 / np.where(known > 0.0, known, 1.0), 0.0)
+            face: np.divide(1.0, known, out=np.zeros_like(known), where=known > 0.0)
             for face, known in self.information.items()
         }
 
@@ -67,23 +66,23 @@ class Collected:
         return RealCells(self.group)
 
     @cached_property
-    def dense(self) -> Reals:
-        """lambda_f over the one block of a restricted design; 1 at the zero frequency."""
+    def _dense(self) -> Reals:
+        """lambda_f over the one block of a restricted design."""
         axes = self.real.axes
-        return spread_faces(self.information, axes, self.group.shape(axes), 1.0)
+        return spread_faces(self.information, axes, self.group.shape(axes))
 
     @cached_property
     def dual(self) -> Reals:
         """See `RealCells.dual`."""
-        return self.real.dual(self.dense)
+        return self.real.dual(self._dense)
 
-    def spectrum(self, query: BoxQuery) -> Spectrum:
-        """Of the query on the whole group: continued over padding as the reports tell best where
-        the design is restricted, else 0 there."""
+    def spectrum(self, query: BoxQuery) -> dict[Axes, Complexes]:
+        """q^(f) / N of the query on the whole group: continued over padding as the reports tell
+        best where the design is restricted, else 0 there."""
         if not self.restricted or not query.terms:
             return query.spectrum(self.group)
-        dense, whole = self.real.continue_query(query, self.dual, self.dense)
-        return Spectrum(gather_faces({self.real.axes: dense}), whole)
+        dense = self.real.continue_query(query, self.dual, self._dense)
+        return gather_faces({self.real.axes: dense})
 
     def divide(self, faces: Mapping[Axes, Complexes]) -> dict[Axes, Complexes]:
         """Arrays over lambda_f; 0 where nothing is known. Faces without families are left out."""
@@ -93,18 +92,25 @@ class Collected:
             if face in self._inverse
         }
 
-    def moment(
-        self, left: Mapping[Axes, Complexes], right: Mapping[Axes, Complexes], zero: float = 0.0
-    ) -> float:
-        """sum over f of left conj(right) / lambda_f; `zero` is the term of the zero frequency."""
-        return zero + sum(
+    def covariance(self, left: Mapping[Axes, Complexes], right: Mapping[Axes, Complexes]) -> float:
+        """sum over f != 0 of left conj(right) / lambda_f: of what one person from an even spread
+        contributes to two queries."""
+        return sum(
             float(np.sum((array * np.conj(right[face])).real * self._inverse[face]))
             for face, array in left.items()
-            if face in right
+            if face and face in right
         )
 
+    def spread(
+        self, divided: Sequence[Mapping[Axes, Complexes]], axes: Axes, *, exact: bool = True
+    ) -> NDArray[np.complexfloating]:
+        """Spectra over lambda, dense over some axes and flat, shape (k, cells).
 
-LARGEST_RESTRICTED = 2048
+        exact: in double precision.
+        """
+        shape = self.group.shape(axes)
+        dense = np.array([spread_faces(own, axes, shape).ravel() for own in divided])
+        return dense.astype(np.complex128 if exact else np.complex64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +134,6 @@ class RealCells:
         return self.group.blocks[0]
 
     @property
-    def sign(self) -> int | None:
-        """The axis that is a measure's sign."""
-        last = self.axes[-1]
-        return last if last >= self.group.dimensions else None
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Bins, then 2 for a sign."""
         bins = self.group.bins
@@ -143,11 +143,6 @@ class RealCells:
     def count(self) -> int:
         """Number of real cells."""
         return prod(self.shape)
-
-    @cached_property
-    def _places(self) -> tuple[Integers, ...]:
-        """Index of the real cells in an array over the group."""
-        return np.ix_(*(np.arange(size) for size in self.shape))
 
     @cached_property
     def _lags(self) -> NDArray[np.int32]:
@@ -195,28 +190,16 @@ class RealCells:
         power[(0,) * power.ndim] = 0.0
         return np.asarray(power)
 
-    def continue_query(
-        self, query: BoxQuery, dual: Reals, information: Reals
-    ) -> tuple[Complexes, float]:
-        """(q^(f) / N of the continued query, dense over the block and 0 at the zero; mu)."""
-        solved = dual[:, :-1] @ self._values(query).ravel()
+    def continue_query(self, query: BoxQuery, dual: Reals, information: Reals) -> Complexes:
+        """q^(f) / N of the continued query, dense over the block; mu at the zero."""
+        solved = dual[:, :-1] @ self.values(query).ravel()
         padded = np.zeros(information.shape)
-        padded[self._places] = solved[:-1].reshape(self.shape)
+        padded[tuple(map(slice, self.shape))] = solved[:-1].reshape(self.shape)
         spectrum = np.fft.fftn(padded) * (information / information.size)
-        spectrum[(0,) * spectrum.ndim] = 0.0
-        return spectrum, float(solved[-1])
+        spectrum[(0,) * spectrum.ndim] = solved[-1]
+        return spectrum
 
-    def table(self, informed: Reals, total: float, dual: Reals) -> Reals:
-        """People per real cell; informed: lambda T^, dense over the block; total: of people."""
-        known = np.fft.ifftn(informed).real[self._places].ravel()
-        solved = dual[:-1] @ np.append(known, total)
-        return np.asarray(solved.reshape(self.shape))
-
-    def mean(self, query: BoxQuery) -> float:
-        """Of a query over the real cells."""
-        return float(self._values(query).mean())
-
-    def _values(self, query: BoxQuery) -> Reals:
+    def values(self, query: BoxQuery) -> Reals:
         """The query on every real cell."""
         total = np.zeros(self.shape)
         for term in query.terms:
@@ -229,15 +212,7 @@ class RealCells:
         for entry in workload.classes:
             total += entry.weight * self._gram(entry)
         for query in workload.queries:
-            own = np.zeros(self.shape)
-            for share, sides in query.terms:
-                parts = [
-                    self.group.bin_weights(sides[axis], axis)
-                    if axis < self.group.dimensions
-                    else query.level + query.contrast * np.array([-1.0, 1.0])
-                    for axis in self.axes
-                ]
-                own += share * reduce(np.multiply.outer, parts)
+            own = self.values(BoxQuery.declared(query))
             total += query.weight * np.outer(own, own)
         return total
 
@@ -246,7 +221,7 @@ class RealCells:
         product: Reals = np.ones((1, 1))
         for axis, size in zip(self.axes, self.shape, strict=True):
             own = gram(kinds[axis], size) if axis in kinds else np.ones((size, size))
-            if axis == self.sign and entry.measure is not None:
+            if axis >= self.group.dimensions and entry.measure is not None:
                 own = np.array([[1.0, -1.0], [-1.0, 1.0]])
             product = np.asarray(np.kron(product, own))
         return product

@@ -115,21 +115,20 @@ class SmoothEstimator:
     def _blocks(self) -> list[Block]:
         """Every block of the group; a frequency that several share is weighted in the first."""
         collected = self.unbiased.collected
-        group, people = collected.group, self.unbiased.people
-        spectrum = self.unbiased.spectrum(None)
+        group, spectrum = collected.group, self.unbiased.spectrum(None)
         weights = demand(self.workload, group)
         seen: set[Axes] = set()
         blocks = []
         for axes in group.blocks:
             shape = group.shape(axes)
-            own = {part: weights[part] for part in parts_of((axes,)) if part not in seen}
+            own = {part: weights[part] for part in parts_of((axes,))[1:] if part not in seen}
             seen |= own.keys()
             blocks.append(
                 Block(
                     axes,
-                    spread_faces(spectrum, axes, shape, people).astype(np.complex128),
-                    spread_faces(collected.information, axes, shape, 1.0),
-                    spread_faces(own, axes, shape, 0.0),
+                    spread_faces(spectrum, axes, shape).astype(np.complex128),
+                    spread_faces(collected.information, axes, shape),
+                    spread_faces(own, axes, shape),
                     tuple(group.bins[a] if a < group.dimensions else 2 for a in axes),
                 )
             )

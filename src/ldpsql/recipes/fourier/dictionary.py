@@ -13,9 +13,8 @@ from math import gcd, prod
 
 import numpy as np
 
-from ldpsql.decoders.fourier.families import Cluster
-from ldpsql.decoders.fourier.group import Axes, Integers
-from ldpsql.decoders.fourier.transforms import Batch, Reals, arc_transform
+from ldpsql.decoders.fourier.families import Batch, Cluster, arc_transform
+from ldpsql.decoders.fourier.group import Axes, Integers, Reals
 from ldpsql.recipes.fourier.components import (
     ArcBundle,
     Component,
@@ -325,7 +324,7 @@ class Dictionary:
         step = max(1, (1 << 20) // cluster.phases)
         for first in range(0, len(cluster), step):
             numbers = np.arange(first, min(first + step, len(cluster)))
-            batch = Batch(cluster, numbers, self.odds)
+            batch = Batch(cluster.pick(numbers), numbers, self.odds)
             self._add_powers(batch, candidate[numbers], axes, powers)
         powers /= copies[:, None]
         return ListedSets(self.folding, axes, cluster, candidate, powers)

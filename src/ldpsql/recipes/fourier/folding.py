@@ -205,7 +205,7 @@ class Folding:
     def numbers(self, axes: Axes) -> Integers:
         """Class numbers of the dense folded array over some axes, of shape `shape(axes)`."""
         dense = np.full(self.shape(axes), self.classes, dtype=np.int64)
-        for part in parts_of((axes,)):
+        for part in parts_of((axes,))[1:]:
             names = self.symmetry.first(part)
             first = tuple(sorted(names.values()))
             sizes = [size - 1 for size in self.shape(first)]

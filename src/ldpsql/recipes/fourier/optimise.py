@@ -161,7 +161,7 @@ def design_families(
         # The continuation may need any frequency, so none may be lost.
         needed[:-1] = np.maximum(needed[:-1], _FAINT * needed.max())
     dictionary = Dictionary(folding, needed, odds, listed)
-    problem = Problem(folding, needed, floor(workload, group), dictionary.components())
+    problem = Problem(folding, needed, floor(wanted), dictionary.components())
     if restricted:
         cells = RealCells(group)
         problem = RestrictedProblem.of(problem, cells, cells.grams(workload))
