@@ -6,16 +6,15 @@ fakes, in the order of the plan. Nothing is compared but whole numbers, and no n
 depends on the record: a phone's one record takes the same way as a table of a million people.
 
 `rungs` and `answer` are the one definition of which words give which answer: `draw` applies it to
-words, `odds.law` counts the words.
+words, `law` and `odds` count the words.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,25 +26,25 @@ from ldpsql_device.plan import (
     Arcs,
     Bits,
     Choices,
-    Comb,
     Digit,
     Integers,
     Keep,
     Ladder,
+    ListedSubset,
     Parity,
     Part,
     Plan,
     Rows,
     Scrambled,
     Subset,
-    Varying,
     Whole,
     base_points,
+    find_columns,
     subset_words,
     value_of,
 )
 
-_ONE = np.uint64(1)
+_ONE, _LAST = np.uint64(1), np.uint64(WORDS - 1)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _BLOCK_WORDS = 1 << 19
 
@@ -182,29 +181,37 @@ def invert(numbers: Integers, prime: Whole) -> Integers:
 class Rungs:
     """Which words mean what: rung after rung, each with points of one number of words.
 
-    lasts: last word of every rung but the last one; the first rung is never empty.  widths: words
-    per point.  points: how many there are, at least 1.  Each entry is one number or one per
-    person. The last point of a rung also has the words that are left up to the next rung.
+    table: last word (`lasts`), words per point (`widths`), and points, at least 1, of every rung;
+    shape (3, rungs, n), or n = 1 where all people have the same. The first rung is never empty,
+    and the last one ends with the last word. The last point of a rung also has the words that are
+    left up to the next rung.
     """
 
-    lasts: Sequence[Words | np.uint64]
-    widths: Sequence[Words | np.uint64]
-    points: Sequence[Whole]
+    table: Words
 
     def locate(self, words: Words) -> tuple[Integers, Integers]:
         """The rung of every word, and the point in it, shape (n,) each."""
+        lasts, widths, points = self.table
         rung = np.zeros(len(words), dtype=np.int64)
-        beyond, width, points = words, self.widths[0], self.points[0]
-        for number, last in enumerate(self.lasts, start=1):
+        beyond, width, most = words, widths[0], points[0]
+        for number, last in enumerate(lasts[:-1], start=1):
             above = words > last
             rung += above
             # last + 1 wraps to 0 only where no word is above it.
             beyond = np.where(above, words - (last + _ONE), beyond)
-            width = np.where(above, self.widths[number], width)
-            points = np.where(above, self.points[number], points)
+            width = np.where(above, widths[number], width)
+            most = np.where(above, points[number], most)
         # Limited before it is signed: up to 2^64 words may lie behind the last point.
-        last = (np.asarray(points) - 1).astype(np.uint64)
-        return rung, np.minimum(beyond // width, last).astype(np.int64)
+        return rung, np.minimum(beyond // width, most - _ONE).astype(np.int64)
+
+    def counts(self) -> Iterator[tuple[int, int, int, int]]:
+        """Of one person's rungs that have words: their number in the ladder, points, words per
+        point, and words of the last point."""
+        start = 0
+        for number, (last, width, points) in enumerate(self.table[:, :, 0].T.tolist()):
+            if last >= start:
+                yield number, points, width, last + 1 - start - width * (points - 1)
+            start = last + 1
 
 
 def _respond(
@@ -217,17 +224,12 @@ def _respond(
         return [answer(part, symbol, choices, rung, index)]
     radices = part_radices(part, choices)
     flat, size = flatten(symbol, radices), math.prod(radices[1:], start=radices[0])
-    if isinstance(response, Bits):
-        return _respond_bits(response, flat, size, words)
+    if isinstance(response, Rows):
+        return [_respond_row(response, flat, words[:, 0])]
     if isinstance(response, Keep):
         fakes = [scale(words[:, number], size) for number in range(part.fakes)]
         return list(np.sort(np.stack([flat, *fakes]), axis=0))
-    return [_respond_row(response.table, flat, words[:, 0])]
-
-
-def part_radices(part: Part, choices: Choices) -> list[Whole]:
-    """Values of every digit that a part answers about."""
-    return [value_of(radix, choices) for radix in part.radices]
+    return _respond_bits(response, flat, size, words)
 
 
 def _respond_bits(response: Bits, flat: Integers, size: Whole, words: Words) -> list[Integers]:
@@ -235,11 +237,13 @@ def _respond_bits(response: Bits, flat: Integers, size: Whole, words: Words) -> 
     own, other = (np.array(t, dtype=np.uint64) for t in (response.own, response.other))
     bits = words < np.where(place == flat[:, None], own, other)
     bits &= place < np.reshape(size, (-1, 1))
-    columns = []
-    for start in range(0, words.shape[1], BITS_PER_COLUMN):
-        chunk = bits[:, start : start + BITS_PER_COLUMN]
-        columns.append(chunk @ (1 << np.arange(chunk.shape[1], dtype=np.int64)))
-    return columns
+    chunks = (bits[:, i : i + BITS_PER_COLUMN] for i in range(0, len(place), BITS_PER_COLUMN))
+    return [chunk @ (1 << np.arange(chunk.shape[1], dtype=np.int64)) for chunk in chunks]
+
+
+def part_radices(part: Part, choices: Choices) -> list[Whole]:
+    """Values of every digit that a part answers about."""
+    return [value_of(radix, choices) for radix in part.radices]
 
 
 def _respond_row(response: Rows, flat: Integers, words: Words) -> Integers:
@@ -262,58 +266,33 @@ def rungs(plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices) 
     """The rungs by which these people answer a part with one word: a subset or a ladder."""
     response = part.response
     if isinstance(response, Ladder):
-        lasts, widths, points = response.columns
-        number = _classes(response, symbol)
-        return Rungs(
-            [column.take(number) for column in lasts[:-1]],
-            [column.take(number) for column in widths],
-            [column.take(number) for column in points],
-        )
+        return Rungs(response.table[:, :, _classes(response, symbol)])
     assert isinstance(response, Subset)
-    known = _subset_columns(part, plan.odds[response.odds], choices)
-    return Rungs([known.last], [known.inside, known.outside], [known.base, known.others])
+    return Rungs(_subset_table(part, plan.odds[response.odds], choices))
 
 
-class _Subsets(NamedTuple):
-    """Last word inside, words per point inside and outside, points inside and outside."""
-
-    last: Words
-    inside: Words
-    outside: Words
-    base: Integers
-    others: Integers
-
-    def of(self, choice: Integers) -> _Subsets:
-        """For what every person drew."""
-        return _Subsets._make(column.take(choice) for column in self)
-
-
-def _subset_columns(part: Part, odds: int, choices: Choices) -> _Subsets:
-    """What the rungs of a subset response are made of, one entry, or one per person.
-
-    Where it depends on one step, of fewer choices than people, each choice is worked out once.
-    """
+def _subset_table(part: Part, odds: int, choices: Choices) -> Words:
+    """The table of a subset response's two rungs, inside and outside; see `Rungs`."""
     step = _one_step(part, choices)
     if step is not None:
-        every, chosen = step
-        known = _subset_columns(part, odds, every)
+        table = _subset_table(part, odds, step[0])
         # Where only characters or seeds vary, all questions have the same numbers of points.
-        return known.of(chosen) if len(known.last) > 1 else known
-    base, size = (np.atleast_1d(np.asarray(whole)) for whole in base_and_size(part, choices))
-    base, size = np.broadcast_arrays(base, size)
+        return table.take(step[1], axis=2) if table.shape[2] > 1 else table
+    base, size = np.broadcast_arrays(*map(np.atleast_1d, base_and_size(part, choices)))
     words = [subset_words(*pair, odds) for pair in zip(base.tolist(), size.tolist(), strict=True)]
     # A width of 2^64, that of the only point, does not fit; one less gives the same index.
     inside = np.array([min(one, WORDS - 1) for one, _ in words], dtype=np.uint64)
     outside = np.array([max(other, 1) for _, other in words], dtype=np.uint64)
     # Where everything is inside, the last word of that rung is the last word of all.
-    last = np.where(base < size, base.astype(np.uint64) * inside - _ONE, np.uint64(WORDS - 1))
-    return _Subsets(last, inside, outside, base, np.maximum(size - base, 1))
+    ends = np.where(base < size, base.astype(np.uint64) * inside - _ONE, _LAST)
+    points = (base.astype(np.uint64), np.maximum(size - base, 1).astype(np.uint64))
+    return np.array([(ends, np.full_like(ends, _LAST)), (inside, outside), points])
 
 
 def _one_step(part: Part, choices: Choices) -> tuple[Choices, Integers] | None:
     """Where a part depends on one step, of fewer choices than people: choices of which each occurs
     once, and the place of everybody's choice among them. What costs time is then done once each."""
-    columns = {i.step: len(i.values) for i in part.integers() if isinstance(i, Varying)}
+    columns = {c.step: len(c.values) for c in find_columns((part.radices, part.response))}
     if len(columns) != 1:
         return None
     ((step, count),) = columns.items()
@@ -333,8 +312,7 @@ def base_and_size(part: Part, choices: Choices) -> tuple[Whole, Whole]:
         circle = np.asarray(radices[-1])
         others = np.where(circle > 1, size // circle, 1)
         return value_of(response.length, choices) * others, size
-    lists, place = _lists(part, choices)
-    return np.array([one.base for one in lists])[place], size
+    return _lists(part, choices)[1][1], size
 
 
 def answer(
@@ -348,7 +326,8 @@ def answer(
         counts = [value_of(count, choices) for count in response.counts]
         offsets = _arc_offsets(radices, counts, rung == 0, index)
     else:
-        offsets = _listed_offsets(part, choices, rung == 0, index, radices)
+        points, (start, base) = _lists(part, choices)
+        offsets = split(points.take(start + np.where(rung == 0, index, index + base)), radices)
     turned = []
     for digit, offset, radix in zip(symbol, offsets, radices, strict=True):
         # digit - offset lies above -radix, so that one addition reduces it.
@@ -378,71 +357,56 @@ def _arc_offsets(
         points = (radices[p] - counts[p]) * math.prod(counts[:p]) * math.prod(radices[p + 1 :])
         beyond = (piece == p) & (index >= points)
         index, piece = index - points * beyond, piece + beyond
-    offsets = []
-    for p in reversed(range(digits)):
-        is_first = piece == p
-        offset = index
-        if p:  # The slowest digit takes what is left.
-            span = radices[p] - is_first * counts[p]
-            span += (counts[p] - radices[p]) * (piece > p)
-            index = offset // span
-            offset = offset - index * span
-        offsets.append(offset + is_first * counts[p])
-    return offsets[::-1]
+    firsts = [piece == p for p in range(digits)]
+    # Before the piece an offset has the interval's values, in it the others, behind it all.
+    spans = [
+        radix - first * count + (count - radix) * (piece > p)
+        for p, (radix, count, first) in enumerate(zip(radices, counts, firsts, strict=True))
+    ]
+    offsets = split(index, spans)
+    return [o + first * count for o, first, count in zip(offsets, firsts, counts, strict=True)]
 
 
-@dataclass(frozen=True)
-class _List:
-    """All points of a listed base set: first the `base` ones in it, then the others."""
-
-    points: Integers
-    base: int
+def split(flat: Integers, radices: Sequence[Whole]) -> list[Integers]:
+    """The digits of numbers in mixed radix, last one fastest; the first takes what is left."""
+    digits = []
+    for radix in reversed(radices[1:]):
+        rest = flat // radix
+        digits.append(flat - rest * radix)
+        flat = rest
+    return [flat, *digits[::-1]]
 
 
 @lru_cache(maxsize=1 << 12)
-def _list_points(kind: str, radices: tuple[int, ...], numbers: tuple[int, ...]) -> _List:
+def _list_points(
+    kind: str, radices: tuple[int, ...], numbers: tuple[int, ...]
+) -> tuple[Integers, int]:
+    """All points of a listed base set: first those in it, so many, then the others."""
     inside = base_points(kind, radices, numbers)
     rest = np.ones(math.prod(radices), dtype=bool)
     rest[inside] = False
-    return _List(np.concatenate([inside, np.flatnonzero(rest)]), len(inside))
+    return np.concatenate([inside, np.flatnonzero(rest)]), len(inside)
 
 
-def _lists(part: Part, choices: Choices) -> tuple[list[_List], Integers]:
-    """The different listed base sets that people drew, and which one each did."""
+def _lists(part: Part, choices: Choices) -> tuple[Integers, Integers]:
+    """The points of all listed base sets that people drew, one set after the other; where
+    everybody's starts, and how many points are in its base set, shape (2, n) or (2, 1)."""
     response = part.response
-    assert isinstance(response, Comb | Scrambled)
+    assert isinstance(response, ListedSubset)
     step = _one_step(part, choices)
     if step is not None:
-        lists, place = _lists(part, step[0])
-        return lists, place[step[1]] if len(place) > 1 else place
+        points, places = _lists(part, step[0])
+        return points, places.take(step[1], axis=1) if places.shape[1] > 1 else places
     columns = [*part_radices(part, choices), *(value_of(n, choices) for n in response.numbers)]
-    rows, place = np.unique(
-        np.stack(np.broadcast_arrays(*map(np.atleast_1d, columns)), axis=1),
-        axis=0,
-        return_inverse=True,
-    )
+    table = np.stack(np.broadcast_arrays(*map(np.atleast_1d, columns)), axis=1)
+    rows, place = np.unique(table, axis=0, return_inverse=True)
     digits = len(part.radices)
-    keys = [(tuple(row[:digits]), tuple(row[digits:])) for row in rows.tolist()]
-    return [_list_points(response.kind, *key) for key in keys], place.ravel()
-
-
-def _listed_offsets(
-    part: Part,
-    choices: Choices,
-    is_inside: NDArray[np.bool_],
-    index: Integers,
-    radices: Sequence[Whole],
-) -> list[Integers]:
-    lists, place = _lists(part, choices)
-    starts = np.cumsum([0, *(len(one.points) for one in lists)])[:-1]
-    bases = np.array([one.base for one in lists])
-    point = starts[place] + np.where(is_inside, index, index + bases[place])
-    flat = np.concatenate([one.points for one in lists]).take(point)
-    offsets = []
-    for radix in reversed(radices[1:]):
-        flat, offset = flat // radix, flat % radix
-        offsets.append(offset)
-    return [flat, *offsets[::-1]]
+    lists = [
+        _list_points(response.kind, (*row[:digits],), (*row[digits:],)) for row in rows.tolist()
+    ]
+    starts = np.cumsum([0, *(len(points) for points, _ in lists)])[:-1]
+    places = np.array([starts, [base for _, base in lists]])
+    return np.concatenate([points for points, _ in lists]), places[:, place.ravel()]
 
 
 def _classes(response: Ladder, symbol: Sequence[Integers]) -> Integers:
@@ -457,11 +421,8 @@ def _draw_anew(
     response: Ladder, symbol: Sequence[Integers], rung: Integers, index: Integers
 ) -> list[Integers]:
     """The digits of which the rung draws some from their sensitive values; last one fastest."""
-    is_drawn = response.is_drawn[_classes(response, symbol), rung]
-    digits = []
-    for place in reversed(range(len(symbol))):
-        drawn = is_drawn[:, place]
-        span = np.where(drawn, response.held[place], 1)
-        digits.append(np.where(drawn, index % span, symbol[place]))
-        index = index // span
-    return digits[::-1]
+    is_drawn = response.is_drawn[_classes(response, symbol), rung].T
+    spans = [np.where(drawn, held, 1) for drawn, held in zip(is_drawn, response.held, strict=True)]
+    # The first digit takes what is left, which is below its span.
+    anew = split(index, spans)
+    return [np.where(d, n, digit) for d, n, digit in zip(is_drawn, anew, symbol, strict=True)]

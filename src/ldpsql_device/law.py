@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from ldpsql_device.draw import Rungs, answer, flatten, part_radices, rungs, symbols
+from ldpsql_device.draw import answer, flatten, part_radices, rungs, symbols
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,
     HALVES,
@@ -25,7 +25,6 @@ from ldpsql_device.plan import (
     Part,
     Plan,
     Rows,
-    Staircase,
     value_of,
 )
 
@@ -56,42 +55,33 @@ def _face_law(
     plan: Plan, number: int, face: Face, record: Sequence[int]
 ) -> Iterator[tuple[Report, Fraction]]:
     """The reports of one face with their probabilities, one secret choice after the other."""
-    first, chosen = plan.first_questions[number], face.combinations()
+    codes = np.array([record], dtype=np.int64)
     for combination in range(face.choices):
-        choices = [choice[combination : combination + 1] for choice in chosen]
+        choices = [choice[combination : combination + 1] for choice in face.combinations]
         halves = plan.face_choice.preimages[number]
         for step, choice in zip(face.steps, choices, strict=True):
             halves *= step.choice.preimages[int(choice[0])]
-        question = first + int(face.question_of(choices, 1)[0])
+        question = plan.first_questions[number] + int(face.question_of(choices, 1)[0])
         ranges = [int(np.asarray(value_of(coin, choices)).item()) for coin in face.coins]
         blank = (0,) * (plan.coin_columns - len(ranges))
         for coins in product(*map(range, ranges)):
-            drawn = math.prod(map(_coin_words, coins, ranges))
+            words = math.prod(map(_coin_words, coins, ranges))
             everything = HALVES ** (1 + len(face.steps)) * WORDS ** len(coins)
-            chance = Fraction(halves * drawn, everything)
-            for answers, share in _answers(plan, face, record, choices, coins):
-                width = len(plan.columns) - 1 - plan.coin_columns - len(answers)
-                yield (question, *coins, *blank, *answers, *(0,) * width), chance * share
+            drawn = [np.array([coin]) for coin in coins]
+            laws = [
+                part_law(plan, part, symbols(plan, part, codes, choices, drawn), choices).items()
+                for part in face.parts
+            ]
+            for answers in product(*laws):
+                row = (question, *coins, *blank, *(n for columns, _ in answers for n in columns))
+                chance = math.prod((share for _, share in answers), start=Fraction(1))
+                chance *= Fraction(halves * words, everything)
+                yield (*row, *(0,) * (len(plan.columns) - len(row))), chance
 
 
 def _coin_words(coin: int, limit: int) -> int:
     """How many words mean a coin: those with floor(word limit / WORDS) equal to it."""
     return -(-(coin + 1) * WORDS // limit) + -coin * WORDS // limit
-
-
-def _answers(
-    plan: Plan, face: Face, record: Sequence[int], choices: Choices, coins: Sequence[int]
-) -> Iterator[tuple[Report, Fraction]]:
-    """What a face's parts answer together, with probabilities; choices are arrays of one entry."""
-    codes = np.array([record], dtype=np.int64)
-    drawn = [np.array([coin]) for coin in coins]
-    laws = [
-        list(part_law(plan, part, symbols(plan, part, codes, choices, drawn), choices).items())
-        for part in face.parts
-    ]
-    for combination in product(*laws):
-        row = tuple(column for columns, _ in combination for column in columns)
-        yield row, math.prod((share for _, share in combination), start=Fraction(1))
 
 
 def part_law(
@@ -100,35 +90,26 @@ def part_law(
     """The columns that answer one symbol (arrays of one entry), with exact probabilities."""
     radices, response = part_radices(part, choices), part.response
     flat = int(flatten(symbol, radices)[0])
-    size = int(math.prod(int(np.asarray(radix).item()) for radix in radices))
-    if isinstance(response, Rows | Staircase):
-        row = response.table.rows[flat]
+    size = math.prod(int(np.asarray(radix).item()) for radix in radices)
+    found: dict[Report, Fraction] = {}
+    if isinstance(response, Rows):
+        row = response.rows[flat]
         return {(place,): Fraction(words, WORDS) for place, words in enumerate(row) if words}
     if isinstance(response, Bits):
         return _bits_law(response, size, flat)
     if isinstance(response, Keep):
-        return _kept_law(size, flat, part.fakes)
-    found: dict[Report, Fraction] = {}
-    for rung, index, words in _points(rungs(plan, part, symbol, choices)):
-        repeated = [np.repeat(digit, len(index)) for digit in symbol]
-        same = [np.repeat(choice, len(index)) for choice in choices]
-        answers = answer(part, repeated, same, np.full(len(index), rung), index)
-        for place, number in zip(answers.tolist(), words, strict=True):
-            found[(place,)] = found.get((place,), Fraction(0)) + Fraction(number, WORDS)
+        for drawn in product(range(size), repeat=part.fakes):
+            sent = tuple(sorted((flat, *drawn)))
+            words = math.prod(_coin_words(fake, size) for fake in drawn)
+            found[sent] = found.get(sent, Fraction(0)) + Fraction(words, WORDS**part.fakes)
+        return found
+    for rung, points, width, last in rungs(plan, part, symbol, choices).counts():
+        repeated = [np.repeat(digit, points) for digit in symbol]
+        same = [np.repeat(choice, points) for choice in choices]
+        answers = answer(part, repeated, same, np.full(points, rung), np.arange(points))
+        for place, words in zip(answers.tolist(), [width] * (points - 1) + [last], strict=True):
+            found[(place,)] = found.get((place,), Fraction(0)) + Fraction(words, WORDS)
     return found
-
-
-def _points(ladder: Rungs) -> Iterator[tuple[int, Integers, list[int]]]:
-    """Rung by rung: its points that have words, and how many each has, for one person."""
-    start = 0
-    for rung, (widths, points) in enumerate(zip(ladder.widths, ladder.points, strict=True)):
-        lasts = ladder.lasts
-        end = int(np.asarray(lasts[rung]).item()) + 1 if rung < len(lasts) else WORDS
-        width, count = int(np.asarray(widths).item()), int(np.asarray(points).item())
-        if end > start:
-            words = [width] * (count - 1)
-            yield rung, np.arange(count), [*words, end - start - width * (count - 1)]
-        start = end
 
 
 def _bits_law(response: Bits, size: int, flat: int) -> dict[Report, Fraction]:
@@ -148,13 +129,3 @@ def _bits_law(response: Bits, size: int, flat: int) -> dict[Report, Fraction]:
         for row, chance in found.items()
         if chance
     }
-
-
-def _kept_law(size: int, flat: int, fakes: int) -> dict[Report, Fraction]:
-    """The symbol among fakes, sorted."""
-    found: dict[Report, Fraction] = {}
-    for drawn in product(range(size), repeat=fakes):
-        row = tuple(sorted((flat, *drawn)))
-        chance = math.prod((_coin_words(fake, size) for fake in drawn), start=1)
-        found[row] = found.get(row, Fraction(0)) + Fraction(chance, WORDS**fakes)
-    return found

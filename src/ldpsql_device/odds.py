@@ -7,10 +7,11 @@ before it answers, and refuses a plan that exceeds its promise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 
@@ -26,16 +27,17 @@ from ldpsql_device.plan import (
     Part,
     Plan,
     Rows,
-    Staircase,
     Subset,
-    Varying,
+    find_columns,
     largest,
     require,
     subset_words,
     value_of,
 )
 
-_MOST_RECORDS = 1 << 18
+_MOST_RECORDS, _MOST_SIZES = 1 << 18, 1 << 16
+Bound = Fraction | float
+"""Odds; infinite where a report is possible for some records only."""
 
 
 @dataclass(frozen=True)
@@ -69,25 +71,195 @@ def odds(plan: Plan, definition: Definition) -> Fraction | None:
     tells some records apart for certain. The bound is attained where every symbol is some
     record's.
     """
-    return _largest(_face_odds(plan, face, definition) for face in plan.faces)
+    bounds = _Bounds(plan, definition)
+    worst = max(map(bounds.of_face, plan.faces))
+    return worst if isinstance(worst, Fraction) else None
 
 
-def _face_odds(plan: Plan, face: Face, definition: Definition) -> Fraction | None:
-    if any(step.secret for step in face.steps):
-        return _secret_odds(plan, face)
-    total = Fraction(1)
-    for group in _by_attributes(face.parts):
-        mixed = len(group) > 1 and any(isinstance(p.response, Ladder) for p in group)
-        bounds = (
-            [_paired_odds(plan, group, definition)]
-            if mixed
-            else [_part_odds(plan, face, part, definition) for part in group]
+@dataclass(frozen=True)
+class _Bounds:
+    """Upper bounds of the odds of a plan's faces.
+
+    sizes: of all subset responses, (points inside, points, odds); each is worked out once.
+    """
+
+    plan: Plan
+    definition: Definition
+    sizes: set[tuple[int, int, int]] = field(default_factory=set)
+
+    def of_face(self, face: Face) -> Bound:
+        """The worst odds over all questions of a face."""
+        if any(step.secret for step in face.steps):
+            return self._secret(face)
+        total: Bound = Fraction(1)
+        for group in _by_attributes(face.parts):
+            if len(group) > 1 and any(isinstance(part.response, Ladder) for part in group):
+                total *= self._paired(group)
+            else:
+                for part in group:
+                    total *= self._of_part(face, part)
+        return total
+
+    def _of_part(self, face: Face, part: Part) -> Bound:
+        response = part.response
+        if all(self.plan.sizes[attribute] == 1 for attribute in part.attributes):
+            return Fraction(1)  # everybody has the same symbol
+        if isinstance(response, Subset):
+            budget = self.plan.odds[response.odds]
+            # Questions with one symbol tell nothing.
+            sizes = {(*pair, budget) for pair in _sizes(face, part) if pair[1] > 1} - self.sizes
+            self.sizes.update(sizes)
+            _require_few(len(self.sizes))
+            return max((Fraction(*subset_extremes(*size)) for size in sizes), default=Fraction(1))
+        if isinstance(response, Ladder):
+            return self._of_ladder(part, response)
+        if isinstance(response, Rows):
+            # The likeliest and the least likely sender of every answer.
+            return max(
+                _ratio(max(column), min(column)) for column in zip(*response.rows, strict=True)
+            )
+        if isinstance(response, Bits):
+            return _bits_odds(response, part.size)
+        return Fraction(1) if part.size == 1 else math.inf
+
+    def _secret(self, face: Face) -> Bound:
+        """Of answers that hide which choice of a secret step they are about.
+
+        An answer y is the symbol of at most one choice, where the choices' ranges of symbols do not
+        overlap: P(y) <= p likeliest + (1 - p) (likeliest of those outside), P(y) >= least likely.
+        Nothing is said of faces of another form: one part of one digit without tables, whose steps
+        are all secret, and one number of symbols whatever was drawn.
+        """
+        part, digit, response = face.parts[0], face.parts[0].digits[0], face.parts[0].response
+        is_alone = (
+            len(face.parts) == len(part.digits) == 1 and not part.then and digit.table is None
         )
-        for bound in bounds:
-            if bound is None:
-                return None
-            total *= bound
-    return total
+        sizes = _sizes(face, part) if isinstance(response, Arcs) and is_alone else set()
+        if len(sizes) != 1 or not all(step.secret for step in face.steps):
+            return math.inf
+        ((base, size),) = sizes
+        if base != 1 or size == 1:
+            return Fraction(1) if size == 1 else math.inf
+        assert isinstance(response, Arcs)
+        inside, outside = subset_words(1, size, self.plan.odds[response.odds])
+        others = max(WORDS - inside - outside * (size - 2), outside)
+        chance = self._largest_choice(face, part)
+        most = chance * max(inside, others) + (1 - chance) * others
+        return Fraction(max(most, Fraction(others)), min(inside, outside))
+
+    def _largest_choice(self, face: Face, part: Part) -> Fraction:
+        """The largest probability of a secret choice; 1 where two can have the same symbol."""
+        digit = part.digits[0]
+        low = np.broadcast_to(value_of(digit.plus, face.combinations), face.choices)
+        high, order = self.plan.largest_sum(digit, face), np.argsort(low)
+        if digit.modulus or (high[order][:-1] >= low[order][1:]).any():
+            return Fraction(1)
+        most = math.prod(max(step.choice.preimages) for step in face.steps)
+        return Fraction(most, HALVES ** len(face.steps))
+
+    def _of_ladder(self, part: Part, response: Ladder) -> Bound:
+        """By classes of digits: which are sensitive in the answer, the record, and equal in both.
+
+        An answer of class T compares the records that agree with it outside T. One of class S, a
+        subset of T, that has the same values as the answer in the digits Q of S, gives it the words
+        of every rung that draws all other digits of T.
+        """
+        self._check_classes(part, response)
+        if self.definition.kind == "uldp" and len(response.held) > 1:
+            return math.inf
+        held, radices = response.held, [largest(radix) for radix in part.radices]
+        digits, everything = range(len(held)), (1 << len(held)) - 1
+        exists = [
+            all(held[j] if kind >> j & 1 else radices[j] > held[j] for j in digits)
+            for kind in range(everything + 1)
+        ]
+        worst: Bound = Fraction(1)
+        for kind in filter(exists.__getitem__, range(everything + 1)):
+            if self.definition.kind in ("local", "none") and kind != everything:
+                return math.inf
+            words = [
+                _words_of(response, kind, own, same)
+                for own in filter(exists.__getitem__, _subsets(kind))
+                for same in _subsets(own)
+                if all(held[j] > 1 or same >> j & 1 for j in digits if own >> j & 1)
+            ]
+            if kind and words:
+                worst = max(worst, _ratio(max(words), min(words)))
+        return worst
+
+    def _check_classes(self, part: Part, response: Ladder) -> None:
+        """SurveyError unless every sensitive value is one that the ladder protects."""
+        plan, definition = self.plan, self.definition
+        varies = any(find_columns(part.digits))
+        require(part.then is None and not varies, "the symbol of a ladder depends on the question")
+        attributes = sorted(part.attributes)
+        sizes = [plan.sizes[attribute] for attribute in attributes]
+        require(math.prod(sizes) <= _MOST_RECORDS, "a ladder over too many combinations of codes")
+        records = np.zeros((math.prod(sizes), len(plan.sizes)), dtype=np.int64)
+        records[:, attributes] = np.indices(sizes).reshape(len(sizes), -1).T
+        grid = records[:, attributes].T
+        sensitive = np.zeros(grid.shape, dtype=bool)
+        for row, attribute, size in zip(range(len(sizes)), attributes, sizes, strict=True):
+            sensitive[row] = np.isin(grid[row], [*definition.sensitive_codes(attribute, size)])
+        digits = np.stack(symbols(plan, part, records, [], []))
+        protected = digits < np.array(response.held)[:, None]
+        # A report is left unlimited because one record alone can send it: so a symbol that is not
+        # protected has to be one record's, or in one digit one value's.
+        if definition.kind == "uldp-joint":
+            require(len(digits) == len(attributes), "a ladder has one digit per attribute")
+            own = [sorted({term.attribute for term in digit.terms}) for digit in part.digits]
+            require(own == [[a] for a in attributes], "a ladder has its digits in order")
+            holds = bool((protected | ~sensitive).all())
+            pairs = (
+                np.unique(np.stack([digit, codes])[:, ~is_safe], axis=1)
+                for digit, codes, is_safe in zip(digits, grid, protected, strict=True)
+            )
+            apart = all(len(np.unique(pair[0])) == pair.shape[1] for pair in pairs)
+        else:
+            holds = bool((protected.any(axis=0) | ~sensitive.any(axis=0)).all())
+            rest = digits[:, ~protected.any(axis=0)]
+            reads_all = all(size == 1 or a in attributes for a, size in enumerate(plan.sizes))
+            is_told_apart = reads_all and np.unique(rest, axis=1).shape == rest.shape
+            apart = bool(protected.all()) or is_told_apart
+        require(holds, "a ladder does not protect a value that the survey calls sensitive")
+        require(apart, "a ladder answers several records alike that it does not protect")
+
+    def _paired(self, parts: Sequence[Part]) -> Bound:
+        """Of a ladder and bits about one attribute, as in uRAP, by pairs of codes.
+
+        Answers of the ladder that only their own sender gives are not limited (`Definition`), and
+        the bits' odds against them do not count. Codes that neither treats differently stand for
+        others.
+        """
+        plan, one, two = self.plan, *sorted(parts, key=lambda p: isinstance(p.response, Bits))[:2]
+        names, bits = one.response, two.response
+        if len(parts) > 2 or not isinstance(names, Ladder) or not isinstance(bits, Bits):
+            return math.inf
+        self._check_classes(one, names)
+        is_simple = len(one.attributes) == len(names.held) == 1 and one.attributes == two.attributes
+        if not is_simple or any(find_columns(two.digits[0])):
+            return math.inf
+        (attribute,), (held,) = one.attributes, names.held
+        records = np.zeros((plan.sizes[attribute], len(plan.sizes)), dtype=np.int64)
+        records[:, attribute] = np.arange(len(records))
+        name = symbols(plan, one, records, [], [])[0].tolist()
+        bit = flatten(symbols(plan, two, records, [], []), part_radices(two, [])).tolist()
+        thresholds = [(bits.own[b % len(bits.own)], bits.other[b % len(bits.other)]) for b in bit]
+        kinds: dict[tuple[int, tuple[int, int]], list[int]] = {}
+        for code, n in enumerate(name):
+            kinds.setdefault((min(n, held), thresholds[code]), []).append(code)
+        few = [code for codes in kinds.values() for code in codes[:2]]
+
+        def bound(i: int, j: int) -> Bound:
+            by_bits = Fraction(1) if bit[i] == bit[j] else _bit_odds(thresholds[i], thresholds[j])
+            answers = {*range(min(held, 3)), *(n for n in (name[i], name[j]) if n < held)}
+            words = (
+                [_words_of(names, 1, int(name[k] < held), int(name[k] == y)) for k in (i, j)]
+                for y in answers
+            )
+            return by_bits * max(_ratio(*pair) for pair in words)
+
+        return max((bound(i, j) for i, j in permutations(few, 2)), default=Fraction(1))
 
 
 def _by_attributes(parts: Sequence[Part]) -> list[list[Part]]:
@@ -101,34 +273,17 @@ def _by_attributes(parts: Sequence[Part]) -> list[list[Part]]:
     return [members for _, members in groups]
 
 
-def _part_odds(plan: Plan, face: Face, part: Part, definition: Definition) -> Fraction | None:
-    """The worst odds of one part's answers over all questions of a face."""
-    response = part.response
-    if all(plan.sizes[attribute] == 1 for attribute in part.attributes):
-        return Fraction(1)  # everybody has the same symbol
-    if isinstance(response, Subset):
-        budget = plan.odds[response.odds]
-        extremes = (subset_extremes(*sizes, budget) for sizes in _sizes(face, part))
-        return _largest(Fraction(most, few) for most, few in extremes)
-    if isinstance(response, Ladder):
-        return _ladder_odds(plan, part, response, definition)
-    if isinstance(response, Rows | Staircase):
-        # The likeliest and the least likely sender of every answer.
-        columns = zip(*response.table.rows, strict=True)
-        return _largest(_ratio(max(column), min(column)) for column in columns)
-    if isinstance(response, Bits):
-        return _bits_odds(response, math.prod(map(largest, part.radices)))
-    return Fraction(1) if math.prod(map(largest, part.radices)) == 1 else None
+def _sizes(face: Face, part: Part) -> set[tuple[int, int]]:
+    """(points inside, points) of a subset response over the questions of a face."""
+    base, size = (np.asarray(n, dtype=np.int64) for n in base_and_size(part, face.combinations))
+    pairs = np.sort(np.ravel((base << 31) + size))  # a part has fewer than 2^31 points
+    pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
+    _require_few(len(pairs))
+    return {divmod(pair, 1 << 31) for pair in pairs.tolist()}
 
 
-def _largest(bounds: Iterable[Fraction | None]) -> Fraction | None:
-    """The largest of several odds; None if one of them is unbounded."""
-    worst = Fraction(1)
-    for bound in bounds:
-        if bound is None:
-            return None
-        worst = max(worst, bound)
-    return worst
+def _require_few(sizes: int) -> None:
+    require(sizes <= _MOST_SIZES, "too many different sizes of subset responses")
 
 
 def subset_extremes(base: int, size: int, budget: int) -> tuple[int, int]:
@@ -140,125 +295,27 @@ def subset_extremes(base: int, size: int, budget: int) -> tuple[int, int]:
     return max(inside, last), min(inside, outside)
 
 
-def _sizes(face: Face, part: Part) -> set[tuple[int, int]]:
-    """(points inside, points) of a subset response over the questions of a face.
-
-    Questions with one symbol are left out: they tell nothing.
-    """
-    base, size = base_and_size(part, face.combinations())
-    count = face.choices
-    pairs = zip(
-        np.broadcast_to(base, count).tolist(), np.broadcast_to(size, count).tolist(), strict=True
-    )
-    return {(int(inside), int(whole)) for inside, whole in pairs if whole > 1}
-
-
-def _secret_odds(plan: Plan, face: Face) -> Fraction | None:
-    """Of answers that hide which choice of a secret step they are about.
-
-    An answer y is the symbol of at most one choice, where the choices' ranges of symbols do not
-    overlap: P(y) <= p likeliest + (1 - p) (likeliest of those outside), P(y) >= least likely.
-    Nothing is said of faces of another form: one part of one digit without tables, whose steps are
-    all secret, and one number of symbols whatever was drawn.
-    """
-    part, choices = face.parts[0], face.combinations()
-    if not isinstance(part.response, Arcs) or len(face.parts) > 1 or len(part.digits) > 1:
-        return None
-    if not all(step.secret for step in face.steps) or part.then or part.digits[0].table is not None:
-        return None
-    base, size = (np.unique(whole).tolist() for whole in base_and_size(part, choices))
-    if base != [1] or len(size) > 1:
-        return None
-    if size == [1]:
-        return Fraction(1)
-    inside, outside = subset_words(1, size[0], plan.odds[part.response.odds])
-    last = WORDS - inside - outside * (size[0] - 2)
-    chance = _largest_choice(plan, face, part)
-    others = max(last, outside)
-    most = chance * max(inside, others) + (1 - chance) * others
-    return Fraction(max(most, Fraction(others)), min(inside, outside))
-
-
-def _largest_choice(plan: Plan, face: Face, part: Part) -> Fraction:
-    """The largest probability of a secret choice; 1 where two can have the same symbol."""
-    choices = face.combinations()
-    low = np.broadcast_to(value_of(part.digits[0].plus, choices), face.choices)
-    high = low.astype(np.float64)
-    for term in part.digits[0].terms:
-        values = np.broadcast_to(value_of(term.coefficient, choices), face.choices)
-        high = high + values * np.array([plan.most(term, face)]).ravel()
-    order = np.argsort(low)
-    if part.digits[0].modulus or part.then or (high[order][:-1] >= low[order][1:]).any():
-        return Fraction(1)
-    halves = [
-        math.prod(step.choice.preimages[int(c)] for step, c in zip(face.steps, row, strict=True))
-        for row in zip(*choices, strict=True)
-    ]
-    return Fraction(max(halves), HALVES ** len(face.steps))
-
-
-def _bits_odds(response: Bits, size: int) -> Fraction | None:
+def _bits_odds(response: Bits, size: int) -> Bound:
     """Two symbols differ in two bits: that of the one, and that of the other."""
-    kinds: dict[tuple[int, int], int] = {}
-    for bit in range(size):
-        pair = (response.own[bit % len(response.own)], response.other[bit % len(response.other)])
-        kinds[pair] = kinds.get(pair, 0) + 1
-    pairs = product(kinds, repeat=2)
-    return _largest(_bit_odds(a, b) for a, b in pairs if a != b or kinds[a] > 1)
+    own, other = (t * (size if len(t) == 1 else 1) for t in (response.own, response.other))
+    kinds = Counter(zip(own[:size], other[:size], strict=True))
+    pairs = ((a, b) for a, b in product(kinds, repeat=2) if a != b or kinds[a] > 1)
+    return max((_bit_odds(a, b) for a, b in pairs), default=Fraction(1))
 
 
-def _bit_odds(one: tuple[int, int], other: tuple[int, int]) -> Fraction | None:
+def _bit_odds(one: tuple[int, int], other: tuple[int, int]) -> Bound:
     """The largest odds of a symbol against another one, by the thresholds of their two bits."""
-    total = Fraction(1)
+    total: Bound = Fraction(1)
     for here, there in (one, other[::-1]):
-        bound = _largest([_ratio(here, there), _ratio(WORDS - here, WORDS - there)])
-        if bound is None:
-            return None
-        total *= bound
+        total *= max(Fraction(1), _ratio(here, there), _ratio(WORDS - here, WORDS - there))
     return total
 
 
-def _ratio(likely: int, unlikely: int) -> Fraction | None:
-    """likely / unlikely; None where only the first is possible, 1 where neither is."""
+def _ratio(likely: int, unlikely: int) -> Bound:
+    """likely / unlikely, at least 1; infinite where only the first is possible, 1 where neither."""
     if not unlikely:
-        return None if likely else Fraction(1)
-    return Fraction(likely, unlikely)
-
-
-def _ladder_odds(
-    plan: Plan, part: Part, response: Ladder, definition: Definition
-) -> Fraction | None:
-    """By classes of digits: which are sensitive in the answer, the record, and equal in both.
-
-    An answer of class T compares the records that agree with it outside T. One of class S, a
-    subset of T, that has the same values as the answer in the digits Q of S, gives it the words of
-    every rung that draws all other digits of T.
-    """
-    _check_classes(plan, part, definition)
-    if definition.kind == "uldp" and len(response.held) > 1:
-        return None
-    held, radices = response.held, [largest(radix) for radix in part.radices]
-    digits = range(len(held))
-    exists = [
-        all(held[j] if kind >> j & 1 else radices[j] > held[j] for j in digits)
-        for kind in range(1 << len(held))
-    ]
-    worst = Fraction(1)
-    for kind in filter(exists.__getitem__, range(1 << len(held))):
-        if definition.kind in ("local", "none") and kind != (1 << len(held)) - 1:
-            return None
-        words = [
-            _words_of(response, kind, own, same)
-            for own in filter(exists.__getitem__, _subsets(kind))
-            for same in _subsets(own)
-            if all(held[j] > 1 or same >> j & 1 for j in digits if own >> j & 1)
-        ]
-        if kind and words:
-            bound = _ratio(max(words), min(words))
-            if bound is None:
-                return None
-            worst = max(worst, bound)
-    return worst
+        return math.inf if likely else Fraction(1)
+    return max(Fraction(likely, unlikely), Fraction(1))
 
 
 def _subsets(kind: int) -> Iterator[int]:
@@ -268,102 +325,12 @@ def _subsets(kind: int) -> Iterator[int]:
 
 def _words_of(response: Ladder, kind: int, own: int, same: int) -> int:
     """Words of an answer of class `kind` from a record of class `own`, equal in digits `same`."""
-    ladder, total = response.rungs[own], 0
-    last = WORDS - sum(rung.width * response.points(rung) for rung in ladder[:-1])
-    for number, rung in enumerate(ladder):
-        drawn = sum(1 << j for j in rung.drawn)
-        if drawn & kind == drawn and (kind & ~drawn) & ~same == 0:
-            total += last if number == len(ladder) - 1 else rung.width
-    return total
-
-
-def _check_classes(plan: Plan, part: Part, definition: Definition) -> None:
-    """SurveyError unless every sensitive value is one that the ladder protects."""
-    response = part.response
-    assert isinstance(response, Ladder)
-    varies = any(isinstance(integer, Varying) for d in part.digits for integer in d.integers())
-    require(part.then is None and not varies, "the symbol of a ladder depends on the question")
-    attributes = sorted(part.attributes)
-    sizes = [plan.sizes[attribute] for attribute in attributes]
-    require(math.prod(sizes) <= _MOST_RECORDS, "a ladder over too many combinations of codes")
-    records = np.zeros((math.prod(sizes), len(plan.sizes)), dtype=np.int64)
-    grid = np.unravel_index(np.arange(len(records)), sizes) if sizes else ()
-    sensitive = np.zeros((len(records), len(attributes)), dtype=bool)
-    for place, (attribute, codes) in enumerate(zip(attributes, grid, strict=True)):
-        records[:, attribute] = codes
-        declared = definition.sensitive_codes(attribute, plan.sizes[attribute])
-        sensitive[:, place] = np.isin(codes, list(declared))
-    digits = symbols(plan, part, records, [], [])
-    protected = np.stack([d < h for d, h in zip(digits, response.held, strict=True)], axis=1)
-    if definition.kind == "uldp-joint":
-        require(len(digits) == len(attributes), "a ladder has one digit per attribute")
-        own = [sorted({term.attribute for term in digit.terms}) for digit in part.digits]
-        require(own == [[a] for a in attributes], "a ladder has its digits in order")
-        holds = bool((protected | ~sensitive).all())
-    else:
-        holds = bool((protected.any(axis=1) | ~sensitive.any(axis=1)).all())
-    require(holds, "a ladder does not protect a value that the survey calls sensitive")
-    # A report is left unlimited because one record alone can send it: so a symbol that is not
-    # protected has to be one record's, or in one digit one value's.
-    apart = True
-    if definition.kind == "uldp-joint":
-        for digit, is_safe, codes in zip(digits, protected.T, grid, strict=True):
-            pairs = np.unique(np.stack([digit[~is_safe], codes[~is_safe]]), axis=1)
-            apart = apart and len(np.unique(pairs[0])) == pairs.shape[1]
-    elif not protected.all():
-        rest = np.stack(digits)[:, ~protected.any(axis=1)]
-        reads_all = all(size == 1 or a in attributes for a, size in enumerate(plan.sizes))
-        apart = reads_all and np.unique(rest, axis=1).shape[1] == rest.shape[1]
-    require(apart, "a ladder answers several records alike that it does not protect")
-
-
-def _paired_odds(plan: Plan, parts: Sequence[Part], definition: Definition) -> Fraction | None:
-    """Of a ladder and bits about one attribute, as in uRAP, by pairs of codes.
-
-    Answers of the ladder that only their own sender gives are not limited (`Definition`), and the
-    bits' odds against them do not count. Codes that neither treats differently stand for others.
-    """
-    ladder = next((part for part in parts if isinstance(part.response, Ladder)), None)
-    bits = next((part for part in parts if isinstance(part.response, Bits)), None)
-    if ladder is None or bits is None or len(parts) > 2 or ladder.attributes != bits.attributes:
-        return None
-    names, thresholds = ladder.response, bits.response
-    assert isinstance(names, Ladder)
-    assert isinstance(thresholds, Bits)
-    _check_classes(plan, ladder, definition)
-    (attribute,) = ladder.attributes if len(ladder.attributes) == 1 else (None,)
-    if (
-        attribute is None
-        or len(names.held) > 1
-        or any(isinstance(i, Varying) for i in bits.digits[0].integers())
-    ):
-        return None
-    records = np.zeros((plan.sizes[attribute], len(plan.sizes)), dtype=np.int64)
-    records[:, attribute] = np.arange(len(records))
-    name = symbols(plan, ladder, records, [], [])[0].tolist()
-    bit = flatten(symbols(plan, bits, records, [], []), part_radices(bits, [])).tolist()
-    own, other, (held,) = thresholds.own, thresholds.other, names.held
-    kinds: dict[tuple[int, int, int], list[int]] = {}
-    for code, (n, b) in enumerate(zip(name, bit, strict=True)):
-        key = (min(n, held), own[b % len(own)], other[b % len(other)])
-        kinds.setdefault(key, []).append(code)
-    few = [code for codes in kinds.values() for code in codes[:2]]
-    answers = range(min(held, 3))
-
-    def bound(i: int, j: int) -> Fraction | None:
-        seen = (own[bit[i] % len(own)], other[bit[i] % len(other)])
-        rest = (own[bit[j] % len(own)], other[bit[j] % len(other)])
-        by_bits = Fraction(1) if bit[i] == bit[j] else _bit_odds(seen, rest)
-        by_name = _largest(
-            _ratio(
-                _words_of(names, 1, int(name[i] < held), int(name[i] == y)),
-                _words_of(names, 1, int(name[j] < held), int(name[j] == y)),
-            )
-            for y in {*answers, *(n for n in (name[i], name[j]) if n < held)}
-        )
-        return None if by_bits is None or by_name is None else by_bits * by_name
-
-    return _largest(bound(i, j) for i, j in product(few, repeat=2) if i != j)
+    ladder = response.rungs[own]
+    widths = [*(rung.width for rung in ladder[:-1]), response.left(ladder)]
+    drawn = [sum(1 << j for j in rung.drawn) for rung in ladder]
+    return sum(
+        w for w, d in zip(widths, drawn, strict=True) if d & kind == d and not kind & ~d & ~same
+    )
 
 
 # -- promises with a delta ------------------------------------------------------------------------
@@ -375,18 +342,16 @@ def excess(plan: Plan, allowed: Fraction) -> Fraction:
     An upper bound over pairs of records of the sum of (P - allowed P')+ over all reports; exact
     for plans with one table of words. 1 for a face that is neither a table nor within `allowed`.
     """
-    total = Fraction(0)
+    total, bounds = Fraction(0), _Bounds(plan, Definition("local"))
     for face, halves in zip(plan.faces, plan.face_choice.preimages, strict=True):
-        bound = _face_odds(plan, face, Definition("local"))
-        if bound is not None and bound <= allowed:
+        if bounds.of_face(face) <= allowed:
             continue
         response = face.parts[0].response
-        if len(face.parts) > 1 or not isinstance(response, Rows | Staircase):
+        if len(face.parts) > 1 or not isinstance(response, Rows):
             return Fraction(1)
-        rows = response.table.rows
-        require(
-            len(rows) ** 2 * len(rows[0]) <= MOST_ENTRIES >> 2, "a table with a delta is too large"
-        )
+        rows = response.rows
+        size = len(rows) ** 2 * len(rows[0])
+        require(size <= MOST_ENTRIES >> 2, "a table with a delta is too large")
         top, bottom = allowed.numerator, allowed.denominator
         worst = max(
             sum(max(a * bottom - b * top, 0) for a, b in zip(*pair, strict=True))

@@ -3,23 +3,24 @@
 A device draws a *question* without looking at the record, answers it, and reports the question's
 number, the coins it drew for it, and the answers. A plan is nothing but data: `draw` interprets
 it, `odds` computes from the same numbers what a report can tell, and neither trusts a statement
-of whoever made it. The language is specified in docs/format.md#plan.
+of whoever made it. The language and its JSON are specified in docs/format.md#plan.
 
 Words are 64 bits; there are WORDS = 2^64 of them. A *face* is a shape that many questions share:
 its integers may vary with what was drawn in one of its steps (`Varying`), so that thousands of
-questions are a few columns of numbers. Every object checks itself when it is made and raises
-SurveyError; what depends on the rest of the plan is checked by `Plan`.
+questions are a few columns of numbers. Every object checks itself when it is made, its fields by
+the limits in their types, and raises SurveyError; `Plan` checks what depends on several objects.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar
+from types import UnionType
+from typing import Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +52,49 @@ def require(holds: bool, problem: str) -> None:
 # -- integers -------------------------------------------------------------------------------------
 
 
+class Piece:
+    """An object of the language: a dataclass whose fields say by their types what they hold."""
+
+    def __post_init__(self) -> None:
+        for name, declared in declared_fields(type(self)).items():
+            if declared.limits and (numbers := getattr(self, name)) != ():
+                (low, high), (least, most) = declared.limits, extent(numbers)
+                what = f"the {name} of a {type(self).__name__.lower()}"
+                require(low <= least and most <= high, f"{what} must lie between {low} and {high}")
+        self._check()
+
+    def _check(self) -> None:
+        """SurveyError unless the fields go together."""
+
+
+class Declared(NamedTuple):
+    """A field: its type, the least and the largest number that it may hold, its default."""
+
+    type: Any
+    limits: tuple[int, int] | tuple[()]
+    default: Any
+
+
+def _declare_fields(kind: Any) -> Mapping[str, Declared]:
+    """The fields of a class of the language that its constructor takes, by name."""
+    plain, hints = get_type_hints(kind), get_type_hints(kind, include_extras=True)
+    limits = {name: getattr(hint, "__metadata__", ((),))[0] for name, hint in hints.items()}
+    taken = (field for field in fields(kind) if field.init)
+    return {f.name: Declared(plain[f.name], limits[f.name], f.default) for f in taken}
+
+
+declared_fields: Callable[[Any], Mapping[str, Declared]] = lru_cache(maxsize=64)(_declare_fields)
+
+
 @dataclass(frozen=True)
-class Varying:
+class Varying(Piece):
     """An integer of a face that depends on what was drawn in one of its steps: one per choice."""
 
     step: int
-    values: tuple[int, ...]
+    values: Annotated[tuple[int, ...], (0, LARGEST)]
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         require(len(self.values) > 0, "a column without numbers")
-        require(max(self.values) <= LARGEST, "a number of a column is larger than 2^53")
 
     @cached_property
     def array(self) -> Integers:
@@ -82,28 +116,41 @@ def value_of(integer: Integer, choices: Choices) -> Whole:
     return integer if isinstance(integer, int) else integer.array.take(choices[integer.step])
 
 
-def least(integer: Integer) -> int:
-    """The smallest value that an integer can have."""
-    return integer if isinstance(integer, int) else min(integer.values)
+def extent(integers: Integer | tuple[Integer, ...]) -> tuple[int, int]:
+    """The smallest and the largest value that an integer, or any of several, can have."""
+    if isinstance(integers, int):
+        return integers, integers
+    integers = integers.values if isinstance(integers, Varying) else integers
+    if set(map(type, integers)) == {int}:  # long columns of plain numbers at once
+        return min(integers), max(integers)  # type: ignore[type-var, return-value]
+    lows, highs = zip(*map(extent, integers), strict=True)
+    return min(lows), max(highs)
 
 
-def largest(integer: Integer) -> int:
-    """The largest value that an integer can have."""
-    return integer if isinstance(integer, int) else max(integer.values)
+def find_columns(value: Any) -> Iterator[Varying]:
+    """Every column within objects of a plan."""
+    if isinstance(value, Varying):
+        yield value
+    elif isinstance(value, Piece):
+        for name in declared_fields(type(value)):
+            yield from find_columns(getattr(value, name))
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from find_columns(entry)
 
 
-def _check_range(integer: Integer, low: int, high: int, name: str) -> None:
-    require(
-        low <= least(integer) and largest(integer) <= high,
-        f"{name} must lie between {low} and {high}",
-    )
+def largest(integers: Integer | tuple[Integer, ...]) -> int:
+    """The largest value that an integer, or any of several, can have."""
+    return extent(integers)[1]
 
 
 # -- symbols: what of the record a question is about ----------------------------------------------
 
+Radix = Annotated[Integer, (1, LARGEST_RADIX)]
+
 
 @dataclass(frozen=True)
-class Term:
+class Term(Piece):
     """coefficient * look(x) for the code x of an attribute.
 
     The look is x // divide; or tables[table][x]; or, of tables[cuts], which ascends, the number
@@ -111,44 +158,32 @@ class Term:
     """
 
     attribute: int
-    coefficient: Integer = 1
-    divide: Integer = 1
+    coefficient: Annotated[Integer, (0, LARGEST)] = 1
+    divide: Annotated[Integer, (1, LARGEST)] = 1
     table: int | None = None
     cuts: int | None = None
 
-    def __post_init__(self) -> None:
-        _check_range(self.coefficient, 0, LARGEST, "a coefficient")
-        _check_range(self.divide, 1, LARGEST, "a divisor")
+    def _check(self) -> None:
         looks = (self.divide != 1, self.table is not None, self.cuts is not None)
         require(sum(looks) <= 1, "a term is divided, looked up, or cut")
 
 
 @dataclass(frozen=True)
-class Digit:
+class Digit(Piece):
     """plus + the sum of the terms; looked up in a table, reduced modulo radix, where it says so.
 
     Without `modulus` it must be below radix whatever the record.
     """
 
     terms: tuple[Term, ...]
-    radix: Integer
-    plus: Integer = 0
+    radix: Radix
+    plus: Annotated[Integer, (0, LARGEST)] = 0
     table: int | None = None
     modulus: bool = False
 
-    def __post_init__(self) -> None:
-        _check_range(self.radix, 1, LARGEST_RADIX, "a radix")
-        _check_range(self.plus, 0, LARGEST, "what a digit adds")
-
-    def integers(self) -> Iterator[Integer]:
-        """Every integer that may vary."""
-        yield from (self.radix, self.plus)
-        for term in self.terms:
-            yield from (term.coefficient, term.divide)
-
 
 @dataclass(frozen=True)
-class Hash:
+class Hash(Piece):
     """((a + 1) x^-1 + c mod prime) mod values, where coins a, c are drawn below prime - 1, prime.
 
     x^-1 is x^(prime - 2) modulo prime, and 0 for 0: neighbours would collide three at a time
@@ -156,87 +191,82 @@ class Hash:
     """
 
     kind: ClassVar[str] = "hash"
-    prime: Integer
-    values: Integer
+    prime: Annotated[Integer, (2, LARGEST_PRIME)]
+    values: Annotated[Integer, (2, LARGEST_RADIX)]
     slope: int
     shift: int
 
-    def __post_init__(self) -> None:
-        _check_range(self.prime, 2, LARGEST_PRIME, "the modulus of a hash")
-        _check_range(self.values, 2, LARGEST_RADIX, "the number of hash values")
+    def _check(self) -> None:
         primes = {self.prime} if isinstance(self.prime, int) else set(self.prime.values)
         require(len(primes) <= 1 << 12, "too many moduli of hashes")
         require(all(map(is_prime, primes)), "the modulus of a hash is not a prime number")
 
 
 @dataclass(frozen=True)
-class Parity:
+class Parity(Piece):
     """The parity of the bits that (times * coin + plus) and the flat symbol have in common."""
 
     kind: ClassVar[str] = "parity"
     coin: int
-    times: Integer = 1
-    plus: Integer = 0
-
-    def __post_init__(self) -> None:
-        _check_range(self.times, 1, LARGEST_RADIX, "a factor")
-        _check_range(self.plus, 0, LARGEST_RADIX, "what a row adds")
+    times: Annotated[Integer, (1, LARGEST_RADIX)] = 1
+    plus: Annotated[Integer, (0, LARGEST_RADIX)] = 0
 
 
 Then = Hash | Parity | None
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number below 2^32 is prime: Miller and Rabin's test, certain for these bases."""
-    if number < 8 or number % 2 == 0:
-        return number in (2, 3, 5, 7)
-    odd = (number - 1) >> (twos := ((number - 1) & -(number - 1)).bit_length() - 1)
-    for base in (2, 3, 5, 7):
-        power = pow(base, odd, number)
-        powers = [pow(power, 1 << i, number) for i in range(twos)]
-        if base % number and power != 1 and number - 1 not in powers:
-            return False
-    return number != 3215031751
+    """Whether a number below 2^26 is prime, by division."""
+    return number > 1 and bool((number % np.arange(2, math.isqrt(number) + 1)).all())
 
 
 # -- responses: how a symbol is answered ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Arcs:
-    """A subset response whose base set is a product of intervals of offsets from 0.
+class Subset(Piece):
+    """A response that favours a base set of offsets; odds: number of the odds among the plan's."""
 
-    odds: number of the odds among the plan's.  counts: per digit, the length of its interval.
-    """
-
-    kind: ClassVar[str] = "arcs"
     odds: int
-    counts: tuple[Integer, ...]
 
 
 @dataclass(frozen=True)
-class Comb:
-    """A subset response on one digit of m values with a window and comb as its base set:
+class Arcs(Subset):
+    """The base set is a product of intervals of offsets from 0: `counts` are their lengths."""
+
+    kind: ClassVar[str] = "arcs"
+    counts: tuple[Integer, ...]
+
+
+class ListedSubset(Subset):
+    """A base set that is listed by a rule, `base_points`, from its numbers."""
+
+    @property
+    def numbers(self) -> tuple[Integer, ...]:
+        """What determines the base set."""
+        return tuple(getattr(self, name) for name in declared_fields(type(self)) if name != "odds")
+
+
+SetNumber = Annotated[Integer, (0, LARGEST_LISTED)]
+
+
+@dataclass(frozen=True)
+class Comb(ListedSubset):
+    """A window and comb on one digit of m values:
 
     {u < window, ((tooth (u - window // 2) mod m) // gcd + width // 2) mod (m / gcd) < width},
     where gcd is that of tooth and m (docs/spec/fourier.md#2.3).
     """
 
     kind: ClassVar[str] = "comb"
-    odds: int
-    tooth: Integer
-    window: Integer
-    width: Integer
-
-    @property
-    def numbers(self) -> tuple[Integer, ...]:
-        """What determines the base set."""
-        return (self.tooth, self.window, self.width)
+    tooth: SetNumber
+    window: SetNumber
+    width: SetNumber
 
 
 @dataclass(frozen=True)
-class Scrambled:
-    """A subset response whose base set is scattered over all digits but the last.
+class Scrambled(ListedSubset):
+    """A base set that is scattered over all digits but the last.
 
     The elements of the first digits have ranks (`scrambled_ranks`). Where the last digit has one
     value, those with a rank below `length` are in the base set; else each turns an interval of
@@ -244,15 +274,9 @@ class Scrambled:
     """
 
     kind: ClassVar[str] = "scrambled"
-    odds: int
-    length: Integer
-    seed: Integer
-    flips: Integer
-
-    @property
-    def numbers(self) -> tuple[Integer, ...]:
-        """What determines the base set."""
-        return (self.length, self.seed, self.flips)
+    length: SetNumber
+    seed: SetNumber
+    flips: SetNumber
 
 
 _MOST_KEPT = 1 << 16
@@ -302,174 +326,6 @@ def base_points(kind: str, radices: tuple[int, ...], numbers: tuple[int, ...]) -
     return np.flatnonzero((np.arange(circle) + turns[:, None]) % circle < length)
 
 
-Subset = Arcs | Comb | Scrambled
-
-
-@dataclass(frozen=True)
-class Rung:
-    """`width` words for each combination of new values of the digits in `drawn`; others stay."""
-
-    width: int
-    drawn: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """A response that depends on which digits are below `held`, their sensitive values.
-
-    rungs: per class, a number whose bit j says that digit j is below held[j], the rungs of its
-    ladder; the last one of each gets what is left of the words. A rung draws some digits anew
-    from their sensitive values. Source: docs/spec/uldp.md#6.4.
-    """
-
-    kind: ClassVar[str] = "ladder"
-    held: tuple[int, ...]
-    rungs: tuple[tuple[Rung, ...], ...]
-
-    def __post_init__(self) -> None:
-        digits = len(self.held)
-        require(1 <= digits <= 6 and len(self.rungs) == 1 << digits, "a ladder for every class")
-        lengths = {len(ladder) for ladder in self.rungs}
-        require(len(lengths) == 1 and 0 not in lengths, "ladders of one length")
-        require(all(1 <= held <= LARGEST_RADIX for held in self.held), "sensitive values")
-        for ladder in self.rungs:
-            require(all(set(rung.drawn) <= set(range(digits)) for rung in ladder), "drawn digits")
-            require(all(0 <= rung.width <= WORDS for rung in ladder), "the width of a rung")
-            rest = WORDS - sum(rung.width * self.points(rung) for rung in ladder[:-1])
-            require(rest >= 0 and ladder[0].width > 0, "the words of a ladder")
-            is_kept = not ladder[-1].drawn and ladder[-1].width <= rest
-            require(is_kept, "the last rung of a ladder keeps the symbol")
-
-    def points(self, rung: Rung) -> int:
-        """How many combinations a rung draws from; none where it has no words."""
-        return math.prod(self.held[j] for j in rung.drawn) if rung.width else 0
-
-    @cached_property
-    def columns(self) -> tuple[list[Words], list[Words], list[Integers]]:
-        """Rung by rung: the last word, words per point, and points (1 where it is empty) of every
-        class, shape (classes,) each."""
-        lasts, widths, points = [], [], []
-        ends = [0] * len(self.rungs)
-        for number in range(len(self.rungs[0])):
-            ladder = [rungs[number] for rungs in self.rungs]
-            is_last = number == len(self.rungs[0]) - 1
-            ends = [
-                WORDS if is_last else end + rung.width * self.points(rung)
-                for end, rung in zip(ends, ladder, strict=True)
-            ]
-            lasts.append(np.array([end - 1 for end in ends], dtype=np.uint64))
-            # A width of 2^64, that of the only point, does not fit; one less means the same.
-            width = [min(max(rung.width, 1), WORDS - 1) for rung in ladder]
-            widths.append(np.array(width, dtype=np.uint64))
-            points.append(np.array([max(self.points(rung), 1) for rung in ladder]))
-        return lasts, widths, points
-
-    @cached_property
-    def is_drawn(self) -> NDArray[np.bool_]:
-        """Which digits are drawn anew, shape (classes, rungs, digits)."""
-        digits = range(len(self.held))
-        return np.array(
-            [[[j in rung.drawn for j in digits] for rung in ladder] for ladder in self.rungs]
-        )
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A row of words per symbol, one entry per answer; every row sums to WORDS."""
-
-    kind: ClassVar[str] = "rows"
-    rows: tuple[tuple[int, ...], ...]
-
-    def __post_init__(self) -> None:
-        lengths = {len(row) for row in self.rows}
-        require(len(lengths) == 1 and 0 not in lengths, "rows of one length")
-        require(all(min(row) >= 0 and sum(row) == WORDS for row in self.rows), "a row of words")
-
-    @property
-    def table(self) -> Rows:
-        """Itself; see `Staircase`."""
-        return self
-
-    @cached_property
-    def starts(self) -> tuple[Words, NDArray[np.bool_]]:
-        """First word of every answer modulo WORDS, and whether it lies behind all words; both of
-        shape (symbols, answers)."""
-        first = [list(accumulate(row[:-1], initial=0)) for row in self.rows]
-        is_beyond = np.array([[start == WORDS for start in row] for row in first])
-        return np.array([[s % WORDS for s in row] for row in first], dtype=np.uint64), is_beyond
-
-
-@dataclass(frozen=True)
-class Staircase:
-    """Rows by a rule: an answer has `weight` words, and a favoured symbol floor(weight favour /
-    WORDS) of it. What is left of a symbol's words goes to answers that do not favour it, in their
-    order, each up to the words of a favoured one (docs/spec/rr-optimum.md#2.2).
-
-    favoured: per answer the symbols that it favours, a bit each, 32 to a number.
-    """
-
-    kind: ClassVar[str] = "staircase"
-    symbols: int
-    favour: int
-    weights: tuple[int, ...]
-    favoured: tuple[tuple[int, ...], ...]
-
-    def __post_init__(self) -> None:
-        require(self.symbols <= 1 << 12, "a staircase of too many symbols")
-        require(self.symbols * len(self.weights) <= MOST_QUESTIONS, "too large a staircase")
-        require(len(self.weights) == len(self.favoured), "symbols that every answer favours")
-        enough = min(map(len, self.favoured), default=0) * 32 >= self.symbols > 0
-        require(enough, "a bit for every symbol")
-        require(min(self.weights) > 0 and self.favour >= WORDS, "the weights of a staircase")
-        self.table  # noqa: B018  checks the sums
-
-    @cached_property
-    def table(self) -> Rows:
-        """The rows."""
-        return Rows(tuple(self._row(symbol) for symbol in range(self.symbols)))
-
-    def _row(self, symbol: int) -> tuple[int, ...]:
-        most = [weight * self.favour // WORDS for weight in self.weights]
-        is_favoured = [bits[symbol // 32] >> symbol % 32 & 1 for bits in self.favoured]
-        row = [m if f else w for m, f, w in zip(most, is_favoured, self.weights, strict=True)]
-        left = WORDS - sum(row)
-        for answer, favoured in enumerate(is_favoured):
-            more = 0 if favoured else max(min(left, most[answer] - row[answer]), 0)
-            row[answer], left = row[answer] + more, left - more
-        require(left == 0, "the weights of a staircase do not sum to 2^64")
-        return tuple(row)
-
-
-@dataclass(frozen=True)
-class Bits:
-    """A bit per value of the symbol: set where its word is below `own` for the person's, else
-    `other`. One threshold for all bits, or one per bit."""
-
-    kind: ClassVar[str] = "bits"
-    own: tuple[int, ...]
-    other: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        for thresholds in (self.own, self.other):
-            require(
-                1 <= len(thresholds) <= MOST_BITS
-                and all(0 <= threshold < WORDS for threshold in thresholds),
-                "the threshold of a bit",
-            )
-        kinds = max(len(set(self.own)), len(set(self.other)))
-        require(kinds <= 16, "too many different thresholds of bits")
-
-
-@dataclass(frozen=True)
-class Keep:
-    """The symbol as it is. Nothing is promised."""
-
-    kind: ClassVar[str] = "keep"
-
-
-Response = Subset | Ladder | Rows | Staircase | Bits | Keep
-
-
 @lru_cache(maxsize=1 << 16)
 def subset_words(base: int, size: int, odds: int) -> tuple[int, int]:
     """Words for every point of a base set, and for every other of `size` points.
@@ -485,11 +341,158 @@ def subset_words(base: int, size: int, odds: int) -> tuple[int, int]:
     return inside, (WORDS - base * inside) // (size - base)
 
 
+@dataclass(frozen=True)
+class Rung(Piece):
+    """`width` words for each combination of new values of the digits in `drawn`; others stay."""
+
+    width: Annotated[int, (0, WORDS)]
+    drawn: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ladder(Piece):
+    """A response that depends on which digits are below `held`, their sensitive values.
+
+    rungs: per class, a number whose bit j says that digit j is below held[j], the rungs of its
+    ladder; the last one of each gets what is left of the words. A rung draws some digits anew
+    from their sensitive values. Source: docs/spec/uldp.md#6.4.
+    """
+
+    kind: ClassVar[str] = "ladder"
+    held: Annotated[tuple[int, ...], (1, LARGEST_RADIX)]
+    rungs: tuple[tuple[Rung, ...], ...]
+
+    def _check(self) -> None:
+        digits = len(self.held)
+        require(1 <= digits <= 6 and len(self.rungs) == 1 << digits, "a ladder for every class")
+        lengths = {len(ladder) for ladder in self.rungs}
+        require(len(lengths) == 1 and 0 not in lengths, "ladders of one length")
+        for ladder in self.rungs:
+            require(all(set(rung.drawn) <= set(range(digits)) for rung in ladder), "drawn digits")
+            left = self.left(ladder)
+            require(left >= 0 and ladder[0].width > 0, "the words of a ladder")
+            is_kept = not ladder[-1].drawn and ladder[-1].width <= left
+            require(is_kept, "the last rung of a ladder keeps the symbol")
+
+    def points(self, rung: Rung) -> int:
+        """How many combinations a rung draws from; none where it has no words."""
+        return math.prod(self.held[j] for j in rung.drawn) if rung.width else 0
+
+    def left(self, ladder: Sequence[Rung]) -> int:
+        """The words of the last rung of a ladder."""
+        return WORDS - sum(rung.width * self.points(rung) for rung in ladder[:-1])
+
+    @cached_property
+    def table(self) -> Words:
+        """What `draw.Rungs` is made of for every class, shape (3, rungs, classes)."""
+        rows = []
+        for ladder in self.rungs:
+            ends = accumulate(rung.width * self.points(rung) for rung in ladder[:-1])
+            lasts = [*(end - 1 for end in ends), WORDS - 1]
+            # A width of 2^64, that of the only point, does not fit; one less means the same.
+            widths = [min(max(rung.width, 1), WORDS - 1) for rung in ladder]
+            rows.append((lasts, widths, [max(self.points(rung), 1) for rung in ladder]))
+        return np.array(rows, dtype=np.uint64).transpose(1, 2, 0)
+
+    @cached_property
+    def is_drawn(self) -> NDArray[np.bool_]:
+        """Which digits are drawn anew, shape (classes, rungs, digits)."""
+        digits = range(len(self.held))
+        return np.array(
+            [[[j in rung.drawn for j in digits] for rung in ladder] for ladder in self.rungs]
+        )
+
+
+@dataclass(frozen=True)
+class Rows(Piece):
+    """A row of words per symbol, one entry per answer; every row sums to WORDS."""
+
+    kind: ClassVar[str] = "rows"
+    rows: tuple[tuple[int, ...], ...]
+
+    def _check(self) -> None:
+        lengths = {len(row) for row in self.rows}
+        require(len(lengths) == 1 and 0 not in lengths, "rows of one length")
+        require(all(min(row) >= 0 and sum(row) == WORDS for row in self.rows), "a row of words")
+
+    @cached_property
+    def starts(self) -> tuple[Words, NDArray[np.bool_]]:
+        """First word of every answer modulo WORDS, and whether it lies behind all words; both of
+        shape (symbols, answers)."""
+        first = [list(accumulate(row[:-1], initial=0)) for row in self.rows]
+        is_beyond = np.array([[start == WORDS for start in row] for row in first])
+        return np.array([[s % WORDS for s in row] for row in first], dtype=np.uint64), is_beyond
+
+
+@dataclass(frozen=True)
+class Staircase(Rows):
+    """Rows by a rule: an answer has `weight` words, and a favoured symbol floor(weight favour /
+    WORDS) of it. What is left of a symbol's words goes to answers that do not favour it, in their
+    order, each up to the words of a favoured one (docs/spec/rr-optimum.md#2.2).
+
+    favoured: per answer the symbols that it favours, a bit each, 32 to a number.
+    """
+
+    kind: ClassVar[str] = "staircase"
+    rows: tuple[tuple[int, ...], ...] = field(init=False)
+    symbols: Annotated[int, (1, 1 << 12)]
+    favour: Annotated[int, (WORDS, WORDS << 30)]
+    weights: Annotated[tuple[int, ...], (1, WORDS << 30)]
+    favoured: tuple[tuple[int, ...], ...]
+
+    def _check(self) -> None:
+        require(self.symbols * len(self.weights) <= MOST_QUESTIONS, "too large a staircase")
+        require(len(self.weights) == len(self.favoured), "symbols that every answer favours")
+        enough = min(map(len, self.favoured), default=0) * 32 >= self.symbols
+        require(enough, "a bit for every symbol")
+        object.__setattr__(self, "rows", tuple(map(self._row, range(self.symbols))))
+        super()._check()
+
+    def _row(self, symbol: int) -> tuple[int, ...]:
+        most = [weight * self.favour // WORDS for weight in self.weights]
+        is_favoured = [bits[symbol // 32] >> symbol % 32 & 1 for bits in self.favoured]
+        row = [m if f else w for m, f, w in zip(most, is_favoured, self.weights, strict=True)]
+        left = WORDS - sum(row)
+        for answer, favoured in enumerate(is_favoured):
+            more = 0 if favoured else max(min(left, most[answer] - row[answer]), 0)
+            row[answer], left = row[answer] + more, left - more
+        require(left == 0, "the weights of a staircase do not sum to 2^64")
+        return tuple(row)
+
+
+Thresholds = Annotated[tuple[int, ...], (0, WORDS - 1)]
+
+
+@dataclass(frozen=True)
+class Bits(Piece):
+    """A bit per value of the symbol: set where its word is below `own` for the person's, else
+    `other`. One threshold for all bits, or one per bit."""
+
+    kind: ClassVar[str] = "bits"
+    own: Thresholds
+    other: Thresholds
+
+    def _check(self) -> None:
+        for thresholds in (self.own, self.other):
+            require(1 <= len(thresholds) <= MOST_BITS, "the thresholds of bits")
+            require(len(set(thresholds)) <= 16, "too many different thresholds of bits")
+
+
+@dataclass(frozen=True)
+class Keep(Piece):
+    """The symbol as it is. Nothing is promised."""
+
+    kind: ClassVar[str] = "keep"
+
+
+Response = Arcs | Comb | Scrambled | Ladder | Rows | Staircase | Bits | Keep
+
+
 # -- questions ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Piece):
     """A symbol and the response to it.
 
     fakes: so many numbers are drawn evenly below the radix and sorted together with the answer.
@@ -498,38 +501,29 @@ class Part:
     digits: tuple[Digit, ...]
     response: Response
     then: Then = None
-    fakes: int = 0
+    fakes: Annotated[int, (0, 64)] = 0
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         require(1 <= len(self.digits) <= 64, "a part has 1 to 64 digits")
-        require(0 <= self.fakes <= 64, "a part has at most 64 fakes")
-        radices, response = self.radices, self.response
-        sizes = math.prod(map(largest, radices))
-        require(sizes < LARGEST_RADIX, f"a part has {LARGEST_RADIX} values or more")
+        radices, response, size = self.radices, self.response, self.size
+        require(size < LARGEST_RADIX, f"a part has {LARGEST_RADIX} values or more")
         if isinstance(response, Arcs):
             require(len(response.counts) == len(radices), "an interval for every digit")
-            for count, radix in zip(response.counts, radices, strict=True):
-                fits = compare(count, radix, lambda a, b: bool(((a >= 1) & (a <= b)).all()))
-                require(fits, "an interval is longer than its circle")
-        elif isinstance(response, Comb | Scrambled):
-            require(not isinstance(response, Comb) or len(radices) == 1, "a comb has one digit")
-            require(not isinstance(response, Scrambled) or len(radices) > 1, "a scrambled circle")
-            require(sizes <= LARGEST_LISTED, "a listed base set is too large")
-            for number in response.numbers:
-                _check_range(number, 0, LARGEST_LISTED, "a number of a base set")
-            if isinstance(response, Comb):
-                _check_range(response.window, 1, LARGEST_LISTED, "a window")
-                _check_range(response.width, 1, LARGEST_LISTED, "the width of a tooth")
+        elif isinstance(response, ListedSubset):
+            is_comb = isinstance(response, Comb)
+            require((len(radices) == 1) == is_comb, "a comb has one digit, a scrambled set more")
+            require(size <= LARGEST_LISTED, "a listed base set is too large")
         elif isinstance(response, Ladder):
             require(len(response.held) == len(radices), "sensitive values for every digit")
-            fits = all(held <= least(r) for held, r in zip(response.held, radices, strict=True))
+            lows = (extent(radix)[0] for radix in radices)
+            fits = all(held <= low for held, low in zip(response.held, lows, strict=True))
             require(fits, "more sensitive values than values")
-        elif isinstance(response, Rows | Staircase):
-            require(sizes <= len(response.table.rows), "a row for every symbol")
+        elif isinstance(response, Rows):
+            require(size <= len(response.rows), "a row for every symbol")
         elif isinstance(response, Bits):
-            require(sizes <= MOST_BITS, f"at most {MOST_BITS} bits")
+            require(size <= MOST_BITS, f"at most {MOST_BITS} bits")
             lengths = {len(response.own), len(response.other)}
-            require(lengths <= {1, sizes}, "a threshold for every bit, or one for all")
+            require(lengths <= {1, size}, "a threshold for every bit, or one for all")
         require(not self.fakes or isinstance(response, Keep), "fakes go with answers that are kept")
 
     @cached_property
@@ -539,81 +533,69 @@ class Part:
             return (self.then.values,)
         return (2,) if isinstance(self.then, Parity) else tuple(d.radix for d in self.digits)
 
-    def integers(self) -> Iterator[Integer]:
-        """The integers that the response depends on."""
-        yield from self.radices
-        if isinstance(self.response, Arcs):
-            yield from self.response.counts
-        if isinstance(self.response, Comb | Scrambled):
-            yield from self.response.numbers
+    @cached_property
+    def size(self) -> int:
+        """Values of the largest symbol."""
+        return math.prod(map(largest, self.radices))
 
     @property
     def words(self) -> int:
         """Words of 64 bits that the answer takes."""
         if isinstance(self.response, Bits):
-            return math.prod(map(largest, self.radices))
-        return self.fakes + (0 if isinstance(self.response, Keep) else 1)
+            return self.size
+        return self.fakes + (not isinstance(self.response, Keep))
 
     @property
     def columns(self) -> int:
         """Columns of the report that the answer fills."""
         if isinstance(self.response, Bits):
-            return -(-math.prod(map(largest, self.radices)) // BITS_PER_COLUMN)
+            return -(-self.size // BITS_PER_COLUMN)
         return 1 + self.fakes
+
+    def limits(self, choices: Choices) -> Iterator[Whole]:
+        """The exclusive limit of each of these columns."""
+        size: Whole = 1
+        for radix in self.radices:
+            size = size * value_of(radix, choices)
+        if isinstance(self.response, Rows):
+            size = len(self.response.rows[0])
+        for number in range(self.columns):
+            if isinstance(self.response, Bits):
+                left = np.clip(size - BITS_PER_COLUMN * number, 0, BITS_PER_COLUMN)
+                yield np.left_shift(1, left)
+            else:
+                yield size
 
     @property
     def attributes(self) -> frozenset[int]:
         """The attributes that the symbol depends on."""
-        return frozenset(
-            t.attribute for d in self.digits for t in d.terms if largest(t.coefficient)
-        )
-
-
-def compare(one: Integer, other: Integer, holds: Callable[[Integers, Integers], bool]) -> bool:
-    """Whether something holds of two integers in all combinations of choices."""
-    a, b = (
-        np.array([integer]) if isinstance(integer, int) else integer.array
-        for integer in (one, other)
-    )
-    if isinstance(one, Varying) and isinstance(other, Varying):
-        if one.step != other.step:
-            a = a[:, None]
-        elif len(a) != len(b):
-            return False
-    return holds(a, b)
+        terms = (term for digit in self.digits for term in digit.terms)
+        return frozenset(term.attribute for term in terms if largest(term.coefficient))
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Piece):
     """A table of weights, drawn from without looking at the record.
 
     mantissas, exponents: the weight of a choice is mantissa 2^exponent; all exponents are 0 where
     there are none.  secret: the choice is no part of the report.
     """
 
-    mantissas: tuple[int, ...]
-    exponents: tuple[int, ...] = ()
+    mantissas: Annotated[tuple[int, ...], (1, WORDS)]
+    exponents: Annotated[tuple[int, ...], (0, 64)] = ()
     secret: bool = False
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         require(1 <= len(self.mantissas) <= MOST_QUESTIONS, "a step has no choices, or too many")
         require(len(self.exponents) in (0, len(self.mantissas)), "an exponent for every weight")
-        require(max(self.exponents, default=0) <= 64, "an exponent is at most 64")
-        require(min(self.mantissas) > 0, "the weight of a choice is not positive")
-        require(sum(self.weights) <= WORDS, "the weights of a step are too large")
-        require(min(self.choice.preimages) > 0, "the weights of a step")
-
-    @cached_property
-    def weights(self) -> tuple[int, ...]:
-        """The weight of every choice."""
-        if not self.exponents:
-            return self.mantissas
-        return tuple(m << e for m, e in zip(self.mantissas, self.exponents, strict=True))
+        require(sum(self.choice.weights) <= WORDS, "the weights of a step are too large")
 
     @cached_property
     def choice(self) -> Choice:
         """How the halves of words mean the choices."""
-        return Choice(self.weights)
+        exponents = self.exponents or (0,) * len(self.mantissas)
+        weights = zip(self.mantissas, exponents, strict=True)
+        return Choice(tuple(mantissa << exponent for mantissa, exponent in weights))
 
 
 @dataclass(frozen=True)
@@ -668,66 +650,52 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Face:
+class Face(Piece):
     """Questions of one shape: one choice per step, coins drawn below their ranges, and parts."""
 
-    weight: int
+    weight: Annotated[int, (1, WORDS)]
     parts: tuple[Part, ...]
     steps: tuple[Step, ...] = ()
-    coins: tuple[Integer, ...] = ()
+    coins: Annotated[tuple[Integer, ...], (1, 1 << 32)] = ()
 
-    def __post_init__(self) -> None:
-        require(1 <= self.weight <= WORDS, "the weight of a face is not positive")
+    def _check(self) -> None:
         require(len(self.parts) > 0, "a face without parts")
         require(len(self.steps) <= 64 and len(self.coins) <= 64, "too many steps or coins")
         require(self.choices <= MOST_QUESTIONS, "a face has too many questions")
-        for coin in self.coins:
-            _check_range(coin, 1, 1 << 32, "the range of a coin")
-        for integer in self.integers():
-            if isinstance(integer, Varying):
-                require(0 <= integer.step < len(self.steps), "a column over an unknown step")
-                fits = len(integer.values) == len(self.steps[integer.step].mantissas)
-                require(fits, "a column has one number per choice of its step")
-        for part in self.parts:
-            self._check_then(part.then)
-
-    def _check_then(self, then: Then) -> None:
-        if isinstance(then, Parity):
-            require(0 <= then.coin < len(self.coins), "a parity without its coin")
-        if isinstance(then, Hash):
-            known = range(len(self.coins))
-            require(then.slope in known and then.shift in known, "a hash without its coins")
-            slope, shift = self.coins[then.slope], self.coins[then.shift]
-            one_less = compare(slope, then.prime, lambda a, b: bool((a == b - 1).all()))
-            same = compare(shift, then.prime, lambda a, b: bool((a == b).all()))
-            require(one_less and same, "the coins of a hash do not fit its prime")
-
-    def integers(self) -> Iterator[Integer]:
-        """Every integer that may vary."""
-        yield from self.coins
-        for part in self.parts:
-            for digit in part.digits:
-                yield from digit.integers()
-            if isinstance(part.then, Hash):
-                yield part.then.prime
-            if isinstance(part.then, Parity):
-                yield from (part.then.times, part.then.plus)
-            yield from part.integers()
+        for column in find_columns((self.coins, self.parts)):
+            require(column.step < len(self.steps), "a column over an unknown step")
+            fits = len(column.values) == self.shape[column.step]
+            require(fits, "a column has one number per choice of its step")
+        known = range(len(self.coins))
+        for then in (part.then for part in self.parts):
+            if isinstance(then, Parity):
+                require(then.coin in known, "a parity without its coin")
+            if isinstance(then, Hash):
+                require({then.slope, then.shift} <= set(known), "a hash without its coins")
 
     @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Choices of every step."""
+        return tuple(len(step.mantissas) for step in self.steps)
+
+    @property
     def choices(self) -> int:
         """Combinations of choices, those of secret steps included."""
-        return math.prod(len(step.mantissas) for step in self.steps)
+        return math.prod(self.shape)
 
     @cached_property
     def questions(self) -> int:
         """Combinations of the choices that are reported."""
         return math.prod(len(step.mantissas) for step in self.steps if not step.secret)
 
+    @cached_property
     def combinations(self) -> list[Integers]:
         """Per step the choice in every combination, shape (choices,); first step slowest."""
-        shape = tuple(len(step.mantissas) for step in self.steps)
-        return list(np.unravel_index(np.arange(self.choices), shape)) if shape else []
+        return list(np.unravel_index(np.arange(self.choices), self.shape)) if self.shape else []
+
+    def every(self, integer: Integer) -> Any:
+        """An integer per combination of choices, or one for all; floats, exact below 2^53."""
+        return np.asarray(value_of(integer, self.combinations), dtype=np.float64)
 
     def question_of(self, choices: Choices, count: int) -> Integers:
         """Number within the face of every person's question, shape (count,)."""
@@ -739,108 +707,106 @@ class Face:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Piece):
     """All that devices need to answer a survey.
 
     sizes: codes of every attribute of an encoded record: dimensions, then measures.  odds: the
     budgets' e^epsilon as n / WORDS.  tables: look-up tables.
     """
 
-    sizes: tuple[int, ...]
+    sizes: Annotated[tuple[int, ...], (1, LARGEST)]
     odds: tuple[int, ...]
     faces: tuple[Face, ...]
-    tables: tuple[tuple[int, ...], ...] = field(default=())
+    tables: tuple[tuple[int, ...], ...] = ()
 
-    def __post_init__(self) -> None:
-        require(len(self.sizes) > 0 and min(self.sizes) >= 1, "attributes without codes")
+    def _check(self) -> None:
+        require(len(self.sizes) > 0, "attributes without codes")
         require(all(WORDS <= odds <= WORDS << 30 for odds in self.odds), "odds below 1")
         require(0 < len(self.faces) <= 1 << 14, "no face, or too many")
         require(sum(face.weight for face in self.faces) <= WORDS, "the weights are too large")
         require(self.questions <= MOST_QUESTIONS, "too many questions")
-        # Bounds of what checks, odds and limits take: entries of columns, and of listed sets.
-        digits = ((f.choices, d) for f in self.faces for p in f.parts for d in p.digits)
-        require(sum(n * (1 + len(d.terms)) for n, d in digits) <= MOST_ENTRIES, "too many digits")
-        require(self.questions * len(self.columns) <= MOST_ENTRIES, "too many columns")
-        combs = [(f.choices, math.prod(map(largest, p.radices))) for f, p in self._combs()]
-        require(sum(n for n, _ in combs) <= 1 << 15, "too many combs")
-        require(sum(n * size for n, size in combs) <= MOST_ENTRIES, "too many points of combs")
-        require(min(self.face_choice.preimages) > 0, "the weights of faces")
         fits = all(table and max(table) < LARGEST for table in self.tables)
         require(fits, "a table of whole numbers below 2^53")
-        parts = [(face, part) for face in self.faces for part in face.parts]
-        require(len(parts) <= 1 << 15, "too many parts")
-        steps = sum(face.choices * len(face.steps) for face in self.faces)
-        require(steps <= MOST_ENTRIES >> 2, "too many steps")
-        rows = [p.response.table.rows for _, p in parts if isinstance(p.response, Rows | Staircase)]
-        require(sum(len(r) * len(r[0]) for r in rows) <= MOST_QUESTIONS, "too many rows of words")
-        ladders = [part for _, part in parts if isinstance(part.response, Ladder)]
-        require(len(ladders) <= 64, "too many ladders")
-        for face, part in parts:
-            self._check_part(face, part)
+        size = sum(map(self._size, self.faces)) + self.questions * len(self.columns)
+        require(size <= MOST_ENTRIES, "too many columns, steps, digits, combs, ladders or rows")
+        require(min(self.face_choice.preimages) > 0, "the weights of faces")
+        for face in self.faces:
+            for part in face.parts:
+                self._check_symbol(face, part)
+                self._check_response(face, part)
 
-    def _combs(self) -> Iterator[tuple[Face, Part]]:
-        return ((f, p) for f in self.faces for p in f.parts if isinstance(p.response, Comb))
+    def _size(self, face: Face) -> int:
+        """What a face adds to the work of reading a plan (docs/format.md#limits)."""
+        size = 4 * face.choices * len(face.steps)
+        for part in face.parts:
+            size += 512 + face.choices * sum(1 + len(digit.terms) for digit in part.digits)
+            if isinstance(part.response, Comb):
+                size += face.choices * max(512, part.size)
+            elif isinstance(part.response, Ladder):
+                size += 1 << 18
+            elif isinstance(part.response, Rows):
+                size += 16 * len(part.response.rows) * len(part.response.rows[0])
+        return size
 
-    def _check_part(self, face: Face, part: Part) -> None:
-        response = part.response
-        if isinstance(response, Subset):
-            require(0 <= response.odds < len(self.odds), "a response with unknown odds")
-        if isinstance(response, Scrambled):
-            # The base set is neither empty nor larger than what it is scattered over.
-            circle, most = self._values(part.radices[-1], face), self._values(1, face)
-            for radix in part.radices[:-1]:
-                most = most * self._values(radix, face)
-            length = self._values(response.length, face)
-            fits = (length >= 1) & (length <= np.where(circle > 1, circle, most))
-            require(bool(fits.all()), "the length of a scrambled interval")
-        if isinstance(response, Comb):
-            radix = self._values(part.radices[0], face)
-            for number in (response.tooth, response.window):
-                fits = self._values(number, face) <= radix
-                require(bool(fits.all()), "a number of a comb is larger than its circle")
+    def _check_symbol(self, face: Face, part: Part) -> None:
+        sizes = face.every(1)
         for digit in part.digits:
             require(len(digit.terms) <= len(self.sizes), "a digit with too many terms")
-            top = np.zeros(face.choices) + self._values(digit.plus, face)
-            for term in digit.terms:
-                top = top + self._values(term.coefficient, face) * self.most(term, face)
+            top, radix = self.largest_sum(digit, face), face.every(digit.radix)
             require(bool((top < LARGEST).all()), "a digit exceeds 2^53")
             if digit.table is not None:
                 table = self._table(digit.table)
                 require(bool((top < len(table)).all()), "a table is shorter than its digit")
-                top = top * 0 + self._tops[digit.table]
-            fits = digit.modulus or bool((top < self._values(digit.radix, face)).all())
-            require(fits, "a symbol can exceed its radix")
+                top = self._tops[digit.table]
+            require(digit.modulus or bool((top < radix).all()), "a symbol can exceed its radix")
+            sizes = sizes * radix
         flat = math.prod(largest(digit.radix) for digit in part.digits)
         require(flat <= LARGEST_RADIX, f"a symbol has more than {LARGEST_RADIX} values")
         if isinstance(part.then, Hash):
-            sizes = self._values(1, face)
-            for digit in part.digits:
-                sizes = sizes * self._values(digit.radix, face)
-            fits = bool((sizes <= self._values(part.then.prime, face)).all())
-            require(fits, "a hash of more values than its prime")
+            prime = face.every(part.then.prime)
+            slope, shift = (face.every(face.coins[c]) for c in (part.then.slope, part.then.shift))
+            fits = bool(((slope == prime - 1) & (shift == prime)).all())
+            require(fits, "the coins of a hash do not fit its prime")
+            require(bool((sizes <= prime).all()), "a hash of more values than its prime")
 
-    def _values(self, integer: Integer, face: Face) -> Any:
-        """An integer per combination of choices, or one for all; floats, exact below 2^53."""
-        if isinstance(integer, int):
-            return np.float64(integer)
-        shape = [1] * len(face.steps)
-        shape[integer.step] = -1
-        sizes = tuple(len(step.mantissas) for step in face.steps)
-        return np.broadcast_to(integer.array.reshape(shape), sizes).astype(float).ravel()
+    def _check_response(self, face: Face, part: Part) -> None:
+        response = part.response
+        radices = [face.every(radix) for radix in part.radices]
+        if isinstance(response, Subset):
+            require(0 <= response.odds < len(self.odds), "a response with unknown odds")
+        if isinstance(response, Arcs):
+            for count, radix in zip(map(face.every, response.counts), radices, strict=True):
+                fits = bool(((count >= 1) & (count <= radix)).all())
+                require(fits, "an interval is longer than its circle")
+        elif isinstance(response, Scrambled):
+            # The base set is neither empty nor larger than what it is scattered over.
+            most = np.where(radices[-1] > 1, radices[-1], math.prod(radices[:-1]))
+            length = face.every(response.length)
+            fits = bool(((length >= 1) & (length <= most)).all())
+            require(fits, "the length of a scrambled interval")
+        elif isinstance(response, Comb):
+            tooth, window, width = map(face.every, response.numbers)
+            fits = (tooth <= radices[0]) & (window >= 1) & (window <= radices[0]) & (width >= 1)
+            require(bool(fits.all()), "the numbers of a comb do not fit its circle")
 
-    def most(self, term: Term, face: Face) -> Any:
-        """The largest value of a term without its coefficient."""
+    def largest_sum(self, digit: Digit, face: Face) -> Any:
+        """The largest value of a digit before its table and modulus, per combination of choices."""
+        top = np.zeros(face.choices) + face.every(digit.plus)
+        for term in digit.terms:
+            top = top + face.every(term.coefficient) * self._largest_look(term, face)
+        return top
+
+    def _largest_look(self, term: Term, face: Face) -> Any:
         require(0 <= term.attribute < len(self.sizes), "a term about an unknown attribute")
         size = self.sizes[term.attribute]
         if term.table is not None:
-            table = self._table(term.table)
-            require(len(table) >= size, "a table is shorter than its attribute")
+            require(len(self._table(term.table)) >= size, "a table is shorter than its attribute")
             return self._tops[term.table]
         if term.cuts is not None:
             table = self._table(term.cuts)
             require(self._ascends[term.cuts], "cuts must ascend")
             return len(table)
-        return (size - 1) // self._values(term.divide, face)
+        return (size - 1) // face.every(term.divide)
 
     def _table(self, number: int) -> tuple[int, ...]:
         require(0 <= number < len(self.tables), "a table that is missing")
@@ -848,12 +814,10 @@ class Plan:
 
     @cached_property
     def _tops(self) -> tuple[int, ...]:
-        """The largest entry of every table."""
         return tuple(map(max, self.tables))
 
     @cached_property
     def _ascends(self) -> tuple[bool, ...]:
-        """Whether the entries of every table ascend."""
         return tuple(all(a < b for a, b in pairwise(table)) for table in self.tables)
 
     @cached_property
@@ -907,24 +871,122 @@ class Plan:
         """
         limits = np.ones((self.questions, len(self.columns) - 1), dtype=np.int64)
         for first, face in zip(self.first_questions, self.faces, strict=False):
-            rows = limits[first : first + face.questions]
+            rows, choices = limits[first : first + face.questions], face.combinations
             # Of combinations that differ in secret choices only, the largest limits stand.
-            choices = face.combinations()
             place = face.question_of(choices, face.choices)
-            for number, coin in enumerate(face.coins):
-                np.maximum.at(rows[:, number], place, value_of(coin, choices))
-            column = self.coin_columns
-            for part in face.parts:
-                size: Whole = 1
-                for radix in part.radices:
-                    size = size * value_of(radix, choices)
-                if isinstance(part.response, Rows | Staircase):
-                    size = len(part.response.table.rows[0])
-                for number in range(part.columns):
-                    if isinstance(part.response, Bits):
-                        left = np.clip(size - BITS_PER_COLUMN * number, 0, BITS_PER_COLUMN)
-                        np.maximum.at(rows[:, column + number], place, np.left_shift(1, left))
-                    else:
-                        np.maximum.at(rows[:, column + number], place, size)
-                column += part.columns
+            coins = [value_of(coin, choices) for coin in face.coins]
+            answers = [limit for part in face.parts for limit in part.limits(choices)]
+            columns = (*range(len(coins)), *range(self.coin_columns, len(self.columns) - 1))
+            for column, limit in zip(columns, [*coins, *answers], strict=False):
+                np.maximum.at(rows[:, column], place, limit)
         return limits
+
+
+# -- JSON -----------------------------------------------------------------------------------------
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """The plan as objects, arrays, whole numbers, strings and `true`.
+
+    Every object is its fields by name; those with a default are left out when they have it. Where
+    one of several kinds may stand, the key `kind` names it. Whole numbers above 2^53 are decimal
+    strings.
+    """
+    written: dict[str, Any] = _write(plan)
+    return written
+
+
+def plan_from_json(data: Any) -> Plan:
+    """The inverse of `plan_to_json`, which is the only form that it reads: it repairs nothing.
+
+    SurveyError names the place of what is unknown, missing, or of another type.
+    """
+    plan: Plan = _read(Plan, data, "plan")
+    return plan
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if value <= LARGEST else str(value)
+    if isinstance(value, tuple):
+        # Long columns of plain numbers are written at once.
+        if value and set(map(type, value)) == {int} and max(value) <= LARGEST:
+            return list(value)
+        return [_write(entry) for entry in value]
+    written = {"kind": value.kind} if hasattr(value, "kind") else {}
+    for name, declared in declared_fields(type(value)).items():
+        if (entry := getattr(value, name)) != declared.default:
+            written[name] = _write(entry)
+    return written
+
+
+def _fail(where: str, problem: str) -> SurveyError:
+    return SurveyError(f"not a survey: {where} {problem}")
+
+
+def _read(declared: Any, data: Any, where: str) -> Any:
+    """What the data say, as a value of a declared type."""
+    if declared is int:
+        return _whole(data, where)
+    if declared is bool:
+        if data is not True:
+            raise _fail(where, "must be true where it is said")
+        return True
+    if get_origin(declared) is tuple:
+        return _read_list(get_args(declared)[0], data, where)
+    if get_origin(declared) in (Union, UnionType):
+        return _read_kind(get_args(declared), data, where)
+    return _read_object(declared, data, where)
+
+
+def _whole(data: Any, where: str) -> int:
+    """A whole number from 0: as such up to 2^53, and above it, up to 2^94, as decimal digits."""
+    if type(data) is int and 0 <= data <= LARGEST:
+        return data
+    is_text = isinstance(data, str) and len(data) < 30 and data.isascii() and data.isdigit()
+    if is_text and data[0] != "0" and LARGEST < int(data) <= WORDS << 30:
+        return int(data)
+    raise _fail(where, "must be a whole number")
+
+
+def _read_list(declared: Any, data: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(data, list):
+        raise _fail(where, "must be an array")
+    # Long columns of plain numbers are checked at once.
+    if declared is int and data and set(map(type, data)) == {int}:
+        if not 0 <= min(data) <= max(data) <= LARGEST:
+            raise _fail(where, "must hold whole numbers")
+        return tuple(data)
+    return tuple(_read(declared, entry, f"{where}[{i}]") for i, entry in enumerate(data))
+
+
+def _read_kind(kinds: tuple[Any, ...], data: Any, where: str) -> Any:
+    """One of several classes: the one that the key `kind` names; or an integer or its column."""
+    if int in kinds:
+        return _read(Varying if isinstance(data, dict) else int, data, where)
+    known = {kind.kind: kind for kind in kinds if kind is not type(None)}
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+        raise _fail(where, "must be an object with a kind")
+    if data["kind"] not in known:
+        raise _fail(where, f"must be of one of the kinds {', '.join(known)}")
+    rest = {key: value for key, value in data.items() if key != "kind"}
+    return _read_object(known[data["kind"]], rest, where)
+
+
+def _read_object(kind: Any, data: Any, where: str) -> Any:
+    known = declared_fields(kind)
+    if not isinstance(data, dict):
+        raise _fail(where, "must be an object")
+    values = {}
+    for key, value in data.items():
+        if key not in known:
+            raise _fail(where, f"has the unknown key {key[:40]!r}")
+        values[key] = _read(known[key].type, value, f"{where}.{key}")
+        if values[key] == known[key].default:
+            raise _fail(where, f"says {key} where it is left out: a plan is written in one way")
+    for key, declared in known.items():
+        if declared.default is MISSING and key not in data:
+            raise _fail(where, f"lacks {key}")
+    return kind(**values)

@@ -9,8 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 from ldpsql_device.guarantee import Guarantee, Shuffled
-from ldpsql_device.plan import Plan
-from ldpsql_device.plan_json import plan_to_json
+from ldpsql_device.plan import Plan, plan_to_json
 from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Dimension, Schema
 from ldpsql_device.survey import VERSION, canonical
 from ldpsql_device.values import Domain, Listed

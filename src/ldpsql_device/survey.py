@@ -28,8 +28,7 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import KINDS, Guarantee, Shuffled, guarantee_of
 from ldpsql_device.odds import Definition, excess, odds
-from ldpsql_device.plan import Integers, Plan
-from ldpsql_device.plan_json import plan_from_json
+from ldpsql_device.plan import Integers, Plan, plan_from_json
 from ldpsql_device.schema import LARGEST_WHOLE, Schema
 
 VERSION = 1

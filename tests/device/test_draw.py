@@ -18,8 +18,7 @@ from ldpsql_device.draw import draw, interpret
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.law import law
 from ldpsql_device.odds import odds
-from ldpsql_device.plan import WORDS, Integers, Plan, subset_words
-from ldpsql_device.plan_json import plan_from_json, plan_to_json
+from ldpsql_device.plan import WORDS, Integers, Plan, plan_from_json, plan_to_json, subset_words
 
 ALPHA = 1e-6
 

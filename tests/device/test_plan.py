@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,16 +14,18 @@ from hypothesis import strategies as st
 from support.plans import EVERY_PLAN
 
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import (
     HALVES,
     WORDS,
     Choice,
     base_points,
     is_prime,
+    plan_from_json,
+    plan_to_json,
     scrambled_ranks,
     subset_words,
 )
-from ldpsql_device.plan_json import plan_from_json, plan_to_json
 
 BY_NAME = {case.name: plan_to_json(case.plan) for case in EVERY_PLAN}
 
@@ -223,3 +226,32 @@ def test_base_sets() -> None:
 
 
 COMB = [0, 1, 3, 4, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "key"),
+    [
+        ("grr", lambda p: p.update(tables=[]), "tables"),
+        ("grr", lambda p: p["faces"][0].update(steps=[]), "steps"),
+        ("grr", lambda p: part(p).update(fakes=0), "fakes"),
+        ("grr", lambda p: digit(p).update(plus=0), "plus"),
+        ("grr", lambda p: digit(p)["terms"][0].update(divide=1), "divide"),
+        ("parity", lambda p: part(p)["then"].update(plus=0), "plus"),
+    ],
+)
+def test_a_default_is_left_out(name: str, edit: Callable[[Json], object], key: str) -> None:
+    """A plan has one form, so that it has one fingerprint."""
+    with pytest.raises(SurveyError, match=f"says {key} where it is left out"):
+        plan_from_json(edited(name, edit))
+
+
+def test_very_many_circles_are_refused_in_time() -> None:
+    """10 MB of different radices: as many pairs of sizes whose words would have to be found."""
+    count = 1 << 20
+    data = edited("grr", lambda p: p["faces"][0].update(steps=[{"mantissas": [1] * count}]))
+    radices = {"step": 0, "values": list(range(1 << 22, (1 << 22) + count))}
+    digit(data).update(radix=radices, modulus=True)
+    start = time.process_time()
+    with pytest.raises(SurveyError, match="too many different sizes"):
+        odds(plan_from_json(data), Definition("local"))
+    assert time.process_time() - start < 2

@@ -43,7 +43,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, Rows
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee, local_guarantee
-from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Staircase, Term
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
 
 # -- channels --------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ class RowsDesign(TableDesign):
 
     @property
     @abstractmethod
-    def response(self) -> RowsOfWords | Staircase:
+    def response(self) -> RowsOfWords:
         """The rows, one per cell."""
 
     @cached_property
@@ -360,5 +360,5 @@ class RowsDesign(TableDesign):
     @cached_property
     def channel(self) -> MatrixChannel:
         """The rows as the collector uses them."""
-        rows = np.array(self.response.table.rows, dtype=np.float64)
+        rows = np.array(self.response.rows, dtype=np.float64)
         return MatrixChannel(rows.T / WORDS)

@@ -210,4 +210,4 @@ class HaarDesign(Design[CellQuery]):
 
     def to_json(self) -> Mapping[str, Any]:
         """How often each question is asked."""
-        return {"weights": list(self.plan.faces[0].steps[0].weights)}
+        return {"weights": list(self.plan.faces[0].steps[0].choice.weights)}

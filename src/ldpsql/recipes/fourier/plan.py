@@ -27,7 +27,6 @@ from ldpsql_device.plan import (
     Plan,
     Scrambled,
     Step,
-    Subset,
     Term,
     varying,
 )
@@ -54,7 +53,7 @@ def plan_of(
     for parts in faces:
         start, end = end, end + sum(len(part.weights) for part in parts)
         step = Step(tuple(mantissas[start:end].tolist()), tuple(exponents[start:end].tolist()))
-        built.append(Face(sum(step.weights), (_part(parts, looks),), (step,)))
+        built.append(Face(sum(step.choice.weights), (_part(parts, looks),), (step,)))
     signs = len(group.orders) - group.dimensions
     odds = int(epsilon.odds * WORDS)
     return Plan((*group.sizes, *(2 for _ in range(signs))), (odds,), tuple(built), tables)
@@ -109,7 +108,7 @@ def _part(parts: Sequence[Emitted], looks: Sequence[Look]) -> Part:
             coefficient = varying(0, steps[:, first.columns[axis]])
             terms.append(Term(axis, coefficient, divide=divide, cuts=cuts))
         digits.append(Digit(tuple(terms), varying(0, orders[:, place]), modulus=True))
-    response: Subset
+    response: Arcs | Comb | Scrambled
     if first.base == "arcs":
         response = Arcs(0, tuple(numbers))
     else:

@@ -23,7 +23,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan_json import plan_from_json
+from ldpsql_device.plan import plan_from_json
 
 DEFAULT_BINS = 4096
 _MOST_BINS = 1 << 24
