@@ -1,6 +1,6 @@
 """The types a column may have: which values are of a type, and how JSON holds them.
 
-Their Arrow types are in `ldpsql_device.arrow`, their DuckDB types in `ldpsql.store.duckdb`.
+Their Arrow types are in `ldpsql_device.arrow`, their DuckDB types in `ldpsql.store.duckdb.layout`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from support.surveys import TOML
 from ldpsql.decoders.base import Design
 from ldpsql.designer import design
 from ldpsql.recipes.registry import mechanism
-from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey

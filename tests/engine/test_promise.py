@@ -11,7 +11,7 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.session import Session
 from ldpsql.recipes.base import achieved
-from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey

@@ -17,7 +17,7 @@ import pytest
 from support.planned_survey import PRIVATE, device_reports, device_text
 
 from ldpsql.intake import Intake
-from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import permutation, shuffle, shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -221,11 +221,14 @@ def test_rows_that_are_no_reports_are_refused_and_named(survey, tmp_path):
     table = reports(survey, USERS)
     values = table.column(0).to_pylist()
     for wrong, words in (
-        (pa.array([*values[:-2], survey.design.report_format.types, 0]), "the first at 999"),
-        (pa.array([-1, *values[1:]]), "the first at 1"),
-        (pa.array([1 << 40, *values[1:]]), "the first at 1"),
-        (pa.array([None, *values[1:]]), "whole numbers in every row"),
-        (pa.array([0.5, *values[1:]]), "whole numbers in every row"),
+        (
+            pa.array([*values[:-2], survey.design.report_format.types, 0]),
+            f"row {USERS - 1}: ldpsql_question is out of range",
+        ),
+        (pa.array([-1, *values[1:]]), "row 1: ldpsql_question is not a whole number"),
+        (pa.array([1 << 40, *values[1:]]), "row 1: ldpsql_question is not a whole number"),
+        (pa.array([None, *values[1:]]), "row 1: ldpsql_question is missing"),
+        (pa.array([0.5, *values[1:]]), "'ldpsql_question' is double, it must be int"),
     ):
         spool(changed(table, 0, wrong), tmp_path / "a.parquet")
         with pytest.raises(ReportError, match=words):
@@ -338,7 +341,7 @@ def test_reports_in_memory(survey):
         shuffle_table(survey, first)
     with pytest.raises(FingerprintError, match="does not say"):
         shuffle_table(survey, table.replace_schema_metadata(None))
-    with pytest.raises(ReportError, match="not reports"):
+    with pytest.raises(ReportError, match="row 1: ldpsql_question is out of range"):
         shuffle_table(survey, changed(table, 0, pa.array([255] * USERS, type=pa.uint8())))
 
 

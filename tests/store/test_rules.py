@@ -16,10 +16,10 @@ from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand
 from ldpsql.recipes.base import achieved
-from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
-from ldpsql.store.rules import SUFFIXES
+from ldpsql.store.incoming import SUFFIXES
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError

@@ -20,7 +20,7 @@ from ldpsql.designer import design
 from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.recipes import registry
 from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql.store import open_store

@@ -12,15 +12,12 @@ from ldpsql.shuffle.accountant import (
     largest_local,
     largest_local_of_any,
 )
-from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffle.blanket import UNEVEN, Atom, Blanket, clones, merged, unary
 
 __all__ = [
-    "BATCH_KEY",
     "UNEVEN",
     "Atom",
     "Blanket",
-    "ShuffledBatch",
     "clones",
     "delta_of",
     "epsilon_of_batch",

@@ -9,8 +9,7 @@ report came from nor when, nor how many files there were.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +18,29 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql.intake import Intake, damaged, expand
-from ldpsql.report import Integers
-from ldpsql.shuffle.batch import BATCH_KEY, ShuffledBatch
+from ldpsql.report_files import (
+    BATCH_KEY,
+    Piece,
+    ShuffledBatch,
+    check_rows,
+    read_arrow,
+    refuse_rows,
+    require_types,
+)
 from ldpsql.shuffler.permutation import Table, in_random_order, permuted, regrouped
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import FINGERPRINT_KEY
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
-from ldpsql_device.schema import RESERVED_PREFIX
 
 ROW_GROUP = 1 << 17
 """Rows in every row group but the last, whatever the files were like."""
 CHUNK = 1 << 17
 """Rows that are read at once."""
 SUFFIXES = (".parquet", ".pq")
-_SHOWN = 5
 _FEWEST, _BITS = 16, 64.0
 Progress = Callable[[int, int | None], None]
-
-
-@dataclass(frozen=True)
-class Spool:
-    """A Parquet file of reports of one survey; `rows` is what its footer says."""
-
-    path: Path
-    rows: int
 
 
 def shuffle_reports(
@@ -69,13 +65,13 @@ def shuffle_reports(
     """
     intake, place = Intake.of(survey), Path(target)
     _require_trust(intake)
-    spools = _open_spools(intake, sources)
-    if any(place.resolve() == spool.path.resolve() for spool in spools):
+    files = _check_files(intake, sources)
+    if any(place.resolve() == path.resolve() for path in files):
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
-    total = sum(spool.rows for spool in spools)
+    total = sum(files.values())
     _require_batch_size(intake, total)
     schema = _schema(intake, total)
-    mixed = permuted(_read_all(intake, spools, total, progress), total, place.parent, OsEntropy())
+    mixed = permuted(_read_all(intake, files, progress), total, place.parent, OsEntropy())
     try:
         with (
             replace_file(place, mode=0o600) as temporary,
@@ -94,7 +90,7 @@ def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
     _require_trust(intake)
     _require_reports(intake, "the table", reports.schema)
     _require_batch_size(intake, reports.num_rows)
-    parts = [_check(intake, "the table", batch, 1) for batch in reports.to_batches()]
+    parts = list(_check(intake, "the table", reports.select(intake.report_columns).to_batches()))
     rows = in_random_order(np.concatenate(parts), OsEntropy())
     return _table(rows, _schema(intake, len(rows)))
 
@@ -118,33 +114,27 @@ def _require_batch_size(intake: Intake, total: int) -> None:
 # -- files of reports as they came in ----------------------------------------------------------
 
 
-def _open_spools(intake: Intake, sources: Sequence[str | Path]) -> list[Spool]:
-    """The files behind names of files, directories and globs, each checked to be of this survey.
+def _check_files(intake: Intake, sources: Sequence[str | Path]) -> dict[Path, int]:
+    """The files behind names of files, directories and globs, and how many rows each says it has.
 
-    ReportError for a name without a report file, for a file
-    given twice, under whatever names, and for one that was shuffled before; FingerprintError for
-    another survey's.
+    ReportError for a name without a report file, for a file given twice, under whatever names, and
+    for one that was shuffled before; FingerprintError for another survey's.
     """
-    paths = expand(sources, SUFFIXES)
+    files: dict[Path, int] = {}
     seen: set[tuple[int, int]] = set()
-    for path in paths:
+    for path in expand(sources, SUFFIXES):
         try:
             place = path.stat()
-        except OSError:
-            raise damaged(path) from None
-        if (place.st_dev, place.st_ino) in seen:
-            raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
-        seen.add((place.st_dev, place.st_ino))
-    spools = []
-    for path in paths:
-        try:
             with pq.ParquetFile(path) as file:
                 rows, schema = file.metadata.num_rows, file.schema_arrow
         except (pa.ArrowException, OSError):
             raise damaged(path) from None
+        if (place.st_dev, place.st_ino) in seen:
+            raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
+        seen.add((place.st_dev, place.st_ino))
         _require_reports(intake, path, schema)
-        spools.append(Spool(path, rows))
-    return spools
+        files[path] = rows
+    return files
 
 
 def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> None:
@@ -156,6 +146,7 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
     for name in intake.report_columns:
         if schema.names.count(name) != 1:
             raise ReportError(f"{path}: column {name!r} is missing or there twice")
+    require_types(intake, str(path), schema)
     named = metadata.get(FINGERPRINT_KEY)
     if named is None:
         raise FingerprintError(f"{path} does not say to which survey its reports belong")
@@ -164,7 +155,7 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
 
 
 def _read_all(
-    intake: Intake, spools: Sequence[Spool], total: int, progress: Progress | None
+    intake: Intake, files: Mapping[Path, int], progress: Progress | None
 ) -> Iterator[Table]:
     """The reports of all files, piece by piece; ReportError for a file that is there twice.
 
@@ -172,21 +163,21 @@ def _read_all(
     order, with so many different ones among them that chance would need 2^64 attempts, are a copy.
     """
     done, known = 0, dict[bytes, Path]()
-    for spool in spools:
+    for path, rows in files.items():
         digest, variety = hashlib.sha256(), None
-        for part in _read(intake, spool):
+        for part in _check(intake, path, _read(intake, path, rows)):
             variety = _variety(part) if variety is None else variety
             digest.update(part.tobytes())
             yield part
             done += len(part)
             if progress is not None:
-                progress(done, total)
-        if variety is None or spool.rows < _FEWEST:
+                progress(done, sum(files.values()))
+        if variety is None or rows < _FEWEST:
             continue
-        other = known.setdefault(digest.digest(), spool.path)
-        if other != spool.path and variety >= _BITS:
+        other = known.setdefault(digest.digest(), path)
+        if other != path and variety >= _BITS:
             raise ReportError(
-                f"{spool.path} holds the same reports as {other}, in the same order: it is a copy, "
+                f"{path} holds the same reports as {other}, in the same order: it is a copy, "
                 "and the same reports hide nobody twice; leave one of them out"
             )
 
@@ -197,51 +188,33 @@ def _variety(rows: Table) -> float:
     return float(np.sum(counts * np.log2(len(rows) / counts)))
 
 
-def _read(intake: Intake, spool: Spool) -> Iterator[Table]:
-    """The report columns of a file, and nothing else of it, piece by piece.
-
-    ReportError, naming rows and columns, for anything that is not a report of the survey.
-    """
-    first = 1
+def _read(intake: Intake, path: Path, rows: int) -> Iterator[pa.RecordBatch]:
+    """The report columns of a file, and nothing else of it; ReportError if it is damaged."""
     try:
-        with pq.ParquetFile(spool.path) as file:
+        with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(CHUNK, columns=list(intake.report_columns)):
-                yield _check(intake, spool.path, batch, first)
-                first += batch.num_rows
+                yield batch
+                rows -= batch.num_rows
     except (pa.ArrowException, OSError):
-        raise damaged(spool.path) from None
-    if first - 1 != spool.rows:
-        raise damaged(spool.path)
+        raise damaged(path) from None
+    if rows != 0:
+        raise damaged(path)
 
 
-def _check(intake: Intake, path: Path | str, batch: pa.RecordBatch, first: int) -> Table:
-    """The report columns of a batch whose first row has the number `first`.
-
-    ReportError for anything that is not a report of the survey.
-    """
-    form = intake.format
-    rows = np.empty(batch.num_rows, dtype=_row_type(intake))
-    for name in intake.report_columns:
-        column = batch.column(name)
-        if not pa.types.is_integer(column.type) or column.null_count:
-            raise ReportError(f"{path}: column {name!r} must hold whole numbers in every row")
-        values = column.to_numpy(zero_copy_only=False)
-        outside = (values < 0) | (values > np.iinfo(rows.dtype[name]).max)
-        if outside.any():
-            raise _misfit(path, np.flatnonzero(outside) + first)
-        rows[name] = values
-    refused = form.refuse({name: rows[RESERVED_PREFIX + name] for name in form.columns})
-    if len(refused):
-        raise _misfit(path, refused + first)
-    return rows
-
-
-def _misfit(path: Path | str, rows: Integers) -> ReportError:
-    shown = ", ".join(map(str, rows[:_SHOWN].tolist()))
-    return ReportError(
-        f"{path}: {len(rows)} row(s) are not reports of the survey, the first at {shown}; nothing "
-        "was shuffled"
-    )
+def _check(intake: Intake, path: Path | str, batches: Iterable[pa.RecordBatch]) -> Iterator[Table]:
+    """The reports as packed records; ReportError for a row that is none."""
+    first = 0
+    for batch in batches:
+        columns = dict(zip(intake.report_columns, batch.columns, strict=True))
+        checked = check_rows(intake, Piece(batch.num_rows, columns, read_arrow))
+        if checked.refused:
+            faults = [(first + row, reason) for row, reason in checked.faults]
+            raise refuse_rows(str(path), faults, "nothing was shuffled")
+        rows = np.empty(batch.num_rows, dtype=_row_type(intake))
+        for name, column in zip(intake.report_columns, checked.reports.columns, strict=True):
+            rows[name] = column.to_numpy()
+        yield rows
+        first += batch.num_rows
 
 
 # -- the batch ---------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from ldpsql.boxes import Weight
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.report import Histogram, Integers
-from ldpsql.store.rules import SUFFIXES, Batch, KnownSurvey, Policy, Writer, digest
+from ldpsql.store.incoming import SUFFIXES, digest, read_file, read_table
+from ldpsql.store.rules import Batch, KnownSurvey, Policy, Writer
 from ldpsql.survey import Survey
 
 Moment = tuple[Weight, Weight | None]
@@ -142,7 +143,7 @@ class Store(ABC):
         with self._writer() as writer:
             for path in files:
                 batch_id = digest(path)
-                batches.append(writer.take(writer.read_file(path), batch_id, given, policy))
+                batches.append(writer.take(read_file(path), batch_id, given, policy))
                 if tell is not None:
                     tell(batches[-1])
             writer.merge_counts()
@@ -165,7 +166,7 @@ class Store(ABC):
         policy = Policy(skip_invalid, keep, accept_smaller_batch)
         given = None if survey is None else Intake.of(survey)
         with self._writer() as writer:
-            incoming = writer.read_table(reports)
+            incoming = read_table(reports)
             batch = writer.take(incoming, f"table {uuid.uuid4()}", given, policy)
             writer.merge_counts()
         return batch

@@ -6,29 +6,20 @@ keeps reports (`Writer`).
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import pyarrow as pa
-
 from ldpsql.intake import Intake
-from ldpsql.shuffle.batch import ShuffledBatch
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.report_files import ShuffledBatch
+from ldpsql.store.incoming import AcceptedRows, Incoming, digest
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError
-from ldpsql_device.schema import RESERVED_PREFIX
 from ldpsql_device.survey import LARGEST_TEXT
 
-SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
-"""A column of report files that may hold the fingerprint of the survey, row by row."""
-SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
-"""How names of report files end, in lower case."""
-_SHOWN, _MOST_BESIDE = 5, 100
+_MOST_BESIDE = 100
 
 
 @dataclass(frozen=True)
@@ -77,30 +68,6 @@ class Batch:
     known: bool
 
 
-@dataclass(frozen=True)
-class Incoming:
-    """A file or table of reports on its way in, as a backend opened it.
-
-    name: for messages.  relation: what the backend selects its rows from.  types: the backend's
-    type of every column.  rows: how many, good or bad.  is_text: whether values are still text;
-    are_keys: whether the columns are keys of JSON objects.  batch: what the file says of its
-    shuffling, or None.  claims: fingerprints of surveys that the file or its rows name.
-    broken: how many lines are not rows at all, which count among the rows; first_broken: the
-    numbers of the first few.
-    """
-
-    name: str
-    relation: str
-    types: Mapping[str, str]
-    rows: int
-    is_text: bool = False
-    are_keys: bool = False
-    batch: str | None = None
-    claims: frozenset[str] = frozenset()
-    broken: int = 0
-    first_broken: tuple[int, ...] = ()
-
-
 class Writer(ABC):
     """A backend's turn at changing a store; other writers wait."""
 
@@ -142,12 +109,11 @@ class Writer(ABC):
             self.register(intake, f"{incoming.name}: ")
             if self.has_batch(intake, batch_id):
                 return Batch(incoming.name, 0, 0, known=True)
-            incoming = self.unpack(intake, incoming)
-            require_columns(intake, incoming)
             require_shuffled(intake, incoming)
-            taken = self.add_reports(intake, incoming, batch_id, policy)
+            reports = AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
+            taken = self.add_reports(intake, reports, batch_id, policy.keep)
             require_batch_size(intake, incoming.name, taken, policy)
-            return Batch(incoming.name, taken, incoming.rows - taken, known=False)
+            return Batch(incoming.name, taken, reports.skipped, known=False)
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
@@ -170,108 +136,12 @@ class Writer(ABC):
         """Whether a batch of a survey was taken before."""
 
     @abstractmethod
-    def read_file(self, path: Path) -> Incoming:
-        """Open a file; ReportError if it is damaged."""
-
-    @abstractmethod
-    def read_table(self, table: pa.Table) -> Incoming:
-        """Take a table in memory for a file."""
-
-    @abstractmethod
-    def unpack(self, intake: Intake, incoming: Incoming) -> Incoming:
-        """Reports as devices send them, objects with id, report and public, as columns.
-
-        Anything else is left as it is.
-        """
-
-    @abstractmethod
-    def add_reports(self, intake: Intake, incoming: Incoming, batch_id: str, policy: Policy) -> int:
-        """Keep or count the reports and write the batch down; how many there are.
-
-        Raises the ReportError of `refuse_rows` for rows that are not reports, unless they are to
-        be skipped.
-        """
+    def add_reports(self, intake: Intake, reports: AcceptedRows, batch_id: str, keep: str) -> int:
+        """Keep or count the reports and write the batch down; how many there are."""
 
     @abstractmethod
     def merge_counts(self) -> None:
         """After some batches: bring the counts of equal reports up to date where that pays."""
-
-
-# -- files ------------------------------------------------------------------------------------
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file's content, in hexadecimal; ReportError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ReportError(f"cannot read {path}: {error.strerror}") from None
-
-
-def require_suffix(path: Path) -> str:
-    """How the name ends, in lower case; ReportError if no report file's name does."""
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ReportError(
-            f"{path} is not a report file: its name must end in {', '.join(SUFFIXES)}"
-        )
-    return suffix
-
-
-# -- columns and rows --------------------------------------------------------------------------
-
-
-def require_distinct(name: str, columns: Sequence[str], *, are_keys: bool = False) -> None:
-    """ReportError for two columns whose names differ in nothing but case.
-
-    are_keys: for members of JSON objects, which have no places. A name may be a raw value (in a
-    file without a header), so it is never shown.
-    """
-    lowered = [column.lower() for column in columns]
-    repeated = [column for column, count in Counter(lowered).items() if count > 1]
-    if not repeated:
-        return
-    if are_keys:
-        raise ReportError(f"{name}: two keys have the same name but for case; keep one of them")
-    first, second = [i for i, column in enumerate(lowered, 1) if column == repeated[0]][:2]
-    raise ReportError(
-        f"{name}: columns {first} and {second} have the same name (case does not count)"
-    )
-
-
-def require_columns(intake: Intake, incoming: Incoming) -> None:
-    """ReportError for a column that is missing, and for one that reports do not have.
-
-    The name of the latter may be a raw value, as in a CSV file without a header, so messages give
-    its position.
-    """
-    known = {*intake.columns, SURVEY_COLUMN, ID_COLUMN}
-    for position, column in enumerate(incoming.types, 1):
-        if column not in known:
-            place = "one of the keys" if incoming.are_keys else f"column {position}"
-            names = ", ".join(f'"{name}"' for name in intake.columns)
-            raise ReportError(
-                f"{incoming.name}: {place} is not part of a report of {intake.key} and may hold "
-                "raw values; nothing was taken: remove it, or randomize the file first (a report "
-                f"has the columns {names})"
-            )
-    for column in intake.columns:
-        if column not in incoming.types:
-            raise ReportError(f"{incoming.name}: column {column!r} is missing")
-
-
-def refuse_rows(incoming: Incoming, faults: Sequence[tuple[int, str]]) -> ReportError:
-    """The error for a file with rows that are not reports; faults: (row, reason), ascending."""
-    way_out = "nothing was taken (skip invalid rows to take the others)"
-    if incoming.broken:
-        lines = ", ".join(map(str, incoming.first_broken[:_SHOWN]))
-        return ReportError(
-            f"{incoming.name}: {incoming.broken} broken line(s), the first at {lines}; {way_out}"
-        )
-    shown = "; ".join(f"row {row}: {reason}" for row, reason in faults[:_SHOWN])
-    more = "; and more" if len(faults) > _SHOWN else ""
-    return ReportError(f"{incoming.name}: {shown}{more} (row 1 is the first); {way_out}")
 
 
 # -- whose reports -----------------------------------------------------------------------------

@@ -18,9 +18,8 @@ from functools import cached_property
 
 from ldpsql.intake import Intake
 from ldpsql.report import ReportFormat
+from ldpsql.report_files import SURVEY_COLUMN
 from ldpsql.sql import quote
-from ldpsql.store.duckdb.column_types import STORED_TYPES
-from ldpsql.store.rules import SURVEY_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 
@@ -38,6 +37,14 @@ STORE_DDL = (
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
     "reports BIGINT, skipped BIGINT, kept BOOLEAN)",
 )
+_TYPES = {
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
 _WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 
@@ -45,14 +52,11 @@ _WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 class Column:
     """A stored column.
 
-    name: the same as in report files.  type: the DuckDB type.  kind: the type of column, a key of
-    `ldpsql_device.types`.  nulls: whether a value may be missing.
+    name: the same as in report files.  type: the DuckDB type.
     """
 
     name: str
     type: str
-    kind: str = "int"
-    nulls: bool = False
 
     @property
     def sql(self) -> str:
@@ -105,10 +109,7 @@ class Layout:
     @cached_property
     def public_columns(self) -> tuple[Column, ...]:
         """The columns in clear, as they are stored."""
-        return tuple(
-            Column(c.name, STORED_TYPES[c.type].stored, c.type, c.nulls == "value")
-            for c in self.public
-        )
+        return tuple(Column(column.name, _TYPES[column.type]) for column in self.public)
 
     @property
     def report_type(self) -> Column:

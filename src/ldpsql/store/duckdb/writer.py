@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 
-import duckdb
-import pyarrow as pa
-
-from ldpsql.intake import Intake, damaged
+from ldpsql.intake import Intake
 from ldpsql.sql import literal
-from ldpsql.store.duckdb import files, fold
-from ldpsql.store.duckdb.checks import Checks
+from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.fold import Progress
 from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
 from ldpsql.store.duckdb.opening import Connection, known_surveys, transaction
-from ldpsql.store.rules import Batch, Incoming, KnownSurvey, Policy, Writer
+from ldpsql.store.incoming import AcceptedRows
+from ldpsql.store.rules import KnownSurvey, Writer
+
+_INCOMING, _COUNTED = "ldpsql_incoming", "ldpsql_counted"
 
 
 class DuckDBWriter(Writer):
@@ -32,23 +30,6 @@ class DuckDBWriter(Writer):
 
     def known_surveys(self) -> list[KnownSurvey]:
         return known_surveys(self.cursor)
-
-    def read_file(self, path: Path) -> Incoming:
-        return files.read(self.cursor, path)
-
-    def read_table(self, table: pa.Table) -> Incoming:
-        return files.read_table(self.cursor, table)
-
-    def take(
-        self, incoming: Incoming, batch_id: str, given: Intake | None, policy: Policy
-    ) -> Batch:
-        try:
-            return super().take(incoming, batch_id, given, policy)
-        except duckdb.Error:
-            if files.is_readable(incoming):
-                raise
-        # Outside the handler: DuckDB's error may quote the file and must not hang on to this one.
-        raise damaged(incoming.name)
 
     def add_survey(self, intake: Intake) -> None:
         self.cursor.execute(
@@ -66,25 +47,28 @@ class DuckDBWriter(Writer):
         query = "SELECT count(*) FROM batches WHERE survey = ? AND id = ?"
         return _number(self.cursor, query, [intake.key, batch_id]) > 0
 
-    def unpack(self, intake: Intake, incoming: Incoming) -> Incoming:
-        return files.unpack(self.cursor, intake, incoming)
-
-    def add_reports(self, intake: Intake, incoming: Incoming, batch_id: str, policy: Policy) -> int:
-        layout, cursor = Layout(intake), self.cursor
-        checks = Checks.of(cursor, layout, incoming)
+    def add_reports(self, intake: Intake, reports: AcceptedRows, batch_id: str, keep: str) -> int:
+        layout, cursor, is_kept = Layout(intake), self.cursor, keep == "reports"
         self._touched.setdefault(layout.key, (layout, Progress.of(cursor, layout).recent))
         last = "SELECT coalesce(max(number), 0) FROM batches WHERE survey = ?"
         number = _number(cursor, last, [layout.key]) + 1
-        is_kept = policy.keep == "reports"
-        taken = (self._keep if is_kept else self._count)(layout, checks.accepted, number)
-        skipped = incoming.rows - taken
-        if skipped and not policy.skip_invalid:
-            raise checks.error(cursor)
+        table = layout.reports if is_kept else _COUNTED
+        if not is_kept:
+            cursor.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS FROM {layout.reports} LIMIT 0")
+        taken = 0
+        for batch in reports:
+            cursor.register(_INCOMING, batch)
+            cursor.execute(f"INSERT INTO {table} SELECT {number}, * FROM {_INCOMING}")
+            taken += batch.num_rows
+        if layout.format.unary or not is_kept:
+            own = f"SELECT * FROM {table} WHERE {BATCH_COLUMN} = {number}"
+            fold.append(cursor, layout, own)
         cursor.execute(
             "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [layout.key, number, batch_id, incoming.name, taken, skipped, is_kept],
+            [layout.key, number, batch_id, reports.name, taken, reports.skipped, is_kept],
         )
         if not is_kept:
+            cursor.execute(f"DROP TABLE {table}")
             self._discard(layout)
         if taken:
             cursor.execute("UPDATE surveys SET version = version + 1 WHERE name = ?", [layout.key])
@@ -98,22 +82,6 @@ class DuckDBWriter(Writer):
         with self.transaction():
             for layout, before in self._touched.values():
                 fold.merge_if_worthwhile(self.cursor, layout, before)
-
-    def _keep(self, layout: Layout, accepted: str, number: int) -> int:
-        """Keep the reports as they are; a histogram of bits is brought up to date at once."""
-        query = (
-            f"INSERT INTO {layout.reports} SELECT {number} AS {BATCH_COLUMN}, * FROM ({accepted})"
-        )
-        taken = _number(self.cursor, query)
-        if layout.format.unary:
-            own = f"SELECT * FROM {layout.reports} WHERE {BATCH_COLUMN} = {number}"
-            fold.append(self.cursor, layout, own)
-        return taken
-
-    def _count(self, layout: Layout, accepted: str, number: int) -> int:
-        """Count the reports without keeping them."""
-        fold.append(self.cursor, layout, accepted)
-        return _number(self.cursor, f"SELECT count(*) FROM ({accepted})")
 
     def _discard(self, layout: Layout) -> None:
         """Delete all reports of a survey, once they are counted."""

@@ -324,6 +324,61 @@ def test_a_line_that_is_not_a_report_is_a_bad_row(store, tmp_path, change):
     assert store.ingest([tmp_path], skip_invalid=True)[0].reports == 1
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"id": "0" * 31}, "its id is not 32 hexadecimal digits"),
+        ({"id": "0" * 31 + "g"}, "its id is not 32 hexadecimal digits"),
+        ({"id": 7}, "its id is not 32 hexadecimal digits"),
+        ({"report": "0" * 7}, "its report is not the 8 hexadecimal digits of one of app"),
+        ({"report": "0" * 9}, "its report is not the 8 hexadecimal digits of one of app"),
+        ({"report": "zz" * 4}, "its report is not the 8 hexadecimal digits of one of app"),
+        ({"public": 1}, "its public values are not a JSON object"),
+    ],
+)
+def test_a_line_that_no_device_sent_says_what_is_wrong(store, tmp_path, change, reason):
+    """Whether it is the only line or not; and never with a column that such lines do not have."""
+    survey = fake_survey(public=[PublicColumn("x", "int")])
+    store.register(survey)
+    good = json.loads(Report.of(survey, (0, 0, 0), {"x": 1}).to_json())
+    bad = json.dumps({**good, **change})
+    for row, lines in enumerate(([bad], [json.dumps(good), bad]), 1):
+        (tmp_path / "r.jsonl").write_text("\n".join(lines))
+        with pytest.raises(ReportError) as caught:
+            store.ingest([tmp_path])
+        said = str(caught.value)
+        assert f"r.jsonl: row {row}: {reason} (row 1 is the first); nothing was taken" in said
+        assert "skip invalid rows" in said
+        assert "ldpsql_question" not in said
+
+
+@pytest.mark.parametrize(
+    "line", ["not json", "[1]", '{"id": "0", "id": "1"}', '{"id": NaN}', '{"id": "\\ud800"}']
+)
+def test_a_line_that_is_not_json_says_so(store, tmp_path, line):
+    store.register(fake_survey())
+    good = Report.of(fake_survey(), (0, 0, 0), {}).to_json()
+    for number, lines in enumerate(([line], [good, line]), 1):
+        (tmp_path / "r.jsonl").write_text("\n".join(lines))
+        with pytest.raises(
+            ReportError,
+            match=rf"1 broken line\(s\), the first at {number}: each line must be a JSON object "
+            "with distinct keys; nothing was taken",
+        ):
+            store.ingest([tmp_path])
+    assert store.ingest([tmp_path], skip_invalid=True)[0].reports == 1
+
+
+def test_bytes_that_are_no_text_spoil_their_row_alone(store, tmp_path):
+    survey = fake_survey(public=[PublicColumn("p", "text")])
+    path = tmp_path / "r.csv"
+    path.write_bytes(b"ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n0,1,1,a\n0,1,1,\xff\n")
+    with pytest.raises(ReportError, match="row 2: p is not of type text"):
+        store.ingest([path], survey=survey)
+    [batch] = store.ingest([path], survey=survey, skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (1, 1)
+
+
 def test_undeclared_public_values_are_refused(store, tmp_path):
     survey = fake_survey(public=[PublicColumn("x", "int")])
     store.register(survey)

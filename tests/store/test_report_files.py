@@ -55,7 +55,7 @@ def test_limits_are_those_of_the_row_s_own_group(store):
 
 def test_a_column_that_is_not_whole_numbers_is_refused(store):
     said = refusal(store, fake_survey(), {**ROW, "ldpsql_answer0": [4.0]})
-    assert "'ldpsql_answer0' is DOUBLE, it must be int" in said
+    assert "'ldpsql_answer0' is double, it must be int" in said
 
 
 def test_a_missing_column_is_named(store):

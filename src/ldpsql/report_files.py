@@ -1,0 +1,322 @@
+"""Files of reports: the rules that stores and shufflers share, above all which rows are reports.
+
+A file comes in pieces, its columns as they stand there: Arrow values, text (CSV) or Python's values
+(JSON). Reasons name a column and never a value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ldpsql.intake import Intake
+from ldpsql_device.arrow import ARROW_TYPES, ID_COLUMN
+from ldpsql_device.errors import ReportError
+from ldpsql_device.schema import RESERVED_PREFIX
+from ldpsql_device.types import TYPES
+
+Booleans = NDArray[np.bool_]
+Values = tuple[pa.Array, Booleans]
+"""Values of a type, NULL where there is none, and which rows hold nothing at all."""
+
+SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
+"""A column of report files that may hold the fingerprint of the survey, row by row."""
+BATCH_KEY = "ldpsql.shuffled"
+"""The metadata of a file under which its `ShuffledBatch` stands."""
+_BATCH_FORMAT = 1
+SHOWN = 5
+_LARGEST_FLOAT = 1e100
+"""Far above any measurement, and far enough below the largest double that sums of products of two
+such values over any number of people stay finite: one report must not void a sum for all."""
+_DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a file.
+
+    rows: how many.  columns: by name, of a form that `read` knows, which gives the values of a type
+    (a key of `TYPES`).  faults: rows that are no reports for reasons other than a column's value.
+    """
+
+    rows: int
+    columns: Mapping[str, Any]
+    read: Callable[[Any, str], Values]
+    faults: Sequence[tuple[Booleans, str]] = ()
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """What became of a piece.
+
+    reports: the rows that are reports, with the columns of `Intake.columns` in the types they are
+    stored in.  refused: how many are not.  faults: (row, reason) of the first of these, from 0.
+    """
+
+    reports: pa.RecordBatch
+    refused: int
+    faults: list[tuple[int, str]]
+
+
+def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
+    """Tell the reports of a survey from other rows; of several reasons a row gets the first."""
+    cause, reasons = np.zeros(piece.rows, dtype=np.int64), [""]
+    columns: list[pa.Array] = []
+
+    def refuse(rows: Booleans, reason: str) -> None:
+        if rows.any():
+            cause[rows & (cause == 0)] = len(reasons)
+            reasons.append(reason)
+
+    for rows, reason in piece.faults:
+        refuse(rows, reason)
+    if SURVEY_COLUMN in piece.columns:
+        named, _ = piece.read(piece.columns[SURVEY_COLUMN], "text")
+        is_own = pc.equal(named, intake.fingerprint).fill_null(False)
+        refuse(~_booleans(is_own), "it belongs to another survey, or to none")
+    form, limits = intake.format, np.full(piece.rows, intake.format.types)
+    for place, (name, width) in enumerate(zip(intake.report_columns, form.widths, strict=True)):
+        values, missing = piece.read(piece.columns[name], "int")
+        refuse(missing, f"{name} is missing")
+        numbers = values.fill_null(-1).to_numpy(zero_copy_only=False)
+        outside = (numbers < 0) | (numbers >= 1 << width)
+        refuse(outside, f"{name} is not a whole number within its range")
+        if place == 0:
+            types = np.where(outside | (numbers >= form.types), 0, numbers)
+        else:
+            limits = form.limits[types, place - 1]
+        refuse(numbers >= limits, f"{name} is out of range")
+        columns.append(pa.array(numbers.astype(f"u{width // 8}")))
+    for column in intake.public:
+        values, missing = piece.read(piece.columns[column.name], column.type)
+        if column.nulls != "value":
+            refuse(missing, f"{column.name} is missing")
+        refuse(
+            _booleans(values.is_null()) & ~missing, f"{column.name} is not of type {column.type}"
+        )
+        if column.type == "float":
+            amounts = values.fill_null(0.0).to_numpy(zero_copy_only=False)
+            refuse(~np.isfinite(amounts), f"{column.name} is not finite")
+            refuse(np.abs(amounts) > _LARGEST_FLOAT, f"{column.name} is too large to be summed")
+        columns.append(values)
+    batch, bad = pa.RecordBatch.from_arrays(columns, names=list(intake.columns)), cause != 0
+    first = np.flatnonzero(bad)[: SHOWN + 1].tolist()
+    faults = [(row, reasons[cause[row]]) for row in first]
+    return CheckedRows(batch.filter(pa.array(~bad)) if first else batch, int(bad.sum()), faults)
+
+
+def refuse_rows(name: str, faults: Sequence[tuple[int, str]], way_out: str) -> ReportError:
+    """The error for a file with rows that are not reports; faults: (row from 0, reason)."""
+    shown = "; ".join(f"row {row + 1}: {reason}" for row, reason in faults[:SHOWN])
+    more = "; and more" if len(faults) > SHOWN else ""
+    return ReportError(f"{name}: {shown}{more} (row 1 is the first); {way_out}")
+
+
+# -- what a batch says of its shuffling --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ShuffledBatch:
+    """What a shuffler writes into the metadata of a batch's file.
+
+    It proves nothing: whoever can write the file can write this. It keeps reports that were never
+    shuffled from being taken by mistake.  fingerprint: of the survey.  reports: how many there are.
+    """
+
+    fingerprint: str
+    reports: int
+
+    def to_json(self) -> str:
+        """The text that stands in the metadata."""
+        return json.dumps(
+            {"format": _BATCH_FORMAT, "fingerprint": self.fingerprint, "reports": self.reports}
+        )
+
+    @classmethod
+    def from_json(cls, text: str, name: str) -> ShuffledBatch:
+        """What `to_json` wrote; ReportError, naming the file, for anything else."""
+        try:
+            data = json.loads(text)
+            fingerprint, reports = data["fingerprint"], data["reports"]
+            if (
+                data["format"] == _BATCH_FORMAT
+                and isinstance(fingerprint, str)
+                and type(reports) is int
+            ):
+                return cls(fingerprint, reports)
+        except (ValueError, LookupError, TypeError, RecursionError):
+            pass
+        raise ReportError(f"{name}: what it says of its shuffling cannot be read; shuffle it again")
+
+
+# -- columns -----------------------------------------------------------------------------------
+
+
+def require_columns(intake: Intake, name: str, columns: Sequence[str]) -> None:
+    """ReportError for a column that is missing or there twice, and for one that reports lack.
+
+    name: of the file. The names of columns may be raw values, as in a CSV file without a header, so
+    messages give positions; two names that differ in nothing but case are the same.
+    """
+    known = {*intake.columns, SURVEY_COLUMN, ID_COLUMN}
+    places: dict[str, int] = {}
+    for position, column in enumerate(columns, 1):
+        first = places.setdefault(column.lower(), position)
+        if first != position:
+            raise ReportError(
+                f"{name}: columns {first} and {position} have the same name (case does not count)"
+            )
+    for position, column in enumerate(columns, 1):
+        if column not in known:
+            raise refuse_column(intake, name, f"column {position}")
+    for column in intake.columns:
+        if column not in columns:
+            raise ReportError(f"{name}: column {column!r} is missing")
+
+
+def refuse_column(intake: Intake, name: str, which: str) -> ReportError:
+    """The error for a column that no report has."""
+    names = ", ".join(f'"{column}"' for column in intake.columns)
+    return ReportError(
+        f"{name}: {which} is not part of a report of {intake.key} and may hold raw values; nothing "
+        f"was taken: remove it, or randomize the file first (a report has the columns {names})"
+    )
+
+
+def require_types(intake: Intake, name: str, schema: pa.Schema) -> None:
+    """ReportError for an Arrow column of a type that cannot hold its values."""
+    kinds = dict.fromkeys(intake.report_columns, "int")
+    kinds |= {column.name: column.type for column in intake.public}
+    for column, kind in kinds.items():
+        given = schema.field(column).type
+        if not (pa.types.is_null(given) or _READABLE[kind](given)):
+            raise ReportError(
+                f"{name}: column {column!r} is {str(given).split('<')[0]}, it must be {kind}"
+            )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
+
+
+def _is_timestamp(kind: pa.DataType) -> bool:
+    return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
+
+
+_READABLE: Mapping[str, Callable[[pa.DataType], bool]] = {
+    "int": pa.types.is_integer,
+    "float": lambda kind: (
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    ),
+    "text": _is_text,
+    "bool": pa.types.is_boolean,
+    "date": pa.types.is_date,
+    "timestamp": _is_timestamp,
+}
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+def read_arrow(column: pa.Array, kind: str) -> Values:
+    """Values of an Arrow column of a type that `require_types` lets through; others are NULL."""
+    missing = _booleans(column.is_null())
+    if not _READABLE[kind](column.type):
+        return pa.nulls(len(column), ARROW_TYPES[kind]), missing
+    if kind == "int" and column.type == pa.uint64():
+        fits = pc.less(column, pa.scalar(1 << 63, pa.uint64()))
+        column = pc.if_else(fits, column, None)
+    return _drop_far(column).cast(ARROW_TYPES[kind], safe=False), missing
+
+
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_WRITTEN = {
+    "int": r"[+-]?[0-9]{1,20}",
+    "float": r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?",
+    "bool": "[Tt]rue|[Ff]alse|TRUE|FALSE",
+    "date": _DAY,
+    "timestamp": rf"{_DAY}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?)?",
+}
+_PARSERS: Mapping[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "date": date.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+}
+
+
+def read_text(column: pa.Array, kind: str) -> Values:
+    """Values written as text, in UTF-8 (strings or binary)."""
+    missing = _booleans(column.is_null())
+    try:
+        texts = column.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = pa.array([_decode(value) for value in column.to_pylist()], pa.string())
+    if kind == "text":
+        return texts, missing
+    is_written = pc.match_substring_regex(texts, rf"\A({_WRITTEN[kind]})\z")
+    texts = pc.if_else(is_written, texts, None)
+    try:
+        values = texts.cast(ARROW_TYPES[kind])
+    except pa.ArrowInvalid:  # a value that Arrow does not read, or that is none: one by one
+        parsed = [_parse(text, kind) for text in texts.to_pylist()]
+        values = pa.array(parsed, ARROW_TYPES[kind])
+    return _drop_far(values), missing
+
+
+def read_json(values: Sequence[Any], kind: str) -> Values:
+    """Values from JSON, in which 0 and "0" differ; dates are text."""
+    missing = np.array([value is None for value in values], dtype=np.bool_)
+    if TYPES[kind].is_moment:
+        texts = [value if isinstance(value, str) else None for value in values]
+        return read_text(pa.array(texts, pa.string()), kind)[0], missing
+    fits = TYPES[kind].fits
+    right = [value if fits(value) else None for value in values]
+    if kind == "float":  # Arrow refuses whole numbers that a double does not hold exactly
+        right = [None if value is None else float(value) for value in right]
+    return pa.array(right, ARROW_TYPES[kind]), missing
+
+
+def _booleans(array: pa.Array) -> Booleans:
+    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _decode(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _parse(text: str | None, kind: str) -> Any:
+    try:
+        value = None if text is None else _PARSERS[kind](text)
+    except ValueError:
+        return None
+    return value if TYPES[kind].fits(value) else None
+
+
+def _drop_far(column: pa.Array) -> pa.Array:
+    """Dates and timestamps outside the years 1 to 9999 as NULL: infinities are among them."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        per_day = _PER_DAY[kind.unit]
+    elif pa.types.is_date(kind):
+        per_day = 1 if pa.types.is_date32(kind) else _PER_DAY["ms"]
+    else:
+        return column
+    numbers = column.view(f"int{kind.bit_width}").fill_null(0).to_numpy(zero_copy_only=False)
+    days = numbers // per_day
+    far = (days < _DAYS[0]) | (days > _DAYS[1])
+    return pc.if_else(pa.array(far), None, column) if far.any() else column

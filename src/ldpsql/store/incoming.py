@@ -1,0 +1,341 @@
+"""Report files on their way in: Parquet, CSV, JSON lines and tables in memory, piece by piece.
+
+What a parser says of a bad file may quote it, so none of that is passed on.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from ldpsql.intake import Intake, damaged
+from ldpsql.report_files import (
+    BATCH_KEY,
+    SHOWN,
+    SURVEY_COLUMN,
+    Booleans,
+    Piece,
+    check_rows,
+    read_arrow,
+    read_json,
+    read_text,
+    refuse_column,
+    refuse_rows,
+    require_columns,
+    require_types,
+)
+from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
+from ldpsql_device.errors import ReportError
+from ldpsql_device.respond import ID_BYTES
+from ldpsql_device.schema import RESERVED_PREFIX
+
+SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
+"""How names of report files end, in lower case."""
+ROWS = 1 << 17
+"""Rows of a piece."""
+_JSON_ROWS = 1 << 14
+_BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
+_MOST_CLAIMS = 100
+_ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
+
+T = TypeVar("T")
+Columns = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A file or table of reports.
+
+    name: for messages.  pieces: its rows, for a survey; takes a list to which it adds the numbers
+    of lines that are no rows at all.  claims: fingerprints of surveys that the file or its rows
+    name.  rows, batch: how many rows there are, and what is said of their shuffling, in files that
+    say so.  line: what every line must be.
+    """
+
+    name: str
+    pieces: Callable[[Intake, list[int]], Iterator[Piece]]
+    claims: frozenset[str]
+    rows: int | None = None
+    batch: str | None = None
+    line: str = "a row"
+
+
+class AcceptedRows:
+    """The reports among the rows of a file, piece by piece; counts the rows that are `skipped`.
+
+    Raises ReportError, which names the first few, for rows that are no reports, unless they are to
+    be skipped.
+    """
+
+    def __init__(self, intake: Intake, incoming: Incoming, *, skip_invalid: bool) -> None:
+        self.intake, self.incoming, self.skip_invalid = intake, incoming, skip_invalid
+        self.name, self.skipped = incoming.name, 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        first, faults, broken = 0, list[tuple[int, str]](), list[int]()
+        for piece in self.incoming.pieces(self.intake, broken):
+            checked = check_rows(self.intake, piece)
+            if self.skip_invalid or not (faults or broken or checked.refused):
+                yield checked.reports
+            faults += [(first + row, reason) for row, reason in checked.faults]
+            first += piece.rows
+            self.skipped += checked.refused
+        self.skipped += len(broken)
+        if self.skipped and not self.skip_invalid:
+            raise self._refuse(broken, faults)
+
+    def _refuse(self, broken: Sequence[int], faults: Sequence[tuple[int, str]]) -> ReportError:
+        way_out = "nothing was taken (skip invalid rows to take the others)"
+        if not broken:
+            return refuse_rows(self.name, faults, way_out)
+        lines = ", ".join(map(str, broken[:SHOWN]))
+        return ReportError(
+            f"{self.name}: {len(broken)} broken line(s), the first at {lines}: each line must be "
+            f"{self.incoming.line}; {way_out}"
+        )
+
+
+def read_file(path: Path) -> Incoming:
+    """Open a report file; ReportError if it is damaged."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ReportError(
+            f"{path} is not a report file: its name must end in {', '.join(SUFFIXES)}"
+        )
+    reader = {".parquet": _parquet, ".csv": _csv}.get(suffix, _json_lines)
+    return next(_guarded(path, map(reader, [path])))
+
+
+def read_table(table: pa.Table) -> Incoming:
+    """Reports in memory."""
+
+    def batches(columns: Columns) -> Iterator[pa.RecordBatch]:
+        yield from table.select(columns).to_batches(ROWS)
+
+    return _typed("the table", table.schema, table.num_rows, batches)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file's content, in hexadecimal; ReportError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ReportError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _guarded(path: Path, items: Iterator[T]) -> Iterator[T]:
+    """The items; ReportError where reading them fails, without what went wrong."""
+    try:
+        yield from items
+    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error):
+        pass
+    else:
+        return
+    # Outside the handler: what went wrong may quote the file and must not hang on to this error.
+    raise damaged(path)
+
+
+def _claims(names: Iterable[str | None]) -> frozenset[str]:
+    """The first different ones of these fingerprints."""
+    found: set[str] = set()
+    for name in names:
+        if name is not None and len(found) < _MOST_CLAIMS:
+            found.add(name)
+    return frozenset(found)
+
+
+# -- Parquet and Arrow -------------------------------------------------------------------------
+
+
+def _parquet(path: Path) -> Incoming:
+    def batches(columns: Columns) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(ROWS, columns=columns):
+                batch.validate(full=True)
+                yield batch
+
+    with pq.ParquetFile(path) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+    return _typed(str(path), schema, rows, lambda columns: _guarded(path, batches(columns)))
+
+
+def _typed(
+    name: str,
+    schema: pa.Schema,
+    rows: int,
+    batches: Callable[[Columns], Iterator[pa.RecordBatch]],
+) -> Incoming:
+    """Columns with types, and metadata."""
+    metadata = schema.metadata or {}
+    said = {key: value.decode(errors="replace") for key, value in metadata.items()}
+    named = (read_arrow(b.column(0).unique(), "text")[0] for b in batches([SURVEY_COLUMN]))
+    rows_name = chain.from_iterable(texts.to_pylist() for texts in named)
+    is_named = schema.names.count(SURVEY_COLUMN) == 1
+    claims = _claims(chain([said.get(FINGERPRINT_KEY)], rows_name if is_named else ()))
+
+    def pieces(intake: Intake, _: list[int]) -> Iterator[Piece]:
+        require_columns(intake, name, schema.names)
+        require_types(intake, name, schema)
+        columns = [*intake.columns, *([SURVEY_COLUMN] if is_named else [])]
+        for batch in batches(columns):
+            yield Piece(batch.num_rows, dict(zip(columns, batch.columns, strict=True)), read_arrow)
+
+    return Incoming(name, pieces, claims, rows, said.get(BATCH_KEY.encode()))
+
+
+# -- CSV ---------------------------------------------------------------------------------------
+
+
+def _csv(path: Path) -> Incoming:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = next(csv.reader(file), [])
+    if not header:
+        raise ReportError(f"{path} is empty: its first line must name the columns")
+
+    def batches(columns: Sequence[str], broken: list[int]) -> Iterator[pa.RecordBatch]:
+        def skip(row: pacsv.InvalidRow) -> str:
+            broken.append(row.number)
+            return "skip"
+
+        # Names of columns may repeat until they are checked, so they are read by their places.
+        places = [str(place) for place in range(len(header))]
+        wanted = [places[header.index(column)] for column in columns]
+        with pacsv.open_csv(
+            path,
+            pacsv.ReadOptions(
+                use_threads=False, column_names=places, skip_rows=1, block_size=_BLOCK
+            ),
+            pacsv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
+            pacsv.ConvertOptions(
+                column_types=dict.fromkeys(places, pa.binary()),
+                include_columns=wanted,
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        ) as file:
+            yield from file
+
+    def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
+        require_columns(intake, str(path), header)
+        columns = [*intake.columns, *([SURVEY_COLUMN] if SURVEY_COLUMN in header else [])]
+        for batch in _guarded(path, batches(columns, broken)):
+            yield Piece(batch.num_rows, dict(zip(columns, batch.columns, strict=True)), read_text)
+
+    claimed = batches([SURVEY_COLUMN], []) if SURVEY_COLUMN in header else ()
+    named = (read_text(batch.column(0).unique(), "text")[0] for batch in claimed)
+    claims = _claims(chain.from_iterable(texts.to_pylist() for texts in named))
+    return Incoming(str(path), pieces, claims, line="as many values as the first line")
+
+
+# -- JSON lines --------------------------------------------------------------------------------
+
+
+def _json_lines(path: Path) -> Incoming:
+    def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
+        lines, unpack = _guarded(path, _lines(path)), None
+        while some := list(islice(lines, _JSON_ROWS)):
+            broken += [number for number, row in some if row is None]
+            if rows := [row for _, row in some if row is not None]:
+                if unpack is None:
+                    is_flat = any(key.startswith(RESERVED_PREFIX) for key in rows[0])
+                    unpack = _flat if is_flat else _sent
+                columns, faults = unpack(intake, str(path), rows)
+                yield Piece(len(rows), columns, read_json, faults)
+
+    named = (row.get(SURVEY_COLUMN) for _, row in _lines(path, SURVEY_COLUMN.encode()) if row)
+    claims = _claims(name for name in named if isinstance(name, str))
+    return Incoming(str(path), pieces, claims, line="a JSON object with distinct keys")
+
+
+def _lines(path: Path, holding: bytes = b"") -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Numbers and objects of the lines that hold something; None for what is no object."""
+    with path.open("rb") as file:
+        for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
+            if len(line) == _LONGEST_LINE:
+                raise OSError("a line that no report has")
+            if holding in line and line.strip():
+                yield number, _parse(line)
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(
+            line.decode("utf-8-sig"), object_pairs_hook=_distinct, parse_constant=_refuse_constant
+        )
+        if b"\\u" in line:  # half of a surrogate pair is no text
+            json.dumps(row, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key twice")
+    return row
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+Rows = Sequence[Mapping[str, Any]]
+Unpacked = tuple[dict[str, list[Any]], list[tuple[Booleans, str]]]
+
+
+def _flat(intake: Intake, name: str, rows: Rows) -> Unpacked:
+    """Lines whose members are the columns of a report."""
+    keys = set[str]().union(*rows)
+    if not keys <= {*intake.columns, SURVEY_COLUMN, ID_COLUMN}:
+        raise refuse_column(intake, name, "one of the keys")
+    columns = [*intake.columns, *([SURVEY_COLUMN] if SURVEY_COLUMN in keys else [])]
+    return {column: [row.get(column) for row in rows] for column in columns}, []
+
+
+def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
+    """Lines {"id": ..., "report": ..., "public": {...}} as devices send them.
+
+    The numbers of a report are cut from its hexadecimal digits.
+    """
+    public = [row["public"] if isinstance(row.get("public"), dict) else None for row in rows]
+    declared = [column.name for column in intake.public]
+    if not (
+        set[str]().union(*rows) <= {"id", "report", "public"}
+        and set[str]().union(*(values or {} for values in public)) <= set(declared)
+    ):
+        raise refuse_column(intake, name, "one of the keys")
+    fields = list(zip(intake.report_columns, intake.format.widths, strict=True))
+    digits = sum(width // 4 for _, width in fields)
+    written = re.compile(f"[0-9a-f]{{{digits}}}")
+    reports = [_match(written, row.get("report")) for row in rows]
+    packed = bytes.fromhex("".join(report or "0" * digits for report in reports))
+    numbers = np.frombuffer(packed, [(column, f">u{width // 8}") for column, width in fields])
+    columns = {column: numbers[column].tolist() for column in intake.report_columns}
+    columns |= {key: [(values or {}).get(key) for values in public] for key in declared}
+    ids = [_match(_ID, row.get("id")) for row in rows]
+    reasons = (
+        (ids, f"its id is not {2 * ID_BYTES} hexadecimal digits"),
+        (reports, f"its report is not the {digits} hexadecimal digits of one of {intake.table}"),
+        (public, "its public values are not a JSON object"),
+    )
+    faults = [(np.array([v is None for v in values]), reason) for values, reason in reasons]
+    return columns, faults
+
+
+def _match(pattern: re.Pattern[str], value: object) -> str | None:
+    return value if isinstance(value, str) and pattern.fullmatch(value) else None
