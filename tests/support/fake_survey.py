@@ -78,7 +78,8 @@ class FakeMechanism(PartialRecipe):
         return FakeDesign(domain, epsilon, options)
 
     def restore(self, domain, epsilon, data):
-        return FakeDesign(domain, epsilon, data)
+        options = {name: value for name, value in data.items() if name in ("bits", "limits")}
+        return FakeDesign(domain, epsilon, options)
 
 
 def fake_survey(
