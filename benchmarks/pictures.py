@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from ldpsql.designer import DesignedSurvey, design_survey
-from ldpsql.designer.curves import demand_curves, error_curves, information_curves
+from ldpsql.designer.forecast import demand_curves, error_curves, information_curves
 from ldpsql.plots.survey import draw_survey
 
 TARGET = Path(__file__).parents[1] / "docs" / "images"

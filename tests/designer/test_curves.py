@@ -7,7 +7,7 @@ import pytest
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import design_survey
-from ldpsql.designer.curves import MOST_LENGTHS, demand_curves, error_curves, information_curves
+from ldpsql.designer.forecast import MOST_LENGTHS, demand_curves, error_curves, information_curves
 
 HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "{}"\n'
 AGE = '[dimension.age]\ntype = "int"\ndomain = [0, {}]\n'

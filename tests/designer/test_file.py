@@ -9,7 +9,8 @@ import sys
 import pytest
 
 import ldpsql
-from ldpsql.designer import design, design_survey, file
+from ldpsql import designer
+from ldpsql.designer import design, design_survey
 from ldpsql.errors import QueryError
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.record_domain import RecordDomain
@@ -156,8 +157,8 @@ def test_a_misspelt_estimator_is_refused_before_the_design(mechanism, message, m
     def never(*_: object, **__: object) -> None:
         raise AssertionError("designed first")
 
-    monkeypatch.setattr(file, "choose", never)
-    monkeypatch.setattr(file.Survey, "of", never)
+    monkeypatch.setattr(designer, "choose", never)
+    monkeypatch.setattr(designer.Survey, "of", never)
     with pytest.raises(SurveyError, match=message):
         design(named(mechanism, 'estimator = "smoth"\n'))
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.command_line import refusal, run
 
-from ldpsql.designer.starter import starter_text
+from ldpsql.designer.file import starter_text
 
 TABLE = pa.table(
     {

@@ -11,7 +11,7 @@ from support.command_line import refusal, run
 from support.surveys import boolean, category, integer, survey_toml
 
 from ldpsql.designer import design_survey
-from ldpsql.designer.curves import demand_curves, error_curves, information_curves
+from ldpsql.designer.forecast import demand_curves, error_curves, information_curves
 from ldpsql.plots.survey import draw_survey
 
 COLUMNS = (integer("age", 0, 15), category("state", "CA", "NY", "WA"))

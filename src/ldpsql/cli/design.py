@@ -233,7 +233,7 @@ def schema(data: Path, table: str | None, target: Path | None) -> None:
     """
     options.keep_inputs(target, data)
 
-    from ldpsql.designer.starter import column_types, starter_text  # noqa: PLC0415
+    from ldpsql.designer.file import column_types, starter_text  # noqa: PLC0415
 
     text = starter_text(table or data.stem, column_types(data))
     write_document(Document(text.removesuffix("\n")), "table", target)

@@ -8,13 +8,11 @@ that less than others do.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
-from ldpsql.decoders.base import AnyDesign
 from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
 from ldpsql.recipes.base import AnyRecipe, Promise
 from ldpsql.recipes.registry import MECHANISMS
@@ -25,22 +23,19 @@ from ldpsql_device.errors import Error, SurveyError
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
 
-Options = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Candidate:
     """A mechanism with its best options."""
 
     name: str
-    options: Options
+    options: Mapping[str, Any]
     forecast: Forecast
 
     @property
     def rank(self) -> float:
         """Expected error to six digits, so that rounding does not decide between equals."""
-        error = self.forecast.error
-        return round(error, 5 - math.floor(math.log10(error))) if error > 0 else 0.0
+        return float(f"{self.forecast.error:.6g}")
 
 
 @dataclass(frozen=True)
@@ -72,15 +67,14 @@ def choose(
     race, final = sample_queries(workload, RACE), sample_queries(workload, FINAL)
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
-    for recipe in MECHANISMS.values():
-        tell(f"trying {recipe.name}")
+    for name, recipe in MECHANISMS.items():
+        tell(f"trying {name}")
         try:
             best = _best_options(recipe, workload, promise, people, race)
             forecast = Forecast.of(best.forecast.design, final, people)
+            ranked.append(Candidate(name, best.options, forecast))
         except Error as error:
-            left_out[recipe.name] = str(error)
-        else:
-            ranked.append(Candidate(recipe.name, best.options, forecast))
+            left_out[name] = str(error)
     if not ranked:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
@@ -104,29 +98,22 @@ def _best_options(
     samples: tuple[SampledQueries, ...],
 ) -> Candidate:
     """The best of the options that are worth trying; the first refusal where none fits."""
-    domain = workload.domain
-    reason = recipe.reserved(domain)
+    reason = recipe.reserved(workload.domain)
     if reason is not None:
         raise SurveyError(reason)
     candidates: list[Candidate] = []
     refusals: list[Error] = []
     for options in recipe.variants(workload, promise, people):
         try:
-            design = recipe.design_for(domain, promise, options, workload)
-            forecast = Forecast.of(_check_sound(design), samples, 1)
+            design = recipe.design_for(workload.domain, promise, options, workload)
+            if design.guarantee.kind not in ("local", "uldp"):
+                raise SurveyError(f"it is {design.guarantee}")
+            if design.asks_in_rounds:
+                raise SurveyError("it asks in rounds, and its error is not known before the first")
+            forecast = Forecast.of(design, samples, 1)
+            candidates.append(Candidate(recipe.name, dict(options), forecast))
         except Error as error:
             refusals.append(error)
-        else:
-            candidates.append(Candidate(recipe.name, dict(options), forecast))
     if not candidates:
         raise refusals[0]
     return min(candidates, key=lambda candidate: candidate.rank)
-
-
-def _check_sound(design: AnyDesign) -> AnyDesign:
-    """SurveyError for a design that `auto` may not choose."""
-    if design.guarantee.kind not in ("local", "uldp"):
-        raise SurveyError(f"it is {design.guarantee}")
-    if design.asks_in_rounds:
-        raise SurveyError("it asks in rounds, and its error is not known before the first")
-    return design

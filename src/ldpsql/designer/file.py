@@ -1,52 +1,60 @@
-"""From a survey file to a designed survey.
+"""Survey files: TOML with a table [survey], one table per column, and [workload].
 
-A survey file is TOML: a table [survey], one table per column, and [workload], what is to be
-answered best.
+`read_file` reads one; `starter_text` writes one to begin with, from the names and types of the
+columns of a data file, of which no value is read.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ldpsql.bounds import Bound
-from ldpsql.designer.auto import FINAL, Ranking, bound_of, choose
-from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.record_domain import RecordDomain
-from ldpsql.survey import AUTO, Survey, check_users
-from ldpsql.workload import DEFAULT_PREDICATES, KINDS, DeclaredQuery, Kind, Workload
+from ldpsql.survey import AUTO, check_users
+from ldpsql.workload import DEFAULT_PREDICATES, KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import read_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TRUSTS = ("local", "shuffle")
 MOST_CLASSES = 20_000
 MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")
-_HEAD = (
-    "table",
-    "epsilon",
-    "mechanism",
-    "options",
-    "estimator",
-    "users",
-    "accept_no_guarantee",
-    "trust",
-    "delta",
-    "honest",
-)
-_WORKLOAD = ("queries", "max_predicates", "kinds")
-_EQUALITY_TYPES = ("category", "bool")
+_KEYS: Mapping[str, Mapping[str, tuple[type, str]]] = {
+    "survey": {
+        "table": (str, "a string"),
+        "epsilon": (object, ""),
+        "mechanism": (object, ""),
+        "options": (dict, "a table"),
+        "estimator": (object, ""),
+        "users": (object, ""),
+        "accept_no_guarantee": (bool, "true or false"),
+        "trust": (object, ""),
+        "delta": (object, ""),
+        "honest": (object, ""),
+    },
+    "workload": {
+        "queries": (list, "a list of SQL texts"),
+        "max_predicates": (int, "a whole number, at least 1"),
+        "kinds": (dict, 'a table: [workload.kinds] age = "range"'),
+    },
+}
+"""The keys of a table, each with its type and how an error names that; some are read elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +79,6 @@ class SurveyFile:
     accept_no_guarantee: bool
     shuffled: Shuffled | None = None
 
-    def __post_init__(self) -> None:
-        if self.mechanism == AUTO and self.options:
-            raise SurveyError(
-                "[survey.options] belong to a mechanism: name it, or leave them out for auto"
-            )
-
     @property
     def promise(self) -> Promise:
         """What a mechanism has to keep."""
@@ -88,129 +90,64 @@ class SurveyFile:
         return read_workload(self.workload_options, self.table, self.schema)
 
 
-@dataclass(frozen=True)
-class DesignedSurvey:
-    """A designed survey with what led to it.
-
-    workload: what it should answer best.  ranking: what `auto` compared, or None where the file
-    names a mechanism.  people: how many the forecasts are for.
-    """
-
-    survey: Survey
-    workload: Workload
-    ranking: Ranking | None
-    people: int
-
-    @cached_property
-    def forecast(self) -> Forecast:
-        """The expected error of the survey on its workload."""
-        if self.ranking is not None:
-            return self.ranking.best.forecast
-        samples = sample_queries(self.workload, FINAL)
-        return Forecast.of(self.survey.design, samples, self.people)
-
-    @cached_property
-    def bound(self) -> Bound | None:
-        """The least possible variance of the workload, where known.
-
-        It is about unbiased epsilon-LDP answers from one round: None for surveys that promise
-        less, or whose error depends on rounds to come.
-        """
-        design = self.survey.design
-        promise = design.guarantee
-        if promise.kind != "local" or promise.delta or design.asks_in_rounds:
-            return None
-        if self.ranking is not None:
-            return self.ranking.bound
-        return bound_of(self.workload, promise_of(self.survey))
-
-    def epsilon_for(self, half_width: float) -> Epsilon | None:
-        """The smallest epsilon, of a report or of the shuffled batch as the survey promises it,
-        with which the same mechanism reaches a half-width."""
-        recipe, samples = registered(self.survey.design.name), self.forecast.samples
-        own = promise_of(self.survey)
-
-        def at(epsilon: Epsilon) -> Forecast:
-            promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
-            domain, options = RecordDomain.of(self.survey.schema), self.survey.options
-            design = recipe.design_for(domain, promise, options, self.workload)
-            return Forecast.of(design, samples, self.people)
-
-        return least_epsilon(self.forecast, half_width, at)
-
-
-def promise_of(survey: Survey) -> Promise:
-    """What a survey's design has to keep."""
-    return survey.epsilon if survey.shuffled is None else survey.shuffled.central
-
-
-def design(
-    source: str | Path,
-    *,
-    epsilon: str | None = None,
-    mechanism: str | None = None,
-    users: int | None = None,
-    accept_no_guarantee: bool = False,
-) -> Survey:
-    """Design a survey from a survey file: TOML text (str), or the file itself (Path).
-
-    epsilon and mechanism override the file. Without a mechanism, or with "auto", the one with
-    the least expected error on the file's [workload] is taken. users: how many people to predict
-    for; the file's `users` or 100,000 otherwise; a promise for shuffled reports is made for the
-    file's users in any case. accept_no_guarantee: may stand in the file too,
-    and is needed for a mechanism that promises nothing.
-
-    Raises SurveyError, which names the key, for a missing bound, an unknown key, or anything else
-    that is not as it should be; QueryError and UnsupportedSQL for SQL in [workload].
-    """
-    return design_survey(
-        source,
-        epsilon=epsilon,
-        mechanism=mechanism,
-        users=users,
-        accept_no_guarantee=accept_no_guarantee,
-    ).survey
-
-
-def design_survey(
-    source: str | Path,
-    *,
-    epsilon: str | None = None,
-    mechanism: str | None = None,
-    users: int | None = None,
-    accept_no_guarantee: bool = False,
-    tell: Callable[[str], None] = lambda _: None,
-) -> DesignedSurvey:
-    """As `design`, with the workload and what `auto` compared.
-
-    tell: is told which mechanism is being tried.
-    """
-    file = read_file(source, epsilon=epsilon, mechanism=mechanism)
-    _check_estimator(file.estimator, file.mechanism)
-    people = users or file.users or DEFAULT_USERS
-    ranking = None
-    if file.mechanism == AUTO:
-        ranking = choose(file.workload, file.promise, people, tell)
-        best = ranking.best
-        made = best.forecast.design
-        trust = file.shuffled
-        survey = Survey(file.table, file.schema, made, best.options, chosen=AUTO, shuffled=trust)
-    else:
-        tell(file.mechanism)
-        survey = Survey.of(
-            file.table,
-            file.schema,
-            file.shuffled or file.epsilon,
-            file.mechanism,
-            file.options,
-            file.workload,
-            accept_no_guarantee=file.accept_no_guarantee or accept_no_guarantee,
+def read_file(
+    source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
+) -> SurveyFile:
+    """Read a survey file; arguments and errors as for `ldpsql.design`."""
+    try:
+        data = tomllib.loads(read_text(source))
+    except tomllib.TOMLDecodeError as error:
+        raise SurveyError(f"the survey file is not valid TOML: {error}") from None
+    except RecursionError:
+        raise SurveyError("the survey file is not valid TOML: nested too deeply") from None
+    if not isinstance(data.get("survey"), dict):
+        raise SurveyError("the survey file has no [survey] table")
+    head, workload = _checked("survey", data.pop("survey")), data.pop("workload", None)
+    unknown = set(data) - set(_TABLES)
+    if unknown:
+        raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
+    head |= {} if epsilon is None else {"epsilon": epsilon}
+    _require(head, "table", "epsilon")
+    check_users(head.get("users"))
+    name = str(head.get("mechanism", AUTO) if mechanism is None else mechanism)
+    options = head.get("options", {})
+    if name == AUTO and options:
+        raise SurveyError(
+            "[survey.options] belong to a mechanism: name it, or leave them out for auto"
         )
-    # What a shuffled survey says of its users is part of its promise.
-    users = file.users if file.shuffled is None else None
-    workload = file.workload_options
-    survey = replace(survey, estimator=file.estimator, workload=workload, users=users)
-    return DesignedSurvey(survey, file.workload, ranking, people)
+    _check_estimator(head.get("estimator"), name)
+    return SurveyFile(
+        table=head["table"],
+        epsilon=Epsilon.parse(head["epsilon"]),
+        schema=Schema.from_keys(data),
+        mechanism=name,
+        options=options,
+        users=head.get("users"),
+        workload_options=None if workload is None else _checked("workload", workload),
+        estimator=head.get("estimator"),
+        accept_no_guarantee=head.get("accept_no_guarantee", False),
+        shuffled=_read_trust(head),
+    )
+
+
+def _checked(name: str, table: Any) -> dict[str, Any]:
+    """A table as written; SurveyError for what it does not know, or of another type."""
+    if not isinstance(table, Mapping):
+        raise SurveyError(f"[{name}] must be a table")
+    known = _KEYS[name]
+    for key, value in table.items():
+        if key not in known:
+            raise SurveyError(f"[{name}]: unknown key {key!r}; it knows: {', '.join(known)}")
+        kind, words = known[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise SurveyError(f"[{name}]: {key} must be {words}")
+    return dict(table)
+
+
+def _require(head: Mapping[str, Any], *keys: str, why: str = "") -> None:
+    for key in keys:
+        if key not in head:
+            raise SurveyError(f"[survey]: {key} is missing{why}")
 
 
 def _check_estimator(name: Any, mechanism: str) -> None:
@@ -230,50 +167,7 @@ def _check_estimator(name: Any, mechanism: str) -> None:
         )
 
 
-def read_file(
-    source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
-) -> SurveyFile:
-    """Read a survey file; errors as for `design`."""
-    data = _parse(source)
-    head = data.pop("survey", None)
-    if not isinstance(head, dict):
-        raise SurveyError("the survey file has no [survey] table")
-    unknown = set(data) - set(_TABLES)
-    if unknown:
-        raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
-    for key in head:
-        if key not in _HEAD:
-            raise SurveyError(f"[survey]: unknown key {key!r}")
-    if epsilon is not None:
-        head["epsilon"] = epsilon
-    for key in ("table", "epsilon"):
-        if key not in head:
-            raise SurveyError(f"[survey]: {key} is missing")
-    options, users = head.get("options", {}), head.get("users")
-    if not isinstance(head["table"], str) or not isinstance(options, dict):
-        raise SurveyError("[survey]: table must be a string, options a table")
-    check_users(users)
-    accepted = head.get("accept_no_guarantee", False)
-    if not isinstance(accepted, bool):
-        raise SurveyError("[survey]: accept_no_guarantee must be true or false")
-    workload = data.pop("workload", None)
-    if not isinstance(workload, dict | None):
-        raise SurveyError("[workload] must be a table")
-    return SurveyFile(
-        table=head["table"],
-        epsilon=Epsilon.parse(head["epsilon"]),
-        schema=Schema.from_keys(data),
-        mechanism=str(mechanism if mechanism is not None else head.get("mechanism", AUTO)),
-        options=options,
-        users=users,
-        workload_options=workload,
-        estimator=head.get("estimator"),
-        accept_no_guarantee=accepted,
-        shuffled=_read_trust(head, users),
-    )
-
-
-def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
+def _read_trust(head: Mapping[str, Any]) -> Shuffled | None:
     """What `trust`, `delta` and `honest` say; SurveyError for parts of a promise."""
     trust = head.get("trust", "local")
     if trust not in TRUSTS:
@@ -286,22 +180,9 @@ def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
                     "exception and without others"
                 )
         return None
-    for key in ("delta", "users"):
-        if key not in head:
-            raise SurveyError(
-                f'[survey]: {key} is missing: trust = "shuffle" promises (epsilon, delta) for '
-                "batches of at least so many users"
-            )
-    return Shuffled.parse(head["epsilon"], head["delta"], users, head.get("honest", 1))
-
-
-def _parse(source: str | Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_text(source))
-    except tomllib.TOMLDecodeError as error:
-        raise SurveyError(f"the survey file is not valid TOML: {error}") from None
-    except RecursionError:
-        raise SurveyError("the survey file is not valid TOML: nested too deeply") from None
+    why = ': trust = "shuffle" promises (epsilon, delta) for batches of at least so many users'
+    _require(head, "delta", "users", why=why)
+    return Shuffled.parse(head["epsilon"], head["delta"], head["users"], head.get("honest", 1))
 
 
 # -- the table [workload] -------------------------------------------------------------------------
@@ -315,61 +196,43 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     Queries alone have all the weight; beside one of the other keys they have half of it.
     SurveyError names the key; QueryError and UnsupportedSQL come from the SQL.
     """
-    keys = dict(table or {})
-    for key in keys:
-        if key not in _WORKLOAD:
-            raise SurveyError(f"[workload]: unknown key {key!r}; it knows: {', '.join(_WORKLOAD)}")
+    keys = _checked("workload", table or {})
     texts = keys.get("queries", [])
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise SurveyError("[workload]: queries must be a list of SQL texts")
     if len(texts) > MOST_QUERIES:
         raise SurveyError(f"[workload]: at most {MOST_QUERIES} queries, not {len(texts)}")
     if not texts:
         return _read_classes(keys, schema)
-    share = 1.0 if len(keys) == 1 else 0.5
-    queries = _declare_all(texts, name, schema, share)
-    most = max(1, *(len(query.constrained) for query in queries))
-    if len(keys) == 1:
-        return Workload(RecordDomain.of(schema), (), queries, most)
-    everyday = _read_classes(keys, schema)
-    return Workload(
-        RecordDomain.of(schema),
-        tuple(replace(entry, weight=entry.weight * share) for entry in everyday.classes),
-        queries,
-        max(most, everyday.max_predicates),
-    )
-
-
-def _declare_all(
-    texts: list[str], name: str, schema: Schema, share: float
-) -> tuple[DeclaredQuery, ...]:
-    """The declared queries of all texts, each text weighing the same, together `share`."""
     # Reading SQL loads sqlglot, which a survey without queries does not need.
     from ldpsql.designer.questions import UndesignedSurvey, declare_queries  # noqa: PLC0415
 
-    survey = UndesignedSurvey(name, schema)
-    return tuple(
+    share, survey = 1.0 if len(keys) == 1 else 0.5, UndesignedSurvey(name, schema)
+    queries = tuple(
         replace(query, weight=share * query.weight / len(texts))
         for number, text in enumerate(texts, 1)
         for query in declare_queries(text, number, survey)
     )
+    most = max(1, *(len(query.constrained) for query in queries))
+    if len(keys) == 1:
+        return Workload(RecordDomain.of(schema), (), queries, most)
+    everyday = _read_classes(keys, schema)
+    classes = tuple(replace(entry, weight=entry.weight * share) for entry in everyday.classes)
+    return Workload(everyday.domain, classes, queries, max(most, everyday.max_predicates))
 
 
 def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
     """Every predicate of a kind, on every one and every several dimensions."""
-    most = keys.get("max_predicates", DEFAULT_PREDICATES)
-    if type(most) is not int or most < 1:
+    domain, most = RecordDomain.of(schema), keys.get("max_predicates", DEFAULT_PREDICATES)
+    if most < 1:
         raise SurveyError("[workload]: max_predicates must be a whole number, at least 1")
-    domain = RecordDomain.of(schema)
+    # Codes without neighbours are asked for one by one.
     kinds: dict[int, Kind] = {
-        i: "equality" if dimension.domain.type in _EQUALITY_TYPES else "range"
-        for i, dimension in enumerate(schema.dimensions)
+        i: "range" if domain.unordered_codes(i) < size else "equality"
+        for i, size in enumerate(domain.sizes)
     }
-    chosen = keys.get("kinds", {})
-    if not isinstance(chosen, Mapping):
-        raise SurveyError('[workload]: kinds must be a table: [workload.kinds] age = "range"')
     position = {name.lower(): i for i, name in enumerate(domain.names)}
-    for name, kind in chosen.items():
+    for name, kind in keys.get("kinds", {}).items():
         if name.lower() not in position:
             raise SurveyError(f"[workload]: {name} is not a dimension")
         if kind not in KINDS:
@@ -383,3 +246,117 @@ def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
             f"of dimensions, too many to design for; name the queries that matter instead"
         )
     return Workload.everyday(domain, kinds, most)
+
+
+# -- a file to begin with -------------------------------------------------------------------------
+
+_HEAD = """\
+# A survey file to be completed by a person; then: ldpsql design FILE -o {table}.survey.json
+#
+# Every bound is left empty on purpose. Fill in limits that are known without looking at
+# anybody's data (an age lies in [0, 120]): bounds, edges or categories that are taken from
+# private data would tell something about the people in it, outside of any epsilon.
+#
+# Delete the columns that nobody will ask about: every one that stays costs accuracy.
+# A number that is to be summed or averaged is also a measure:
+#   [measure.NAME]
+#   bounds = [low, high]
+# A column that everybody may know is public instead, and travels in clear:
+#   [public.NAME]
+#   type = "int"        # int, float, text, bool, date or timestamp
+# Where only some values are nobody's business, say which; mechanisms for that may disclose others:
+#   sensitive = ["HIV", "cancer"]
+# What matters most is answered best if it is said:
+#   [workload]
+#   queries = ["SELECT COUNT(*) FROM {table} WHERE ..."]
+
+[survey]
+table = {quoted}
+epsilon = "1.0"        # total for one person's report: smaller protects more, answers worse
+mechanism = "auto"     # the one with the least expected error
+# Where somebody else than the collector shuffles the reports, epsilon may be promised for the
+# shuffled batch, at a delta; a single report then keeps a larger, derived epsilon only:
+# trust = "shuffle"
+# delta = "1e-6"
+# users = 100000       # reports in a batch, at least
+"""
+_BODIES = {
+    "int": "domain = []            # [lowest, highest], both included; add bin_width for bins\n",
+    "float": "domain = []            # [lowest, highest]\n"
+    "bins = 16              # of equal width\n",
+    "category": "values = []            # every value that may occur\n",
+    "bool": "",
+    "date": 'range = []             # [first, last]\nunit = "day"           # day, week or month\n',
+    "timestamp": "range = []             # [first, last]\n"
+    'unit = "hour"          # hour, day, week or month\n',
+}
+"""What a dimension of a type needs besides, all bounds left open."""
+
+
+def column_types(data: Path) -> dict[str, pa.DataType]:
+    """Names and Arrow types of a file's columns; RecordError for a file that has none.
+
+    The types of a CSV file are those its beginning reads as.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.csv as pacsv  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    suffix = data.suffix.lower()
+    if suffix not in (".csv", ".parquet", ".pq"):
+        raise RecordError(f"{data} is neither .parquet nor .csv")
+    try:
+        if suffix == ".csv":
+            options = pacsv.ParseOptions(invalid_row_handler=lambda _: "skip")
+            with pacsv.open_csv(data, parse_options=options) as reader:
+                columns = reader.schema
+        else:
+            columns = pq.read_schema(data)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise RecordError(f"cannot read {data}: it is damaged or cut short") from None
+    # A first row that looks like a record is not written down as column names.
+    is_data = (not name.strip() or re.fullmatch(r"[-+.,:/\d\s]+", name) for name in columns.names)
+    if suffix == ".csv" and any(is_data):
+        raise RecordError(
+            f"{data} seems to have no header: its first row holds what does not look like "
+            "column names"
+        )
+    return {field.name: field.type for field in columns}
+
+
+def starter_text(table: str, types: Mapping[str, pa.DataType]) -> str:
+    """The text of a survey file whose bounds are empty."""
+    name = re.sub(r"\W+", "_", table) or "app"
+    name = name if name.isidentifier() else f"t_{name}"
+    parts = [_HEAD.format(table=name, quoted=_quoted(name))]
+    for column, arrow in types.items():
+        key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else _quoted(column)
+        kind = _type_of(arrow)
+        if kind is None:
+            line = "".join(c if c.isprintable() else " " for c in str(arrow))
+            parts.append(f"# {key} is of type {line}, which a survey cannot hold\n")
+        else:
+            parts.append(f'[dimension.{key}]\ntype = "{kind}"\n{_BODIES[kind]}')
+    return "\n".join(parts)
+
+
+def _type_of(arrow: pa.DataType) -> str | None:
+    """The type of a dimension of such a column, or None if it has none."""
+    import pyarrow.types as is_type  # noqa: PLC0415
+
+    from ldpsql_device.columns import is_text  # noqa: PLC0415
+
+    tests = {
+        "int": (is_type.is_integer,),
+        "float": (is_type.is_floating, is_type.is_decimal),
+        "category": (is_text, is_type.is_null),
+        "bool": (is_type.is_boolean,),
+        "date": (is_type.is_date,),
+        "timestamp": (is_type.is_timestamp,),
+    }
+    return next((kind for kind, known in tests.items() if any(t(arrow) for t in known)), None)
+
+
+def _quoted(text: str) -> str:
+    """A text as a TOML string, which is one of JSON except for surrogates and DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

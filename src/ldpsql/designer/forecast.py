@@ -1,4 +1,4 @@
-"""The expected error of a design on a workload, before any data, and what a wanted error takes.
+"""The expected error of a design before any data, what a wanted error takes, and their pictures.
 
 A class of queries with few members is sampled whole, a larger one at points that are spread evenly
 over it (an additive recurrence, fixed once for all: every design is judged by the same queries).
@@ -8,10 +8,10 @@ Errors are predicted for records spread evenly. Source: docs/spec/fourier.md#2.1
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 from itertools import groupby, product
 from typing import TypeVar
 
@@ -20,8 +20,11 @@ import numpy as np
 from ldpsql.bounds import Bound
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
 from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.decoders.fourier.queries import demand
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.numerics import Array
+from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
@@ -31,8 +34,10 @@ from ldpsql_device.errors import Error, SurveyError
 DEFAULT_USERS = 100_000
 MOST_CLASSES = 18
 MOST_PER_CLASS = 48
+MOST_LENGTHS, MOST_PLACES = 24, 16
 _SEED = 2019
 _BATCH = 8
+_LARGEST_TABLE = 1 << 20
 _Entry = TypeVar("_Entry")
 _WORDS: dict[Kind, str] = {"range": "range", "prefix": "prefix", "equality": "="}
 
@@ -54,10 +59,14 @@ class SampledQueries:
     group: str
     weight: float
     queries: tuple[LinearQuery, ...]
-    is_count: bool = True
     is_about_middle: bool = False
     unit: float = 1.0
     shown: float = 1.0
+
+    @property
+    def is_count(self) -> bool:
+        """Whether people are counted, and no measure is summed."""
+        return self.queries[0].measure is None
 
     @property
     def limit(self) -> str:
@@ -70,15 +79,63 @@ class SampledQueries:
 def sample_queries(workload: Workload, budget: int) -> tuple[SampledQueries, ...]:
     """Samples of a workload, with about `budget` queries in all and at least one per class.
 
-    Of many classes MOST_CLASSES are drawn (seeded), in proportion to their kinds.
+    Of many classes MOST_CLASSES are drawn (seeded), in proportion to their kinds; of a declared
+    text there is one sample per target.
     """
-    classes = _draw_classes(workload.classes)
+    domain, classes = workload.domain, _draw_classes(workload.classes)
     kinds = len(classes) + len({query.text for query in workload.queries})
     most = max(1, min(MOST_PER_CLASS, budget // max(kinds, 1)))
-    samples = [_sample_class(entry, workload.domain, most) for entry in classes]
-    for number, members in groupby(workload.queries, key=lambda query: query.text):
-        samples += _sample_text(number, list(members), workload.domain, most)
+    samples = []
+    for entry in classes:
+        what = " x ".join(f"{domain.names[i]} {_WORDS[kind]}" for i, kind in entry.predicates)
+        name, number = _target_name(entry.measure, domain), len(entry.predicates)
+        text = " by ".join(filter(None, [name, what]))
+        if entry.measure is None:
+            text = what or "everybody"
+        group = f"{name}, {number} predicate{'' if number == 1 else 's'}"
+        queries = tuple(
+            LinearQuery(((1.0, Box(sides).normal(domain.sizes)),), entry.measure)
+            for sides in _sample_sides(entry, domain, most)
+        )
+        samples.append(_sample(text, group, entry.weight, queries, domain))
+    for number, declared in groupby(workload.queries, key=lambda query: query.text):
+        targets: dict[tuple[int | None, float, float], list[DeclaredQuery]] = {}
+        for query in declared:
+            targets.setdefault((query.measure, query.level, query.contrast), []).append(query)
+        for (measure, level, contrast), members in targets.items():
+            text = f"query {number}: {_target_name(measure, domain)}"
+            weight = sum(query.weight for query in members)
+            group = f"query {number}" if measure is None else text
+            queries = tuple(
+                LinearQuery(tuple((share, Box(sides)) for share, sides in query.terms), measure)
+                for query in take_evenly(members, most)
+            )
+            samples.append(_sample(text, group, weight, queries, domain, level, contrast))
     return tuple(samples)
+
+
+def _target_name(measure: int | None, domain: RecordDomain) -> str:
+    return "COUNT" if measure is None else f"SUM({domain.measure_names[measure]})"
+
+
+def _sample(
+    text: str,
+    group: str,
+    weight: float,
+    queries: tuple[LinearQuery, ...],
+    domain: RecordDomain,
+    level: float = 0.0,
+    contrast: float = 1.0,
+) -> SampledQueries:
+    """A sample of one target, whose people count as `DeclaredQuery` says."""
+    measure = queries[0].measure
+    if measure is None:
+        return SampledQueries(text, group, weight, queries)
+    low, high = domain.bounds[measure]
+    half = (high - low) / 2.0
+    if not level:
+        return SampledQueries(text, group, weight, queries, is_about_middle=True, shown=half)
+    return SampledQueries(text, group, weight, queries, unit=half / contrast)
 
 
 def _draw_classes(classes: Sequence[QueryClass]) -> list[QueryClass]:
@@ -99,43 +156,17 @@ def _draw_classes(classes: Sequence[QueryClass]) -> list[QueryClass]:
     return drawn
 
 
-def _sample_class(entry: QueryClass, domain: RecordDomain, most: int) -> SampledQueries:
-    what = " x ".join(f"{domain.names[i]} {_WORDS[kind]}" for i, kind in entry.predicates)
-    number = len(entry.predicates)
-    predicates = "1 predicate" if number == 1 else f"{number} predicates"
-    boxes = [Box(sides).normal(domain.sizes) for sides in _sample_sides(entry, domain, most)]
-    if entry.measure is None:
-        queries = tuple(LinearQuery.count(box) for box in boxes)
-        text = what or "everybody"
-        return SampledQueries(text, f"COUNT, {predicates}", entry.weight, queries)
-    name = f"SUM({domain.measure_names[entry.measure]})"
-    low, high = domain.bounds[entry.measure]
-    return SampledQueries(
-        f"{name} by {what}" if what else name,
-        f"{name}, {predicates}",
-        entry.weight,
-        tuple(LinearQuery.sum(entry.measure, box) for box in boxes),
-        is_count=False,
-        is_about_middle=True,
-        shown=(high - low) / 2.0,
-    )
-
-
 def _sample_sides(entry: QueryClass, domain: RecordDomain, most: int) -> Iterator[tuple[Side, ...]]:
     """The sides of a class's queries, or of `most` of them."""
-    sizes = [domain.sizes[i] for i, _ in entry.predicates]
-    kinds = [kind for _, kind in entry.predicates]
-    counts = [
-        size * (size + 1) // 2 if kind == "range" else size
-        for kind, size in zip(kinds, sizes, strict=True)
-    ]
+    axes = [(i, kind, domain.sizes[i]) for i, kind in entry.predicates]
+    counts = [size * (size + 1) // 2 if kind == "range" else size for _, kind, size in axes]
     if math.prod(counts) <= most:
         chosen: Sequence[Sequence[int]] = list(product(*map(range, counts)))
     else:
         chosen = (_spread_points(most, len(counts)) * counts).astype(int).tolist()
     for numbers in chosen:
         sides: list[Side] = [None] * len(domain.sizes)
-        for (i, kind), size, number in zip(entry.predicates, sizes, numbers, strict=True):
+        for (i, kind, size), number in zip(axes, numbers, strict=True):
             sides[i] = predicate_of(kind, size, number)
         yield tuple(sides)
 
@@ -167,37 +198,6 @@ def _spread_points(count: int, axes: int) -> Array:
     steps = ratio ** -np.arange(1.0, axes + 1.0)
     ranks = ((np.outer(np.arange(count), steps)) % 1.0).argsort(axis=0).argsort(axis=0)
     return np.asarray((ranks + 0.5) / count)
-
-
-def _sample_text(
-    number: int, queries: Sequence[DeclaredQuery], domain: RecordDomain, most: int
-) -> Iterator[SampledQueries]:
-    """Samples of one SQL text, one per target in it."""
-    targets: dict[tuple[int | None, float, float], list[DeclaredQuery]] = {}
-    for query in queries:
-        targets.setdefault((query.measure, query.level, query.contrast), []).append(query)
-    for (measure, level, contrast), members in targets.items():
-        asked = tuple(
-            LinearQuery(tuple((share, Box(sides)) for share, sides in query.terms), query.measure)
-            for query in take_evenly(members, most)
-        )
-        weight = sum(query.weight for query in members)
-        text = f"query {number}"
-        if measure is None:
-            yield SampledQueries(f"{text}: COUNT", text, weight, asked)
-            continue
-        low, high = domain.bounds[measure]
-        half = (high - low) / 2.0
-        yield SampledQueries(
-            f"{text}: SUM({domain.measure_names[measure]})",
-            f"{text}: SUM({domain.measure_names[measure]})",
-            weight,
-            asked,
-            is_count=False,
-            is_about_middle=not level,
-            unit=half / contrast if level else 1.0,
-            shown=1.0 if level else half,
-        )
 
 
 def take_evenly(entries: Sequence[_Entry], most: int) -> list[_Entry]:
@@ -241,20 +241,29 @@ class Forecast:
     @classmethod
     def of(cls, design: Design, samples: Sequence[SampledQueries], people: int) -> Forecast:
         """Predict, for records spread evenly. SurveyError where the design cannot answer."""
-        variances = [0.0] * len(samples)
+        variances: dict[int, float] = {}
         for is_about_middle in (False, True):
             places = [i for i, s in enumerate(samples) if s.is_about_middle == is_about_middle]
-            if places:
-                asked = _center_measures(design) if is_about_middle else design
-                means = _mean_variances(asked, [samples[i] for i in places], people)
-                for i, mean in zip(places, means, strict=True):
-                    variances[i] = mean
-        return cls(design, tuple(samples), people, tuple(variances))
+            if not places:
+                continue
+            asked = _center_measures(design) if is_about_middle else design
+            planned = [asked.prepare(query) for i in places for query in samples[i].queries]
+            # Designs share work between queries, but also compute the covariance of all with all,
+            # hence the batches.
+            batches = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
+            found = np.concatenate([asked.variance(batch, people) for batch in batches])
+            ends = np.cumsum([len(samples[i].queries) for i in places])
+            for i, part in zip(places, np.split(found, ends[:-1]), strict=True):
+                variances[i] = float(np.mean(part)) / samples[i].unit ** 2
+                if not math.isfinite(variances[i]):
+                    raise SurveyError(f"it does not answer every query: {samples[i].text}")
+        ordered = tuple(variances[i] for i in range(len(samples)))
+        return cls(design, tuple(samples), people, ordered)
 
-    @cached_property
+    @property
     def error(self) -> float:
         """Root of the workload's mean variance, in its units."""
-        return _root_mean(list(zip(self.samples, self.variances, strict=True)))
+        return self._root_mean(range(len(self.samples)))
 
     @property
     def half_width(self) -> float:
@@ -263,19 +272,19 @@ class Forecast:
         At the confidence that answers have by default. Of a typical sum, where the workload has no
         counts.
         """
-        pairs = list(zip(self.samples, self.variances, strict=True))
-        counts = [pair for pair in pairs if pair[0].is_count]
-        return quantile(CONFIDENCE) * _root_mean(counts or pairs) / self.people
+        every = range(len(self.samples))
+        counts = [i for i in every if self.samples[i].is_count]
+        return quantile(CONFIDENCE) * self._root_mean(counts or every) / self.people
 
     def expected(self, most: int) -> tuple[ExpectedError, ...]:
         """The expected errors by kind, or by coarser kinds if there are more than `most`."""
-        kinds: dict[str, list[tuple[SampledQueries, float]]] = {}
-        for sample, variance in zip(self.samples, self.variances, strict=True):
+        kinds: dict[str, list[int]] = {}
+        for i, sample in enumerate(self.samples):
             text = sample.text if len(self.samples) <= most else sample.group
-            kinds.setdefault(text, []).append((sample, variance))
+            kinds.setdefault(text, []).append(i)
         errors = []
         for text, members in kinds.items():
-            error, first = _root_mean(members), members[0][0]
+            error, first = self._root_mean(members), self.samples[members[0]]
             shown = error * first.unit * first.shown
             errors.append(ExpectedError(text, shown, error / self.people, first.limit))
         return tuple(errors)
@@ -286,30 +295,10 @@ class Forecast:
             return None
         return self.error / math.sqrt(bound.noise * self.people)
 
-
-def _root_mean(pairs: Sequence[tuple[SampledQueries, float]]) -> float:
-    """Root of the mean variance, samples weighted by their share of the workload."""
-    weights = [sample.weight for sample, _ in pairs]
-    return math.sqrt(float(np.average([variance for _, variance in pairs], weights=weights)))
-
-
-def _mean_variances(
-    design: Design, samples: Sequence[SampledQueries], people: int
-) -> Iterator[float]:
-    """Mean variance of each sample's queries in the workload's units.
-
-    Designs share work between queries, but also compute the covariance of all with all, hence
-    the batches.
-    """
-    planned = [design.prepare(query) for sample in samples for query in sample.queries]
-    batches = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
-    variances = np.concatenate([design.variance(batch, people) for batch in batches])
-    ends = np.cumsum([len(sample.queries) for sample in samples])
-    for sample, part in zip(samples, np.split(variances, ends[:-1]), strict=True):
-        mean = float(np.mean(part)) / sample.unit**2
-        if not math.isfinite(mean):
-            raise SurveyError(f"it does not answer every query: {sample.text}")
-        yield mean
+    def _root_mean(self, members: Sequence[int]) -> float:
+        """Root of the mean variance of some samples, weighted by their share of the workload."""
+        weights = [self.samples[i].weight for i in members]
+        return math.sqrt(float(np.average([self.variances[i] for i in members], weights=weights)))
 
 
 def _center_measures(design: Design) -> Design:
@@ -323,67 +312,124 @@ def _center_measures(design: Design) -> Design:
     return mechanism(design.name).restore(centered, design.epsilon, design.to_json())
 
 
-# -- what a wanted precision takes ----------------------------------------------------------------
-
-_PER_DECADE = 900  # epsilons of three significant digits between powers of ten
-
-
 def least_users(forecast: Forecast, half_width: float) -> int:
     """The fewest people whose typical count has an interval of at most this half-width (a share
     of the people): variances grow with their number, so half-widths shrink with its root."""
     return max(1, math.ceil(forecast.people * (forecast.half_width / half_width) ** 2))
 
 
-def least_epsilon(
-    forecast: Forecast, half_width: float, at: Callable[[Epsilon], Forecast]
-) -> Epsilon | None:
-    """The smallest epsilon of three significant digits that gives this half-width to as many
-    people as in `forecast`; None if none up to 20 does.
+def epsilons() -> list[Epsilon]:
+    """All of three significant digits, ascending."""
+    numbers = (Decimal(d).scaleb(place) for place in range(-5, 0) for d in range(100, 1000))
+    return [Epsilon(n) for n in numbers if SMALLEST_EPSILON <= n <= LARGEST_EPSILON]
 
-    at: the forecast of a new design, which may cost a second each. The search starts where the
-    error of one randomized bit would be the wanted one, and is a bisection from there.
+
+def least_epsilon(half_width: float, at: Callable[[Epsilon], Forecast]) -> Epsilon | None:
+    """The smallest epsilon of three significant digits that gives this half-width; None if none
+    up to 20 does.
+
+    at: the forecast of a new design, which may cost a second each; about 12 are asked for.
     """
-    known: dict[int, bool] = {}
 
-    def suffices(place: int) -> bool:
+    def suffices(epsilon: Epsilon) -> bool:
         """Whether an epsilon gives the half-width; one at which there is no design does not."""
-        if place not in known:
-            try:
-                known[place] = at(epsilon_at(place)).half_width <= half_width
-            except Error:
-                known[place] = False
-        return known[place]
+        try:
+            return at(epsilon).half_width <= half_width
+        except Error:
+            return False
 
-    # The precision of one randomized bit is (E - 1)^2 / E = (2 sinh(epsilon / 2))^2.
-    wanted = math.sinh(float(forecast.design.epsilon) / 2.0) * forecast.half_width / half_width
-    guess = min(max(2.0 * math.asinh(wanted), float(SMALLEST_EPSILON)), float(LARGEST_EPSILON))
-    first, last = place_of(Epsilon(SMALLEST_EPSILON)), place_of(Epsilon(LARGEST_EPSILON))
-    low = high = place_of(Epsilon.parse(f"{guess:.3g}"))
-    # Ever larger steps find a bracket: `low` does not suffice (or lies before the first epsilon),
-    # `high` does, or is the last one.
-    step = 8
-    if suffices(high):
-        while low >= first and suffices(low):
-            low, high, step = max(low - step, first - 1), low, 4 * step
+    known = epsilons()
+    place = bisect_left(known, True, key=suffices)
+    return known[place] if place < len(known) else None
+
+
+# -- curves of a picture --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DimensionCurve:
+    """One line of a panel.
+
+    dimension: its number.  x: ascending, shape (k,).  y: shape (k,), all above 0.
+    """
+
+    dimension: int
+    x: Array
+    y: Array
+
+
+def demand_curves(design: Design, workload: Workload) -> tuple[DimensionCurve, ...]:
+    """gamma_f, the mean of |q^(f)|^2 / N^2 over the workload, over f on each dimension alone.
+
+    Frequency f turns f times around the circle on which a Fourier design lays the values of a
+    dimension; for any other design on circles of the dimensions' own sizes, large ones in coarse
+    bins. Source: docs/spec/fourier.md#1.2.
+    """
+    known = design.spectral_information
+    if known is not None:
+        group, _ = known
     else:
-        while high < last and not suffices(high):
-            low, high, step = high, min(high + step, last), 4 * step
-        if not suffices(high):
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return epsilon_at(high)
+        # Bins so coarse that the spectrum of any workload is a small computation.
+        most = max(map(len, workload.supports), default=1)
+        bins = int(_LARGEST_TABLE ** (1.0 / max(most, 1)))
+        group = group_of(workload.domain, workload, max(bins, 2))
+    return _curves_over_frequencies(demand(workload, group), group.dimensions)
 
 
-def epsilon_at(place: int) -> Epsilon:
-    """The epsilons of three significant digits in order; place 0 is 0.001."""
-    decade, step = divmod(place, _PER_DECADE)
-    return Epsilon(Decimal(100 + step).scaleb(decade - 5))
+def information_curves(design: Design) -> tuple[DimensionCurve, ...]:
+    """lambda_f, what one report tells about frequency f of each dimension alone, at most 1.
+
+    None for designs that do not ask about frequencies. Source: docs/spec/fourier.md#2.1.
+    """
+    known = design.spectral_information
+    return () if known is None else _curves_over_frequencies(known[1], known[0].dimensions)
 
 
-def place_of(epsilon: Epsilon) -> int:
-    """The place of an epsilon, or of the next smaller one."""
-    decade = math.floor(epsilon.value.log10())
-    step = int(epsilon.value.scaleb(2 - decade)) - 100
-    return (decade + 3) * _PER_DECADE + step
+def _curves_over_frequencies(
+    faces: Mapping[tuple[int, ...], Array], dimensions: int
+) -> tuple[DimensionCurve, ...]:
+    """The faces of single axes, frequencies 1 .. order // 2; those of value 0 are left out."""
+    curves = []
+    for axis in range(dimensions):
+        values = faces.get((axis,), np.zeros(0))
+        values = values[: (len(values) + 1) // 2]  # frequencies f and order - f are conjugates
+        places = np.flatnonzero(values > 0.0)
+        if places.size:
+            curves.append(DimensionCurve(axis, (places + 1).astype(np.float64), values[places]))
+    return tuple(curves)
+
+
+def error_curves(design: Design, people: int) -> tuple[DimensionCurve, ...]:
+    """Expected standard error of a count over the length of a range, on each dimension alone.
+
+    x: length in codes, 1 .. size - 1, at most MOST_LENGTHS.  y: root of the mean variance over at
+    most MOST_PLACES places, as a share of the people, for records spread evenly. Lengths that the
+    design does not answer are left out, and so is a dimension of which it answers none.
+    """
+    curves, sizes = [], design.domain.sizes
+    for axis, size in enumerate(sizes):
+        points = []
+        # The whole dimension is known exactly.
+        for length in _spread(1, size - 1, MOST_LENGTHS) if size > 1 else []:
+            queries = []
+            for start in _spread(0, size - length, MOST_PLACES):
+                sides: list[Side] = [None] * len(sizes)
+                sides[axis] = ((start, start + length),)
+                queries.append(LinearQuery.count(Box(tuple(sides))))
+            try:
+                planned = [design.prepare(query) for query in queries]
+            except UnsupportedSQL:
+                continue
+            error = math.sqrt(float(np.mean(design.variance(planned, people)))) / people
+            if math.isfinite(error):
+                points.append((length, error))
+        if points:
+            x, y = np.array(points, dtype=np.float64).T
+            curves.append(DimensionCurve(axis, x, y))
+    return tuple(curves)
+
+
+def _spread(first: int, last: int, most: int) -> list[int]:
+    """At most so many whole numbers from first to last, both among them."""
+    chosen = np.linspace(first, last, min(most, last - first + 1))
+    return sorted({round(value) for value in chosen.tolist()})

@@ -23,8 +23,8 @@ from ldpsql.workload import DeclaredQuery
 from ldpsql_device.schema import Schema
 
 MOST_PARTS = 256
-AVG_COUNT, AVG_SUM = 0.25, 0.75
-"""How an AVG weighs its COUNT and its sum about the middle (docs/spec/fourier.md#7)."""
+RATIO_COUNT, RATIO_SUM = 0.25, 0.75
+"""How a mean weighs its count and its sum about the middle (docs/spec/fourier.md#7)."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, 
     measure = targets[0].measure
     if measure is None:
         return [(1.0, targets[-1], 1.0, 0.0)]
-    if aggregate.function == "AVG":
+    if len(targets) > 1:
         total, count = targets
-        return [(AVG_COUNT, count, 1.0, 0.0), (AVG_SUM, total, 0.0, 1.0)]
+        return [(RATIO_COUNT, count, 1.0, 0.0), (RATIO_SUM, total, 0.0, 1.0)]
     # In units of the largest bound, a person counts the middle of the bounds, and half their
     # distance more or less by the sign.
     low, high = schema.measures[measure].bounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ldpsql.designer.curves import (
+from ldpsql.designer.forecast import (
     DimensionCurve,
     demand_curves,
     error_curves,
