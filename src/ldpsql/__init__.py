@@ -55,22 +55,15 @@ __all__ = [
     "threadsafety",
 ]
 
-_HOMES = {
-    "Survey": "ldpsql.survey",
-    "design": "ldpsql.designer",
-    **dict.fromkeys(
-        ("Connection", "Cursor", "apilevel", "connect", "paramstyle", "threadsafety"),
-        "ldpsql.dbapi",
-    ),
-    **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "ldpsql_device.errors"),
-}
+_HOMES = {"Survey": "ldpsql.survey", "design": "ldpsql.designer"}
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    home = "ldpsql_device.errors" if name.endswith("Error") else _HOMES.get(name, "ldpsql.dbapi")
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -7,8 +7,8 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
+from ldpsql.errors import counted
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.simulation import simulate
 
@@ -56,35 +57,6 @@ QUESTIONS = (
     ("Q4", "SELECT state, COUNT(*), AVG(purchase) FROM shop GROUP BY state"),
 )
 
-Echo = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class _Line:
-    """One estimate beside the truth."""
-
-    label: str
-    value: float
-    low: float
-    high: float
-    truth: float
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether the interval holds the truth; a NULL claims nothing."""
-        return np.isnan(self.value) or self.low <= self.truth <= self.high
-
-    def __str__(self) -> str:
-        if np.isnan(self.value):
-            return f"   {self.label:<16} cannot be told (NULL)"
-        half = (self.high - self.low) / 2
-        inside = "inside" if self.is_inside else "outside"
-        digits = 2 if half < 100 else 0
-        return (
-            f"   {self.label:<16} {self.value:>14,.{digits}f} +/- {half:<10,.{digits}f}"
-            f" truth {self.truth:>14,.{digits}f}  {inside}"
-        )
-
 
 def shoppers(people: int = PEOPLE, seed: int = SEED) -> pa.Table:
     """Made-up shoppers: age, salary, state, purchase."""
@@ -105,7 +77,7 @@ def shoppers(people: int = PEOPLE, seed: int = SEED) -> pa.Table:
     )
 
 
-def run(echo: Echo, *, people: int = PEOPLE, seed: int = SEED) -> int:
+def run(echo: Callable[[str], None], *, people: int = PEOPLE, seed: int = SEED) -> int:
     """Design, randomize, ingest, ask; returns how many intervals missed the truth."""
     table = shoppers(people, seed)
     survey = design(SURVEY)
@@ -118,15 +90,12 @@ def run(echo: Echo, *, people: int = PEOPLE, seed: int = SEED) -> int:
     with duckdb.connect() as truth:
         truth.register("shop", table)
         for name, sql in QUESTIONS:
-            echo("")
-            echo(f"{name}  {sql}")
-            lines = _compare(connection, sql, truth.execute(sql).fetchall())
-            missed += sum(not line.is_inside for line in lines)
-            for line in lines:
-                echo(str(line))
-    echo("")
-    level, rare = f"{100 * CONFIDENCE:g} %", f"{1 / (1 - CONFIDENCE):.0f}"
-    echo(f"{missed} interval(s) missed the truth; at {level} about one in {rare} does")
+            echo(f"\n{name}  {sql}")
+            for line, is_inside in _compare(connection, sql, truth.execute(sql).fetchall()):
+                echo(line)
+                missed += not is_inside
+    rare = f"at {100 * CONFIDENCE:g} % about one in {1 / (1 - CONFIDENCE):.0f} does"
+    echo(f"\n{counted(missed, 'interval')} missed the truth; {rare}")
     echo(f"promised to each person: {survey.design.guarantee}")
     echo(f"  {survey.design.guarantee.protects}")
     for exception in survey.design.guarantee.not_protected:
@@ -134,24 +103,27 @@ def run(echo: Echo, *, people: int = PEOPLE, seed: int = SEED) -> int:
     return missed
 
 
-def _compare(connection: Connection, sql: str, truth: Sequence[tuple[object, ...]]) -> list[_Line]:
-    """Every estimate of a result beside the exact answer with the same key."""
+def _compare(
+    connection: Connection, sql: str, truth: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[str, bool]]:
+    """A line for every estimate beside the exact answer with the same key, and whether its interval
+    holds that; a NULL claims nothing."""
     cursor = connection.execute(sql)
     result = cursor.result
     keys = [i for i, column in enumerate(result.columns) if not column.is_estimate]
     exact = {tuple(row[i] for i in keys): row for row in truth}
-    lines = []
     for number, row in enumerate(cursor.fetchall()):
         key = tuple(row[i] for i in keys)
         for index, bars in result.intervals.items():
             label = " ".join([*map(str, key), result.columns[index].name.lower()])
-            lines.append(
-                _Line(
-                    label,
-                    np.nan if row[index] is None else float(row[index]),
-                    float(bars.low[number]),
-                    float(bars.high[number]),
-                    float(exact[key][index]),  # type: ignore[arg-type]
-                )
+            value, low, high = row[index], bars.low[number], bars.high[number]
+            if value is None:
+                yield f"   {label:<16} NULL: the reports are too few for an answer", True
+                continue
+            half, true_value = (high - low) / 2, exact[key][index]
+            digits, is_inside = 2 if half < 100 else 0, low <= true_value <= high
+            yield (
+                f"   {label:<16} {value:>14,.{digits}f} +/- {half:<10,.{digits}f}"
+                f" truth {true_value:>14,.{digits}f}  {'inside' if is_inside else 'outside'}",
+                is_inside,
             )
-    return lines

@@ -6,7 +6,7 @@ For evaluation only: raw values and reports meet here, and devices draw from a s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 
 from ldpsql.dbapi import Connection
 from ldpsql.estimate import CONFIDENCE
-from ldpsql.report import Histogram, Integers, Reports
+from ldpsql.report import Histogram, Reports
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, Store, open_store
 from ldpsql.survey import Survey
 from ldpsql_device.table import randomize_batch
-
-_WORD = 32  # bits of a unary report in one column
 
 
 class SeededEntropy:
@@ -68,9 +66,9 @@ def simulate(
     all: the people are split among the rounds at random, and the connection is to the last one.
     The same seed gives the same reports; those of a survey that trusts a shuffler are shuffled. A
     survey that promises nothing, or gives values away, is answered as well, for nothing leaves
-    this process. spent: where to add
-    the seconds of "design" (of later rounds), "randomize" and "ingest". RecordError if a record
-    does not fit the survey, ReportError for too few people to shuffle.
+    this process. spent: where to add the seconds of "design" (of later rounds), "randomize" and
+    "ingest". RecordError if a record does not fit the survey, ReportError for too few people to
+    shuffle.
     """
     _, store = collect(survey, table, seed=seed, spent=spent)
     return Connection(store, confidence=confidence, estimator=estimator)
@@ -81,9 +79,13 @@ def collect(
 ) -> tuple[Survey, Store]:
     """As `simulate`, for those who ask the estimator itself: the last round's survey, and a store
     of its reports, which is the caller's to close."""
-    spent = spent or Spent()
+    spent, design = spent or Spent(), survey.design
     entropy, store = SeededEntropy(seed), open_store(None, read_only=False)
-    parts = _rounds(survey, table, seed)
+    parts = [table]
+    if design.asks_in_rounds:
+        left = design.rounds - design.round + 1
+        chosen = np.random.default_rng([seed, left]).integers(0, left, table.num_rows)
+        parts = [table.filter(pa.array(chosen == number)) for number in range(left)]
     for number, people in enumerate(parts):
         if number:
             with spent.on("design"):
@@ -102,32 +104,18 @@ def collect(
     return survey, store
 
 
-def _rounds(survey: Survey, table: pa.Table, seed: int) -> list[pa.Table]:
-    """The people of each round; all of them where there is one."""
-    design = survey.design
-    if not design.asks_in_rounds:
-        return [table]
-    left = design.rounds - design.round + 1
-    chosen = np.random.default_rng([seed, left]).integers(0, left, table.num_rows)
-    return [table.filter(pa.array(chosen == number)) for number in range(left)]
-
-
 def histogram_of(reports: Reports) -> Histogram:
     """Counts of equal reports, or counts per bit for unary formats, without a database."""
     form = reports.format
     columns = [np.asarray(reports.columns[name]).astype(np.int64) for name in form.columns]
-    if form.unary:
-        parts = [_count_bits(wanted, columns) for wanted in range(form.types)]
-        owners, bits, counts = np.concatenate(parts, axis=1)
-        return Histogram(form.types, (owners, bits), counts, unary=True)
-    distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
-    return Histogram(form.types, tuple(distinct), counts.astype(np.int64))
-
-
-def _count_bits(wanted: int, columns: Sequence[Integers]) -> Integers:
-    """Report type, bit and how many people set it, for one report type, shape (3, bits + 1)."""
-    chosen = columns[0] == wanted
-    counts = [int(chosen.sum())]
-    for word in columns[1:]:
-        counts += [int((word[chosen] >> bit & 1).sum()) for bit in range(_WORD)]
-    return np.array([np.full(len(counts), wanted), np.arange(-1, len(counts) - 1), counts])
+    if not form.unary:
+        distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
+        return Histogram(form.types, tuple(distinct), counts.astype(np.int64))
+    words = np.stack(columns[1:], axis=1).astype("<u4").view(np.uint8)
+    bits = np.unpackbits(words, axis=1, bitorder="little")
+    # The row of bit -1 counts the reports of a type, the others those that set a bit.
+    marked = np.insert(bits, 0, 1, axis=1)
+    counts = np.array([marked[columns[0] == own].sum(axis=0) for own in range(form.types)])
+    owners, numbers = np.indices(counts.shape)
+    rows = (owners.ravel(), numbers.ravel() - 1)
+    return Histogram(form.types, rows, counts.ravel().astype(np.int64), unary=True)

@@ -255,7 +255,9 @@ def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
 
 
 def test_users_are_for_surveys_of_shuffled_reports(published):
-    assert "--users" in refusal(run("audit", published, "--users", "10"), 2)
+    for more in (("--users", "10"), ("--db", published)):
+        said = refusal(run("audit", published, *more), 2)
+        assert said.startswith("--users and --db are for a survey of shuffled reports")
 
 
 def test_the_batches_of_a_database_are_audited(tmp_path):

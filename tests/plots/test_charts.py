@@ -82,17 +82,13 @@ def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 6])
 def test_names_of_kinds_do_not_overlap(count: int) -> None:
-    """In lines where they fit, else slanted; the axes stay as high."""
+    """They are slanted; the axes stay as high."""
     names = [f"ranges of 15 %, {n} predicates" for n in range(count)]
     curves = (Curve("a", names, [1.0 + n for n in range(count)]),)
     figure = draw_figure("Title", [Panel("p", "", "y", curves)] * 3)
     figure.draw_without_rendering()
     axes = figure.axes[0]
     labels = axes.get_xticklabels()
-    if labels[0].get_rotation():
-        places = [axes.transData.transform((n, 0.0))[0] for n in range(count)]
-        assert all(right - left > labels[0].get_size() for left, right in pairwise(places))
-    else:
-        boxes = [label.get_window_extent() for label in labels]
-        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    places = [axes.transData.transform((n, 0.0))[0] for n in range(count)]
+    assert all(right - left > labels[0].get_size() for left, right in pairwise(places))
     assert axes.get_window_extent().height > 0.6 * 3.6 * figure.dpi

@@ -11,19 +11,16 @@ from ldpsql.cli import options
 from ldpsql.cli.failure import AT_FAULT
 from ldpsql.cli.formats import FORMATS, Document, write_document
 from ldpsql.cli.tables import labelled_lines, table_lines
+from ldpsql.errors import counted
 from ldpsql.numerics import epsilon_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldpsql.audit.bisection import DeviceCheck
     from ldpsql.audit.check import Audit, CentralAudit
-    from ldpsql.audit.exact import EnumeratedChannel
-    from ldpsql.audit.sampling import Empirical
     from ldpsql.decoders.base import AnyDesign as Design
     from ldpsql.decoders.law import Outcome
     from ldpsql.record_domain import RecordDomain
-    from ldpsql.survey import Survey
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
 _LONG = 20_000
@@ -107,9 +104,7 @@ def audit(
             raise click.UsageError("--users and --db both say how many reports there are")
         design, chosen, central = _of_survey(source, users, database)
     elif name and epsilon and domain:
-        from ldpsql.audit.exact import made_up  # noqa: PLC0415
-
-        design = _of_mechanism(name, epsilon, made_up(domain, measures, sensitive), chosen)
+        design = _of_mechanism(name, epsilon, domain, measures, sensitive, chosen)
     else:
         raise click.UsageError("name a survey, or --mechanism with --epsilon and --domain")
     if central is None and (users is not None or database is not None):
@@ -119,47 +114,54 @@ def audit(
 
     drawn = (reports or _USUAL) if empirical else 0
     result = audit_design(design, chosen, reports=drawn, device=device)
-    holds = result.holds and (central is None or central.holds)
     facts = {**result.to_json(), **({} if central is None else {"central": central.to_json()})}
-    write_document(
-        Document("\n".join(labelled_lines(_facts(result, central))), facts=facts), form, None
-    )
-    if not holds:
+    text = "\n".join(labelled_lines(_facts(result, central)))
+    write_document(Document(text, facts=facts), form, None)
+    if not (result.holds and (central is None or central.holds)):
         context.exit(AT_FAULT)
 
 
 def _of_survey(
     source: Path, users: int | None, database: Path | None
 ) -> tuple[Design, dict[str, Any], CentralAudit | None]:
+    """Its design with its options, and the audit of the batch where reports are shuffled.
+
+    SurveyError where the database holds no batch of this survey.
+    """
     from ldpsql.audit.check import audit_central  # noqa: PLC0415
-    from ldpsql.survey import Survey  # noqa: PLC0415
-
-    survey = Survey.from_json(source)
-    reports = users if database is None else _smallest_batch(survey, database)
-    return survey.design, dict(survey.options), audit_central(survey, reports)
-
-
-def _smallest_batch(survey: Survey, database: Path) -> int:
-    """SurveyError where the database holds no batch of this survey."""
     from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.survey import Survey  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
-    with open_store(database, read_only=True) as store:
-        known = {kept.fingerprint for kept in store.surveys()}
-        result = store.smallest_batch(survey.table) if survey.fingerprint in known else None
-    if result is None:
-        raise SurveyError(f"{database} holds no reports of this survey {survey.table}")
-    return result
+    survey = Survey.from_json(source)
+    if database is not None and survey.shuffled is not None:
+        with open_store(database, read_only=True) as store:
+            known = {kept.fingerprint for kept in store.surveys()}
+            users = store.smallest_batch(survey.table) if survey.fingerprint in known else None
+        if users is None:
+            raise SurveyError(f"{database} holds no reports of this survey {survey.table}")
+    return survey.design, dict(survey.options), audit_central(survey, users)
 
 
-def _of_mechanism(name: str, epsilon: str, domain: RecordDomain, chosen: dict[str, Any]) -> Design:
+def _of_mechanism(
+    name: str,
+    epsilon: str,
+    domain: str,
+    measures: int,
+    sensitive: str | None,
+    chosen: dict[str, Any],
+) -> Design:
+    from ldpsql.audit.exact import made_up  # noqa: PLC0415
     from ldpsql.recipes.registry import mechanism  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
-    maker, budget, codes = mechanism(name), Epsilon.parse(epsilon), sum(domain.sizes)
-    if codes > _LONG:
-        click.echo(f"designing {name} for {codes:,} codes; this may take minutes", err=True)
-    return maker.design(domain, budget, chosen)
+    codes = made_up(domain, measures, sensitive)
+    maker, budget = mechanism(name), Epsilon.parse(epsilon)
+    if sum(codes.sizes) > _LONG:
+        click.echo(
+            f"designing {name} for {sum(codes.sizes):,} codes; this may take minutes", err=True
+        )
+    return maker.design(codes, budget, chosen)
 
 
 def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, str]]:
@@ -169,27 +171,30 @@ def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, s
     design, guarantee = result.design, result.design.guarantee
     yield "mechanism", f"{design.name}, {_domain(design.domain)}"
     yield "guarantee", str(guarantee)
-    yield "exact", _exact(result)
+    exact = "epsilon unbounded, delta 0"
+    if result.divergence is not None:
+        exact = (
+            f"delta {float(result.divergence):.12g} of {float(guarantee.delta):g} at epsilon "
+            f"{design.epsilon}, over all sets of reports and ordered pairs of records"
+        )
+    elif result.epsilon is not None:
+        exact = f"epsilon {result.epsilon:f} of {design.epsilon}, rounded up, delta 0"
+    yield "exact", exact
     yield "established", f"by {METHODS[result.method]}"
-    if result.enumerated is None:
-        yield "enumerated", "nothing: even on two codes there are too many different reports"
-    else:
-        yield "enumerated", _enumerated(result.enumerated)
-        if result.witness is not None:
-            worst, domain = result.witness, result.enumerated.design.domain
-            chance = float(worst.likely)
-            yield "witness", f"report ({', '.join(map(str, worst.report))})"
-            yield "", f"sent by {_record(worst.record, domain)} with probability {chance:.6g}"
-            yield "", f"never by {_record(worst.other, domain)}"
+    yield from _enumerated(result)
     yield "protects", guarantee.protects
     for item in guarantee.not_protected:
         yield "not covered", item
     yield from _exposures(result)
     yield "report", f"{design.report_format.bits_per_report:.1f} bits"
-    if result.empirical is not None:
-        yield from _empirical(result.empirical)
-    if result.device is not None:
-        yield "device", _device(result.device)
+    yield from _empirical(result)
+    if (check := result.device) is not None:
+        scope = ", report by report"
+        if not check.is_whole:
+            left = f", except {check.left_out} with too many answers" if check.left_out else ""
+            scope = f" in its choices and in the questions looked at{left}"
+        verb = "DOES NOT FOLLOW" if check.problems else "follows"
+        yield "device", f"{verb} the law of its plan{scope}"
     if central is not None:
         trust, reports = central.trust, central.reports
         achieved = "no epsilon" if central.epsilon is None else f"epsilon {central.epsilon:f}"
@@ -201,37 +206,33 @@ def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, s
         yield "", f"by {central.by}"
     for problem in (*result.problems, *(central.problems if central else ())):
         yield "problem", problem
-    if central is None:
-        yield "verdict", f"the promise {_verdict(result.holds)}"
-    else:
-        yield "verdict", f"the promise of one report {_verdict(result.holds)}"
-        yield "", f"the promise of the shuffled batch {_verdict(central.holds)}"
+    verdict = {True: "holds", False: "DOES NOT HOLD"}
+    yield "verdict", f"the promise {'of one report ' if central else ''}{verdict[result.holds]}"
+    if central is not None:
+        yield "", f"the promise of the shuffled batch {verdict[central.holds]}"
 
 
-def _verdict(holds: bool) -> str:
-    return "holds" if holds else "DOES NOT HOLD"
-
-
-def _exact(result: Audit) -> str:
-    nominal, delta = result.design.epsilon, result.design.guarantee.delta
-    if result.divergence is not None:
-        return (
-            f"delta {float(result.divergence):.12g} of {float(delta):g} at epsilon {nominal}, over "
-            "all sets of reports and ordered pairs of records"
-        )
-    if result.epsilon is not None:
-        return f"epsilon {result.epsilon:f} of {nominal}, rounded up, delta 0"
-    return "epsilon unbounded, delta 0"
-
-
-def _enumerated(channel: EnumeratedChannel) -> str:
-    worst, design = channel.worst.odds, channel.design
-    epsilon = "unbounded" if worst is None else f"{epsilon_of(worst):f}"
-    text = f"{_domain(design.domain)}: {len(channel.law.outputs)} reports, epsilon {epsilon}"
-    if design.guarantee.kind not in ("local", "none"):
-        return text  # its definition does not speak of questions
-    question = "independent of" if channel.asks_blindly else "DEPENDENT ON"
-    return f"{text}, question {question} the record"
+def _enumerated(result: Audit) -> Iterator[tuple[str, str]]:
+    """The channel that was enumerated, and its witness."""
+    found = result.enumerated
+    if found is None:
+        yield "enumerated", "nothing: even on two codes there are too many different reports"
+        return
+    domain, odds = found.design.domain, found.worst.odds
+    epsilon = "unbounded" if odds is None else f"{epsilon_of(odds):f}"
+    text = f"{_domain(domain)}: {len(found.law.outputs)} reports, epsilon {epsilon}"
+    if found.design.guarantee.kind in (
+        "local",
+        "none",
+    ):  # other definitions do not speak of questions
+        question = "independent of" if found.asks_blindly else "DEPENDENT ON"
+        text += f", question {question} the record"
+    yield "enumerated", text
+    if (worst := result.witness) is not None:
+        yield "witness", f"report ({', '.join(map(str, worst.report))})"
+        sender, other = _record(worst.record, domain), _record(worst.other, domain)
+        yield "", f"sent by {sender} with probability {float(worst.likely):.6g}"
+        yield "", f"never by {other}"
 
 
 def _exposures(result: Audit) -> Iterator[tuple[str, str]]:
@@ -251,37 +252,32 @@ def _exposures(result: Audit) -> Iterator[tuple[str, str]]:
         )
 
 
-def _empirical(result: Empirical) -> Iterator[tuple[str, str]]:
-    domain = result.domain
-    confidence = f"except with probability {result.alpha:g}"
-    yield "empirical", f"epsilon >= {result.epsilon_at_least:.4f} {confidence} ({_domain(domain)})"
+def _empirical(result: Audit) -> Iterator[tuple[str, str]]:
+    """What the reports of the device code told, if it was run."""
+    found = result.empirical
+    if found is None:
+        return
+    domain = found.domain
+    confidence = f"except with probability {found.alpha:g}"
+    yield "empirical", f"epsilon >= {found.epsilon_at_least:.4f} {confidence} ({_domain(domain)})"
     yield (
         "",
-        f"{result.seen} of {result.trials} reports of {_record(result.record, domain)} against "
-        f"{result.seen_other} of {_record(result.other, domain)}",
+        f"{found.seen} of {found.trials} reports of {_record(found.record, domain)} against "
+        f"{found.seen_other} of {_record(found.other, domain)}",
     )
-    if result.pairs:
+    if found.pairs:
         yield (
             "",
-            f"{result.equal} of {result.pairs} pairs of reports are equal, "
-            f"{result.expected_equal:.1f} expected of independent ones",
+            f"{found.equal} of {found.pairs} pairs of reports are equal, "
+            f"{found.expected_equal:.1f} expected of independent ones",
         )
-    known = "the exact law" if result.pairs else "the shares of the questions"
-    yield "", f"reports as far from {known} have probability {result.fit:.3g}"
-
-
-def _device(check: DeviceCheck) -> str:
-    verb = "DOES NOT FOLLOW" if check.problems else "follows"
-    if check.is_whole:
-        return f"{verb} the law of its plan, report by report"
-    left = f", except {check.left_out} with too many answers" if check.left_out else ""
-    return f"{verb} the law of its plan in its choices and in the questions looked at{left}"
+    known = "the exact law" if found.pairs else "the shares of the questions"
+    yield "", f"reports as far from {known} have probability {found.fit:.3g}"
 
 
 def _domain(domain: RecordDomain) -> str:
     sizes = "x".join(map(str, domain.sizes)) or "no dimension"
-    measures = len(domain.bounds)
-    signs = f" and {measures} measure{'s' if measures > 1 else ''}" if measures else ""
+    signs = f" and {counted(len(domain.bounds), 'measure')}" if domain.bounds else ""
     sensitive = ""
     if not domain.is_all_sensitive:
         codes = (str(len(domain.sensitive_codes(axis))) for axis in range(len(domain.sizes)))

@@ -7,8 +7,9 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.errors import NotSupportedError
@@ -31,8 +32,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _BESIDE = 0.5  # of the distance of two kinds, over which their points are spread
 _STYLES: dict[Role, str] = {"measured": "-", "predicted": "--", "unsound": ":"}
 _FEW_PLACES = 8
-_MARGIN, _KIND_LETTERS = 0.9, 11.0  # inches beside the axes; letters of a kind's name per inch
-_SLANT, _LETTER_HEIGHT, _LINE = 35, 0.045, 0.16  # degrees; inches of a slanted letter, of a line
+_SLANT, _LETTER_HEIGHT = 35, 0.045  # degrees; inches of a slanted letter of a kind's name
 _LETTER = 0.022  # width of a digit of a tick's label, as a share of a panel's
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
@@ -85,8 +85,12 @@ class Panel:
     log_y: bool = False
     zero: bool = False  # whether the y axis starts at zero; not with log_y
     level: float | None = None  # a line across: a nominal value, a ratio of one
-    limits: tuple[float, float] | None = None  # of the y axis
     x_limits: tuple[float, float] | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names on an axis of kinds; none on an axis of numbers."""
+        return tuple(str(x) for c in self.curves[:1] if c.is_categorical for x in c.x)
 
 
 def require_matplotlib() -> None:
@@ -110,36 +114,28 @@ def draw_figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: 
     across = min(columns, len(panels))
     down = math.ceil(len(panels) / across)
     entries = list(dict.fromkeys(curve.entry for panel in panels for curve in panel.curves))
-    longest = max(len(entry) for entry in entries)
     width = max(_PANEL * across, _LEAST_WIDTH)
-    beside = max(1, min(len(entries), int(width * _ENTRY_LETTERS / (longest + 8))))
-    rows = math.ceil(len(entries) / beside)
+    beside = int(width * _ENTRY_LETTERS / (max(map(len, entries)) + 8))
+    beside = max(1, min(len(entries), beside))
     small = textwrap.wrap(note, int(width * _TITLE_LETTERS))
-    room = width / across - _MARGIN
-    deepest = max(_kinds(panel, room).height for panel in panels)
-    size = (width, (_HEIGHT + deepest) * down + _LEGEND_ROW * (rows + len(small)) + 0.3)
-    figure = Figure(figsize=size, layout="constrained")
+    below = math.ceil(len(entries) / beside) + len(small)
+    longest = max((len(name) for panel in panels for name in panel.kinds), default=0)
+    height = (_HEIGHT + _LETTER_HEIGHT * longest) * down + _LEGEND_ROW * below + 0.3
+    figure = Figure(figsize=(width, height), layout="constrained")
     figure.suptitle("\n".join([title, *small]), fontsize=11)
-    looks = {entry: number for number, entry in enumerate(entries)}
     lines: dict[str, Line2D] = {}
-    grid = figure.subplots(down, across, squeeze=False)
-    for number, axes in enumerate(grid.flat):
-        if number >= len(panels):
+    for panel, axes in zip_longest(panels, figure.subplots(down, across, squeeze=False).flat):
+        if panel is None:
             axes.set_axis_off()
             continue
-        curves = panels[number].curves
-        for place, curve in enumerate(curves):
-            shift = _BESIDE * ((place + 0.5) / len(curves) - 0.5)
-            lines.setdefault(curve.entry, _line(axes, curve, looks[curve.entry], shift))
-        _dress(axes, panels[number], room)
-    figure.legend(
-        [lines[entry] for entry in entries],
-        entries,
-        loc="outside lower center",
-        ncols=beside,
-        frameon=False,
-        fontsize=9,
-    )
+        for place, curve in enumerate(panel.curves):
+            shift = _BESIDE * ((place + 0.5) / len(panel.curves) - 0.5)
+            line = _draw_curve(axes, curve, entries.index(curve.entry), shift)
+            lines.setdefault(curve.entry, line)
+        _dress(axes, panel)
+    handles = [lines[entry] for entry in entries]
+    place_below: Any = {"loc": "outside lower center", "ncols": beside}
+    figure.legend(handles, entries, frameon=False, fontsize=9, **place_below)
     return figure
 
 
@@ -154,7 +150,7 @@ def save_figure(figure: Figure, path: Path) -> None:
         figure.savefig(temporary, format=form, dpi=_DOTS, metadata=metadata)
 
 
-def _line(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
+def _draw_curve(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
     colour = _COLOURS[look % len(_COLOURS)]
     marker = _MARKERS[(look + look // len(_COLOURS)) % len(_MARKERS)]
     kinds = curve.is_categorical
@@ -177,44 +173,20 @@ def _line(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
     return line
 
 
-@dataclass(frozen=True)
-class _Kinds:
-    """Names of an axis of kinds, as they fit: in several lines, or slanted. height: inches that
-    they take more than one line would."""
-
-    names: tuple[str, ...] = ()
-    is_slanted: bool = False
-
-    @property
-    def height(self) -> float:
-        lines = max((name.count("\n") for name in self.names), default=0)
-        longest = max(map(len, self.names), default=0)
-        return _LETTER_HEIGHT * longest if self.is_slanted else _LINE * lines
-
-
-def _kinds(panel: Panel, room: float) -> _Kinds:
-    """The names on an axis of kinds, laid out for `room` inches; none on an axis of numbers."""
-    if not any(curve.is_categorical for curve in panel.curves):
-        return _Kinds()
-    names = tuple(map(str, panel.curves[0].x))
-    letters = int(room * _KIND_LETTERS / len(names)) - 1
-    if max(len(word) for name in names for word in name.split()) > letters:
-        return _Kinds(names, is_slanted=True)
-    return _Kinds(tuple("\n".join(textwrap.wrap(name, letters)) for name in names))
-
-
-def _dress(axes: Axes, panel: Panel, room: float) -> None:
+def _dress(axes: Axes, panel: Panel) -> None:
     from matplotlib.ticker import FuncFormatter  # noqa: PLC0415
 
     axes.set_title(panel.title, fontsize=10)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    kinds = _kinds(panel, room)
-    if kinds.names:
-        axes.set_xticks(range(len(kinds.names)), kinds.names)
-    if kinds.is_slanted:
-        for name in axes.get_xticklabels():
-            name.set(rotation=_SLANT, ha="right", rotation_mode="anchor", fontsize=8)
+    if kinds := panel.kinds:
+        slanted: dict[str, Any] = {
+            "rotation": _SLANT,
+            "ha": "right",
+            "rotation_mode": "anchor",
+            "fontsize": 8,
+        }
+        axes.set_xticks(range(len(kinds)), kinds, **slanted)
     if panel.log_x:
         base = 10 if panel.log_x is True else panel.log_x
         axes.set_xscale("log", base=base)
@@ -225,8 +197,6 @@ def _dress(axes: Axes, panel: Panel, room: float) -> None:
         _readable_decades(axes)
     elif panel.zero:
         axes.set_ylim(bottom=0)
-    if panel.limits is not None:
-        axes.set_ylim(*panel.limits)
     if panel.x_limits is not None:
         axes.set_xlim(*panel.x_limits)
     if panel.level is not None:
@@ -238,31 +208,26 @@ def _dress(axes: Axes, panel: Panel, room: float) -> None:
 
 def _ticks_at_values(axes: Axes, panel: Panel) -> None:
     """Few measured places have ticks of their own, none between them; what would run into the
-    label before it has none."""
+    label before it, or into that of the last place, has none."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
-    places = {float(x) for curve in panel.curves if not curve.is_categorical for x in curve.x}
-    if 0 < len(places) <= _FEW_PLACES:
-        shown = _apart(sorted(places), is_log=bool(panel.log_x) and min(places) > 0)
-        axes.set_xticks(shown, [f"{place:g}" for place in shown])
-        axes.xaxis.set_minor_locator(NullLocator())
+    places = sorted({float(x) for c in panel.curves if not c.is_categorical for x in c.x})
+    if not 0 < len(places) <= _FEW_PLACES:
+        return
+    scale = math.log if panel.log_x and places[0] > 0 else float
+    span = scale(places[-1]) - scale(places[0])
 
+    def are_apart(left: float, right: float) -> bool:
+        letters = len(f"{left:g}") + len(f"{right:g}") + 2
+        return scale(right) - scale(left) >= span * _LETTER * letters / 2
 
-def _apart(places: Sequence[float], *, is_log: bool) -> list[float]:
-    """Those of ascending places whose labels fit beside each other, both ends among them."""
-    scaled = [math.log(place) for place in places] if is_log else list(places)
-    span = (scaled[-1] - scaled[0]) or 1.0
-    room = [_LETTER * (len(f"{place:g}") + 1) / 2 for place in places]
-    ends = [0, len(places) - 1]
-    shown = ends[:1]
-    for number in range(1, len(places)):
-        others = {shown[-1]} | ({ends[1]} - {number})
-        if number in ends or all(
-            abs(scaled[number] - scaled[other]) / span >= room[number] + room[other]
-            for other in others
-        ):
-            shown.append(number)
-    return [places[number] for number in shown]
+    shown = places[:1]
+    for place in places[1:-1]:
+        if are_apart(shown[-1], place) and are_apart(place, places[-1]):
+            shown.append(place)
+    shown += places[1:][-1:]
+    axes.set_xticks(shown, [f"{place:g}" for place in shown])
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _readable_decades(axes: Axes) -> None:
