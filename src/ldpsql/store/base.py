@@ -1,7 +1,7 @@
 """What the engine asks of a place where reports are kept.
 
 A backend counts equal reports and evaluates SQL over relations of estimates; it knows nothing of
-mechanisms. A new one is a package that subclasses `Store` and `rules.Writer`.
+mechanisms. A new one is a package with a subclass of `Store`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
@@ -21,9 +20,17 @@ from ldpsql.boxes import Weight
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.report import Histogram, Integers
-from ldpsql.store.incoming import SUFFIXES, digest, read_file, read_table
-from ldpsql.store.rules import Batch, KnownSurvey, Policy, Writer
+from ldpsql.store.incoming import SUFFIXES, AcceptedRows, Incoming, digest, read_file, read_table
+from ldpsql.store.rules import (
+    Batch,
+    KnownSurvey,
+    Policy,
+    choose_survey,
+    require_batch_size,
+    require_shuffled,
+)
 from ldpsql.survey import Survey
+from ldpsql_device.errors import FingerprintError
 
 Moment = tuple[Weight, Weight | None]
 
@@ -51,12 +58,7 @@ class Store(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- surveys -----------------------------------------------------------------------------
@@ -100,19 +102,45 @@ class Store(ABC):
             )
         return known[table.lower()]
 
-    def register(self, survey: Survey | Intake) -> None:
-        """Add a survey, or the collector's part of one that is there without it.
-
-        Raises FingerprintError if another survey has its name.
-        """
-        with self._writer() as writer, writer.transaction():
-            writer.register(Intake.of(survey))
-
     def _read_intake(self, text: str) -> Intake:
         """What ingestion needs of a published survey; equal texts are read once."""
         if text not in self._intakes:
             self._intakes[text] = Intake.read(text)
         return self._intakes[text]
+
+    def register(self, survey: Survey | Intake) -> None:
+        """Add a survey, or the collector's part of one that is there without it.
+
+        Raises FingerprintError if another survey has its name.
+        """
+        with self._change():
+            self._register(Intake.of(survey), "")
+
+    def _register(self, intake: Intake, where: str) -> None:
+        known = {survey.key: survey for survey in self._known_surveys()}.get(intake.key)
+        if known is None:
+            self._add_survey(intake)
+        elif known.fingerprint == intake.fingerprint:
+            if intake.is_complete and known.text != intake.text:
+                self._complete_survey(intake)
+        else:
+            raise FingerprintError(
+                f"{where}the store knows another survey {intake.table} (fingerprint "
+                f"{known.fingerprint[:12]}, not {intake.fingerprint[:12]}); use the survey it was "
+                "made with, or another store"
+            )
+
+    @abstractmethod
+    def _known_surveys(self) -> Sequence[KnownSurvey]:
+        """The surveys of the store, by name."""
+
+    @abstractmethod
+    def _add_survey(self, intake: Intake) -> None:
+        """Add a survey and make room for its reports."""
+
+    @abstractmethod
+    def _complete_survey(self, intake: Intake) -> None:
+        """Put the text of a survey with its collector's part in the place of one without."""
 
     # -- reports in --------------------------------------------------------------------------
 
@@ -121,63 +149,76 @@ class Store(ABC):
         paths: Sequence[str | Path],
         *,
         survey: Survey | Intake | None = None,
-        skip_invalid: bool = False,
-        keep: str = "reports",
-        accept_smaller_batch: bool = False,
         tell: Callable[[Batch], None] | None = None,
+        **options: Any,
     ) -> list[Batch]:
         """Take files of reports, each whole or not at all, each once.
 
         paths: Parquet, CSV and JSON lines files, directories, globs. A file whose content was
         taken before is passed over. survey: whose reports they are, where the files do not say
-        so.  skip_invalid: take the reports among rows that are none; else such a row refuses
-        its file.  keep: "counts" deletes all reports of the survey once they are counted.
-        accept_smaller_batch: take a shuffled batch of fewer reports than its survey was designed
-        for, with the weaker promise that answers then state.  tell: called after every file. A file
-        that is refused ends the call; files before it stay taken. Raises ReportError,
-        FingerprintError or StoreError.
+        so.  tell: called after every file.  options: see `Policy`. A file that is refused ends the
+        call; files before it stay taken. Raises ReportError, FingerprintError or StoreError.
         """
-        policy = Policy(skip_invalid, keep, accept_smaller_batch)
-        files, batches = expand(paths, SUFFIXES), list[Batch]()
-        given = None if survey is None else Intake.of(survey)
-        with self._writer() as writer:
-            for path in files:
-                batch_id = digest(path)
-                batches.append(writer.take(read_file(path), batch_id, given, policy))
-                if tell is not None:
-                    tell(batches[-1])
-            writer.merge_counts()
+        policy, batches = Policy(**options), list[Batch]()
+        for path in expand(paths, SUFFIXES):
+            batches.append(self._take(read_file(path), digest(path), survey, policy))
+            if tell is not None:
+                tell(batches[-1])
         return batches
 
     def ingest_table(
-        self,
-        reports: pa.Table,
-        survey: Survey | Intake | None = None,
-        *,
-        skip_invalid: bool = False,
-        keep: str = "reports",
-        accept_smaller_batch: bool = False,
+        self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
     ) -> Batch:
         """Take a table of reports from memory; options as for `ingest`.
 
         Unlike a file, a table that equals an earlier one is taken again: two tables of one report
         each may well be equal.
         """
-        policy = Policy(skip_invalid, keep, accept_smaller_batch)
+        name = f"table {uuid.uuid4()}"
+        return self._take(read_table(reports), name, survey, Policy(**options))
+
+    def _take(
+        self, incoming: Incoming, batch_id: str, survey: Survey | Intake | None, policy: Policy
+    ) -> Batch:
+        """Take one file or table, whole or not at all.
+
+        batch_id: under which it is known afterwards; what is known already is not taken again.
+        """
         given = None if survey is None else Intake.of(survey)
-        with self._writer() as writer:
-            incoming = read_table(reports)
-            batch = writer.take(incoming, f"table {uuid.uuid4()}", given, policy)
-            writer.merge_counts()
+        with self._change():
+            intake = choose_survey(incoming, given, self._known_surveys(), self._read_intake)
+            self._register(intake, f"{incoming.name}: ")
+            if self._has_batch(intake, batch_id):
+                return Batch(incoming.name, 0, 0, known=True)
+            require_shuffled(intake, incoming)
+            reports = AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
+            taken = self._add_reports(intake, reports, batch_id, policy.keep)
+            require_batch_size(intake, incoming.name, taken, policy)
+            batch = Batch(incoming.name, taken, reports.skipped, known=False)
+        self._merge_counts(intake)
         return batch
 
     @abstractmethod
-    def _known_surveys(self) -> Sequence[KnownSurvey]:
-        """The surveys of the store, by name."""
+    def _change(self) -> AbstractContextManager[None]:
+        """All changes inside or none of them, while other writers wait.
+
+        StoreError if the store is open for reading only.
+        """
 
     @abstractmethod
-    def _writer(self) -> AbstractContextManager[Writer]:
-        """A turn at changing the store; StoreError if it is open for reading only."""
+    def _has_batch(self, intake: Intake, batch_id: str) -> bool:
+        """Whether a batch of a survey was taken before."""
+
+    @abstractmethod
+    def _add_reports(self, intake: Intake, reports: AcceptedRows, batch_id: str, keep: str) -> int:
+        """Keep or count the reports and write the batch down; how many there are."""
+
+    @abstractmethod
+    def _merge_counts(self, intake: Intake) -> None:
+        """After a batch: bring the counts of equal reports up to date where that pays.
+
+        Without it, after a failure or a crash, nothing may be missing from a histogram.
+        """
 
     @abstractmethod
     def refresh(self, table: str) -> None:

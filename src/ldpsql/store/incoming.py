@@ -28,6 +28,7 @@ from ldpsql.report_files import (
     SURVEY_COLUMN,
     Booleans,
     Piece,
+    Values,
     check_rows,
     read_arrow,
     read_json,
@@ -52,7 +53,6 @@ _MOST_CLAIMS = 100
 _ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
 
 T = TypeVar("T")
-Columns = Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Incoming:
     name: str
     pieces: Callable[[Intake, list[int]], Iterator[Piece]]
     claims: frozenset[str]
-    rows: int | None = None
-    batch: str | None = None
-    line: str = "a row"
+    rows: int | None
+    batch: str | None
+    line: str
 
 
 class AcceptedRows:
@@ -94,15 +94,13 @@ class AcceptedRows:
             first += piece.rows
             self.skipped += checked.refused
         self.skipped += len(broken)
-        if self.skipped and not self.skip_invalid:
-            raise self._refuse(broken, faults)
-
-    def _refuse(self, broken: Sequence[int], faults: Sequence[tuple[int, str]]) -> ReportError:
+        if self.skip_invalid or not self.skipped:
+            return
         way_out = "nothing was taken (skip invalid rows to take the others)"
         if not broken:
-            return refuse_rows(self.name, faults, way_out)
+            raise refuse_rows(self.name, faults, way_out)
         lines = ", ".join(map(str, broken[:SHOWN]))
-        return ReportError(
+        raise ReportError(
             f"{self.name}: {len(broken)} broken line(s), the first at {lines}: each line must be "
             f"{self.incoming.line}; {way_out}"
         )
@@ -122,10 +120,11 @@ def read_file(path: Path) -> Incoming:
 def read_table(table: pa.Table) -> Incoming:
     """Reports in memory."""
 
-    def batches(columns: Columns) -> Iterator[pa.RecordBatch]:
+    def batches(columns: Sequence[str], _: list[int]) -> Iterator[pa.RecordBatch]:
         yield from table.select(columns).to_batches(ROWS)
 
-    return _typed("the table", table.schema, table.num_rows, batches)
+    names, rows = table.column_names, table.num_rows
+    return _columnar("the table", names, batches, read_arrow, table.schema, rows)
 
 
 def digest(path: Path) -> str:
@@ -158,11 +157,14 @@ def _claims(names: Iterable[str | None]) -> frozenset[str]:
     return frozenset(found)
 
 
-# -- Parquet and Arrow -------------------------------------------------------------------------
+# -- columns: Parquet, Arrow and CSV -----------------------------------------------------------
+
+Batches = Callable[[Sequence[str], list[int]], Iterator[pa.RecordBatch]]
+"""Reads these columns; takes a list for the numbers of broken lines."""
 
 
 def _parquet(path: Path) -> Incoming:
-    def batches(columns: Columns) -> Iterator[pa.RecordBatch]:
+    def batches(columns: Sequence[str], _: list[int]) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for batch in file.iter_batches(ROWS, columns=columns):
                 batch.validate(full=True)
@@ -170,34 +172,8 @@ def _parquet(path: Path) -> Incoming:
 
     with pq.ParquetFile(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
-    return _typed(str(path), schema, rows, lambda columns: _guarded(path, batches(columns)))
-
-
-def _typed(
-    name: str,
-    schema: pa.Schema,
-    rows: int,
-    batches: Callable[[Columns], Iterator[pa.RecordBatch]],
-) -> Incoming:
-    """Columns with types, and metadata."""
-    metadata = schema.metadata or {}
-    said = {key: value.decode(errors="replace") for key, value in metadata.items()}
-    named = (read_arrow(b.column(0).unique(), "text")[0] for b in batches([SURVEY_COLUMN]))
-    rows_name = chain.from_iterable(texts.to_pylist() for texts in named)
-    is_named = schema.names.count(SURVEY_COLUMN) == 1
-    claims = _claims(chain([said.get(FINGERPRINT_KEY)], rows_name if is_named else ()))
-
-    def pieces(intake: Intake, _: list[int]) -> Iterator[Piece]:
-        require_columns(intake, name, schema.names)
-        require_types(intake, name, schema)
-        columns = [*intake.columns, *([SURVEY_COLUMN] if is_named else [])]
-        for batch in batches(columns):
-            yield Piece(batch.num_rows, dict(zip(columns, batch.columns, strict=True)), read_arrow)
-
-    return Incoming(name, pieces, claims, rows, said.get(BATCH_KEY.encode()))
-
-
-# -- CSV ---------------------------------------------------------------------------------------
+    guarded: Batches = lambda *given: _guarded(path, batches(*given))  # noqa: E731
+    return _columnar(str(path), schema.names, guarded, read_arrow, schema, rows)
 
 
 def _csv(path: Path) -> Incoming:
@@ -213,7 +189,6 @@ def _csv(path: Path) -> Incoming:
 
         # Names of columns may repeat until they are checked, so they are read by their places.
         places = [str(place) for place in range(len(header))]
-        wanted = [places[header.index(column)] for column in columns]
         with pacsv.open_csv(
             path,
             pacsv.ReadOptions(
@@ -222,23 +197,43 @@ def _csv(path: Path) -> Incoming:
             pacsv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
             pacsv.ConvertOptions(
                 column_types=dict.fromkeys(places, pa.binary()),
-                include_columns=wanted,
+                include_columns=[places[header.index(column)] for column in columns],
                 strings_can_be_null=True,
                 null_values=[""],
             ),
         ) as file:
             yield from file
 
-    def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
-        require_columns(intake, str(path), header)
-        columns = [*intake.columns, *([SURVEY_COLUMN] if SURVEY_COLUMN in header else [])]
-        for batch in _guarded(path, batches(columns, broken)):
-            yield Piece(batch.num_rows, dict(zip(columns, batch.columns, strict=True)), read_text)
+    guarded: Batches = lambda *given: _guarded(path, batches(*given))  # noqa: E731
+    return _columnar(str(path), header, guarded, read_text)
 
-    claimed = batches([SURVEY_COLUMN], []) if SURVEY_COLUMN in header else ()
-    named = (read_text(batch.column(0).unique(), "text")[0] for batch in claimed)
-    claims = _claims(chain.from_iterable(texts.to_pylist() for texts in named))
-    return Incoming(str(path), pieces, claims, line="as many values as the first line")
+
+def _columnar(
+    name: str,
+    header: Sequence[str],
+    batches: Batches,
+    read: Callable[[Any, str], Values],
+    schema: pa.Schema | None = None,
+    rows: int | None = None,
+) -> Incoming:
+    """A file of columns.  schema: with their types and metadata, for those that have any."""
+    metadata = {} if schema is None else schema.metadata or {}
+    said = {key: value.decode(errors="replace") for key, value in metadata.items()}
+    own = [SURVEY_COLUMN] if list(header).count(SURVEY_COLUMN) == 1 else []
+    claimed = batches(own, []) if own else iter(())
+    texts = (read(batch.column(0).unique(), "text")[0].to_pylist() for batch in claimed)
+    claims = _claims(chain([said.get(FINGERPRINT_KEY)], chain.from_iterable(texts)))
+
+    def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
+        require_columns(intake, name, header)
+        if schema is not None:
+            require_types(intake, name, schema)
+        columns = [*intake.columns, *own]
+        for batch in batches(columns, broken):
+            yield Piece(batch.num_rows, dict(zip(columns, batch.columns, strict=True)), read)
+
+    line = "as many values as the first line"
+    return Incoming(name, pieces, claims, rows, said.get(BATCH_KEY.encode()), line)
 
 
 # -- JSON lines --------------------------------------------------------------------------------
@@ -258,7 +253,7 @@ def _json_lines(path: Path) -> Incoming:
 
     named = (row.get(SURVEY_COLUMN) for _, row in _lines(path, SURVEY_COLUMN.encode()) if row)
     claims = _claims(name for name in named if isinstance(name, str))
-    return Incoming(str(path), pieces, claims, line="a JSON object with distinct keys")
+    return Incoming(str(path), pieces, claims, None, None, "a JSON object with distinct keys")
 
 
 def _lines(path: Path, holding: bytes = b"") -> Iterator[tuple[int, dict[str, Any] | None]]:

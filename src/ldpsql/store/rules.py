@@ -1,21 +1,18 @@
 """The rules of ingestion: which files and rows a store takes, as reports of which survey.
 
-They hold for every backend and know nothing of SQL. A backend says how it reads a file and how it
-keeps reports (`Writer`).
+They hold for every backend and know nothing of SQL; `Store` says when they are asked.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from ldpsql.intake import Intake
 from ldpsql.report_files import ShuffledBatch
-from ldpsql.store.incoming import AcceptedRows, Incoming, digest
+from ldpsql.store.incoming import Incoming, digest
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError
 from ldpsql_device.survey import LARGEST_TEXT
 
@@ -68,82 +65,6 @@ class Batch:
     known: bool
 
 
-class Writer(ABC):
-    """A backend's turn at changing a store; other writers wait."""
-
-    def __init__(self, read_intake: Callable[[str], Intake]) -> None:
-        """read_intake: takes what is needed of a published survey from its text."""
-        self.read_intake = read_intake
-
-    def register(self, intake: Intake, where: str = "") -> None:
-        """Add a survey, or the collector's part of one that is known without it.
-
-        Raises FingerprintError, saying `where`, if another one has its name.
-        """
-        known = {survey.key: survey for survey in self.known_surveys()}.get(intake.key)
-        if known is None:
-            self.add_survey(intake)
-        elif known.fingerprint == intake.fingerprint:
-            if intake.is_complete and known.text != intake.text:
-                self.complete_survey(intake)
-        else:
-            raise FingerprintError(
-                f"{where}the store knows another survey {intake.table} (fingerprint "
-                f"{known.fingerprint[:12]}, not {intake.fingerprint[:12]}); use the survey it was "
-                "made with, or another store"
-            )
-
-    def take(
-        self, incoming: Incoming, batch_id: str, given: Intake | None, policy: Policy
-    ) -> Batch:
-        """Take one file or table, whole or not at all.
-
-        batch_id: under which it is known afterwards; what is known already is not taken again.
-        given: the survey to which the reports belong, where the caller says so. Raises ReportError
-        for rows that are not reports (unless they are to be skipped), and for reports of a survey
-        that trusts a shuffler unless they are a shuffled batch of at least its size;
-        FingerprintError for reports of another survey.
-        """
-        with self.transaction():
-            intake = choose_survey(incoming, given, self.known_surveys(), self.read_intake)
-            self.register(intake, f"{incoming.name}: ")
-            if self.has_batch(intake, batch_id):
-                return Batch(incoming.name, 0, 0, known=True)
-            require_shuffled(intake, incoming)
-            reports = AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
-            taken = self.add_reports(intake, reports, batch_id, policy.keep)
-            require_batch_size(intake, incoming.name, taken, policy)
-            return Batch(incoming.name, taken, reports.skipped, known=False)
-
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """All of what happens inside or nothing of it."""
-
-    @abstractmethod
-    def known_surveys(self) -> Sequence[KnownSurvey]:
-        """The surveys of the store, by name."""
-
-    @abstractmethod
-    def add_survey(self, intake: Intake) -> None:
-        """Add a survey and make room for its reports."""
-
-    @abstractmethod
-    def complete_survey(self, intake: Intake) -> None:
-        """Put the text of a survey with its collector's part in the place of one without."""
-
-    @abstractmethod
-    def has_batch(self, intake: Intake, batch_id: str) -> bool:
-        """Whether a batch of a survey was taken before."""
-
-    @abstractmethod
-    def add_reports(self, intake: Intake, reports: AcceptedRows, batch_id: str, keep: str) -> int:
-        """Keep or count the reports and write the batch down; how many there are."""
-
-    @abstractmethod
-    def merge_counts(self) -> None:
-        """After some batches: bring the counts of equal reports up to date where that pays."""
-
-
 # -- whose reports -----------------------------------------------------------------------------
 
 
@@ -158,24 +79,18 @@ def choose_survey(
     known: the surveys of the store. Raises FingerprintError where these disagree, ReportError
     where nothing says which survey it is.
     """
-    claims, chosen = set(incoming.claims), given
-    if chosen is None and not claims & {survey.fingerprint for survey in known}:
-        chosen = _find_beside(Path(incoming.name), incoming.claims)
+    claims, chosen, path = incoming.claims, given, Path(incoming.name)
+    is_known = bool(claims & {survey.fingerprint for survey in known})
+    if chosen is None and claims and not is_known and path.is_file():
+        for candidate in islice(sorted(path.parent.glob("*.json")), _MOST_BESIDE):
+            is_small = candidate.is_file() and candidate.stat().st_size <= LARGEST_TEXT
+            if is_small and digest(candidate) in claims:
+                chosen = Intake.read(candidate)
+                break
     chosen = chosen or read_intake(_named_or_only(incoming, known).text)
     if claims and chosen.fingerprint not in claims:
         raise chosen.refuse(incoming.name, min(claims))
     return chosen
-
-
-def _find_beside(path: Path, claims: Collection[str]) -> Intake | None:
-    """The survey with one of these fingerprints that lies in the folder of a file."""
-    if not claims or not path.is_file():
-        return None
-    for candidate in islice(sorted(path.parent.glob("*.json")), _MOST_BESIDE):
-        is_small = candidate.is_file() and candidate.stat().st_size <= LARGEST_TEXT
-        if is_small and digest(candidate) in claims:
-            return Intake.read(candidate)
-    return None
 
 
 def _named_or_only(incoming: Incoming, known: Sequence[KnownSurvey]) -> KnownSurvey:

@@ -164,12 +164,12 @@ KILLED = """
     from support.fake_survey import FakeMechanism
     from ldpsql.recipes import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
-    from ldpsql.store import open_store, rules
+    from ldpsql.store import base, open_store
     from ldpsql.store.duckdb import fold
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
     if {place!r} == "before the commit":
-        rules.Batch = die
+        base.Batch = die
     if {place!r} == "before merging":
         fold.merge_if_worthwhile = die
     opened = open_store({path!r}, read_only=False)
@@ -206,7 +206,7 @@ def test_an_interrupt_rolls_back(store, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("ldpsql.store.rules.Batch", interrupt)
+        patch.setattr("ldpsql.store.base.Batch", interrupt)
         with pytest.raises(KeyboardInterrupt):
             store.ingest_table(reports_of(survey, 10), survey)
     assert people(store) == 10

@@ -29,46 +29,37 @@ class Progress:
     """How far the histogram of a survey goes.
 
     counted: the last batch in the table.  merged: rows of the table when equal reports were last
-    merged; rows: now, after more may have been appended.  tail: reports that are not in the table.
+    merged.  recent: rows that a reader has to merge: what was appended since then, and the tail.
     """
 
     counted: int
     merged: int
-    rows: int
-    tail: int
+    recent: int
 
     @classmethod
     def of(cls, cursor: Connection, layout: Layout) -> Progress:
         """As the cursor sees it; StoreError for a survey that is not in the store."""
         tail = (
-            "0"
-            if layout.format.unary
-            else (
-                "coalesce((SELECT sum(b.reports) FROM batches b WHERE b.kept AND b.survey = s.name "
-                "AND b.number > s.counted), 0)::BIGINT"
-            )
+            "coalesce((SELECT sum(b.reports) FROM batches b WHERE b.kept AND b.survey = s.name "
+            "AND b.number > s.counted), 0)::BIGINT"
         )
         rows = cursor.execute(
-            f"SELECT counted, merged, (SELECT count(*) FROM {layout.histogram}), {tail} "
-            f"FROM surveys s WHERE name = {literal(layout.key)}"
+            f"SELECT counted, merged, (SELECT count(*) FROM {layout.histogram}) - merged + "
+            f"{'0' if layout.format.unary else tail} FROM surveys s "
+            f"WHERE name = {literal(layout.key)}"
         ).fetchall()
         if not rows:
             raise StoreError(f"the survey {layout.key} was removed from the store")
         return cls(*rows[0])
 
-    @property
-    def recent(self) -> int:
-        """Rows that a reader has to merge: what was appended since the last merge, and the tail."""
-        return self.rows - self.merged + self.tail
-
 
 def counts(layout: Layout, counted: int) -> str:
     """A subquery: histogram rows, of which several may stand for equal reports."""
-    table = f"SELECT {layout.counted_names}, {COUNT_COLUMN} FROM {layout.histogram}"
+    table = f"SELECT {layout.keys}, {COUNT_COLUMN} FROM {layout.histogram}"
     if layout.format.unary:
         return f"({table})"
     tail = (
-        f"SELECT {layout.counted_names}, 1::BIGINT AS {COUNT_COLUMN} FROM {layout.reports} "
+        f"SELECT {layout.keys}, 1::BIGINT AS {COUNT_COLUMN} FROM {layout.reports} "
         f"WHERE {BATCH_COLUMN} > {counted}"
     )
     return f"({table} UNION ALL {tail})"
@@ -76,8 +67,7 @@ def counts(layout: Layout, counted: int) -> str:
 
 def append(cursor: Connection, layout: Layout, reports: str) -> None:
     """Add the counts of a subquery of reports to the table."""
-    keys = layout.counted_names
-    queries = [f"SELECT {keys}, count(*) FROM ({reports}) GROUP BY {keys}"]
+    queries = [f"SELECT {layout.keys}, count(*) FROM ({reports}) GROUP BY {layout.keys}"]
     if layout.format.unary:
         # Rows with bit -1 count the reports; the others, word by word, who set a bit.
         public = "".join(f", {column.sql}" for column in layout.public_columns)
@@ -131,7 +121,7 @@ def _shrinks(cursor: Connection, layout: Layout, progress: Progress) -> bool:
         if most * _WORTHWHILE <= progress.recent:
             return True
     [(rows, different)] = cursor.execute(
-        f"SELECT count(*), approx_count_distinct(hash({layout.counted_names})) "
+        f"SELECT count(*), approx_count_distinct(hash({layout.keys})) "
         f"FROM {counts(layout, progress.counted)}"
     ).fetchall()
     return bool(different * _WORTHWHILE <= rows)
@@ -140,7 +130,7 @@ def _shrinks(cursor: Connection, layout: Layout, progress: Progress) -> bool:
 def merge(cursor: Connection, layout: Layout) -> None:
     """Rewrite the table with one row per report, the tail included, sorted by report type so that
     one type is read fast."""
-    keys, key = layout.counted_names, literal(layout.key)
+    keys, key = layout.keys, literal(layout.key)
     source = counts(layout, Progress.of(cursor, layout).counted)
     cursor.execute(
         f"CREATE OR REPLACE TABLE {layout.histogram} AS SELECT {keys}, sum({COUNT_COLUMN})::BIGINT "
@@ -161,8 +151,18 @@ def refresh(cursor: Connection, layout: Layout) -> None:
             f"the histogram of {layout.key} cannot be counted anew: reports were deleted once "
             "counted"
         )
-    cursor.execute(layout.ddl()[1])
+    cursor.execute(layout.ddl[1])
     cursor.execute(f"UPDATE surveys SET counted = 0, merged = 0 WHERE name = {key}")
     if layout.format.unary:
         append(cursor, layout, f"SELECT * FROM {layout.reports}")
     merge(cursor, layout)
+
+
+def discard(cursor: Connection, layout: Layout, number: int) -> None:
+    """Delete all reports of a survey, once they are counted up to this batch."""
+    key = literal(layout.key)
+    if not layout.format.unary and cursor.execute(f"FROM {layout.reports} LIMIT 1").fetchall():
+        merge(cursor, layout)
+    cursor.execute(layout.ddl[0])
+    cursor.execute(f"UPDATE batches SET kept = false WHERE survey = {key}")
+    cursor.execute(f"UPDATE surveys SET counted = {number} WHERE name = {key}")

@@ -14,21 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from ldpsql.intake import Intake
-from ldpsql.report import ReportFormat
 from ldpsql.report_files import SURVEY_COLUMN
 from ldpsql.sql import quote
 from ldpsql_device.errors import InternalError
-from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
+from ldpsql_device.schema import RESERVED_PREFIX
 
 FORMAT = 2
 MARKER = "ldpsql_store"
-BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
-COUNT_COLUMN = f"{RESERVED_PREFIX}count"
-BIT = "bit"
-
+BATCH_COLUMN, COUNT_COLUMN = f"{RESERVED_PREFIX}batch", f"{RESERVED_PREFIX}count"
 STORE_DDL = (
     f"CREATE TABLE {MARKER} (format INTEGER)",
     f"INSERT INTO {MARKER} VALUES ({FORMAT})",
@@ -37,6 +32,7 @@ STORE_DDL = (
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
     "reports BIGINT, skipped BIGINT, kept BOOLEAN)",
 )
+_WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 _TYPES = {
     "int": "BIGINT",
     "float": "DOUBLE",
@@ -45,15 +41,11 @@ _TYPES = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
 }
-_WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A stored column.
-
-    name: the same as in report files.  type: the DuckDB type.
-    """
+    """A stored column: its name, as in report files, and its DuckDB type."""
 
     name: str
     type: str
@@ -64,76 +56,35 @@ class Column:
         return quote(self.name)
 
 
-@dataclass(frozen=True)
 class Layout:
-    """The tables of one survey."""
+    """The tables of one survey.
 
-    intake: Intake
+    reports, histogram: their names, quoted.  report_columns: the report's own, the report type
+    first; public_columns: those in clear.  counted_columns: columns of the histogram that belong to
+    the report: all, or (report type, bit).  keys: the histogram's columns without the count, as an
+    SQL list.  ddl: statements that make the two tables empty.
+    """
 
-    def __post_init__(self) -> None:
-        for name in self.intake.report_columns:
+    def __init__(self, intake: Intake) -> None:
+        """InternalError for a format with a column of a name that the store needs."""
+        for name in intake.report_columns:
             if name in (SURVEY_COLUMN, BATCH_COLUMN, COUNT_COLUMN):
                 raise InternalError(f"a report column cannot be called {name}")
-
-    @property
-    def key(self) -> str:
-        """The name of the survey in lower case."""
-        return self.intake.key
-
-    @property
-    def format(self) -> ReportFormat:
-        """Which rows are reports."""
-        return self.intake.format
-
-    @property
-    def public(self) -> tuple[PublicColumn, ...]:
-        """The columns in clear, as the survey declares them."""
-        return self.intake.public
-
-    @property
-    def reports(self) -> str:
-        """Name of the table of reports, quoted."""
-        return quote(f"reports_{self.key}")
-
-    @property
-    def histogram(self) -> str:
-        """Name of the histogram, quoted."""
-        return quote(f"histogram_{self.key}")
-
-    @cached_property
-    def report_columns(self) -> tuple[Column, ...]:
-        """The report's own columns, the report type first."""
-        widths = zip(self.intake.report_columns, self.format.widths, strict=True)
-        return tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
-
-    @cached_property
-    def public_columns(self) -> tuple[Column, ...]:
-        """The columns in clear, as they are stored."""
-        return tuple(Column(column.name, _TYPES[column.type]) for column in self.public)
-
-    @property
-    def report_type(self) -> Column:
-        """The first report column, which says what the others mean."""
-        return self.report_columns[0]
-
-    @cached_property
-    def counted_columns(self) -> tuple[Column, ...]:
-        """Columns of the histogram that belong to the report: all, or (report type, bit)."""
-        if self.format.unary:
-            return (self.report_type, Column(RESERVED_PREFIX + BIT, "INTEGER"))
-        return self.report_columns
-
-    @property
-    def counted_names(self) -> str:
-        """The histogram's columns without the count, as an SQL list."""
-        return names((*self.counted_columns, *self.public_columns))
-
-    def ddl(self) -> tuple[str, str]:
-        """Statements that make the two tables."""
+        self.intake, self.key, self.format = intake, intake.key, intake.format
+        self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"histogram_{self.key}")
+        widths = zip(intake.report_columns, self.format.widths, strict=True)
+        self.report_columns = tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
+        self.public_columns = tuple(Column(c.name, _TYPES[c.type]) for c in intake.public)
+        self.report_type = self.report_columns[0]
+        bit = Column(f"{RESERVED_PREFIX}bit", "INTEGER")
+        is_unary = self.format.unary
+        self.counted_columns = (self.report_type, bit) if is_unary else self.report_columns
+        counted = (*self.counted_columns, *self.public_columns)
+        self.keys = names(counted)
         batch, count = Column(BATCH_COLUMN, "UINTEGER"), Column(COUNT_COLUMN, "BIGINT")
-        return (
+        self.ddl = (
             _create(self.reports, (batch, *self.report_columns, *self.public_columns)),
-            _create(self.histogram, (*self.counted_columns, *self.public_columns, count)),
+            _create(self.histogram, (*counted, count)),
         )
 
 

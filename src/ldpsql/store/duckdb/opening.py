@@ -11,7 +11,6 @@ from pathlib import Path
 import duckdb
 
 from ldpsql.store.duckdb.layout import FORMAT, MARKER, STORE_DDL
-from ldpsql.store.rules import KnownSurvey
 from ldpsql_device.errors import StoreError
 
 Connection = duckdb.DuckDBPyConnection
@@ -117,12 +116,6 @@ def _recognize(connection: Connection, path: Path | None, *, read_only: bool) ->
     with transaction(connection):
         for statement in STORE_DDL:
             connection.execute(statement)
-
-
-def known_surveys(cursor: Connection) -> list[KnownSurvey]:
-    """The surveys of a store, by name."""
-    rows = cursor.execute("SELECT name, fingerprint, json FROM surveys ORDER BY name").fetchall()
-    return [KnownSurvey(*row) for row in rows]
 
 
 @contextmanager

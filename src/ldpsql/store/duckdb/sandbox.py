@@ -67,11 +67,15 @@ class Sandbox:
         KeyboardInterrupt on Ctrl-C.
         """
         if self._database is None:
-            self._database = _database(self._limits)
+            limits = {"memory_limit": self._limits.memory, "threads": str(_THREADS)}
+            self._database = duckdb.connect(":memory:", config={**_CONFIG, **limits})
+            self._database.execute(_REPLACE)
         with self._database.cursor() as cursor:
             try:
                 with _deadline(cursor, self._limits.seconds):
-                    _require_select(cursor, sql)
+                    kinds = [statement.type for statement in cursor.extract_statements(sql)]
+                    if kinds != [duckdb.StatementType.SELECT]:
+                        raise QueryError("only a single SELECT can be evaluated over estimates")
                     for name, table in relations.items():
                         cursor.register(name, table)
                     return _plain(cursor.sql(sql).to_arrow_table())
@@ -93,20 +97,18 @@ class Sandbox:
                 f"the outer query needs more than {self._limits.memory} of memory",
                 hint="ask for fewer rows, or join fewer of them",
             )
-        return QueryError(_reason(error), hint=_HINT) if isinstance(error, duckdb.Error) else error
+        if not isinstance(error, duckdb.Error):
+            return error
+        # On one line, without DuckDB's drawing of the place in rewritten SQL.
+        line = str(error).splitlines()[0] if str(error) else "DuckDB gave no reason"
+        reason = line.removeprefix(f"{line.split(':', 1)[0]}: ") if " Error: " in line else line
+        return QueryError(reason, hint=_HINT)
 
     def close(self) -> None:
         """Forget the database."""
         if self._database is not None:
             self._database.close()
             self._database = None
-
-
-def _database(limits: Limits) -> Connection:
-    config = {**_CONFIG, "memory_limit": limits.memory, "threads": str(_THREADS)}
-    database = duckdb.connect(":memory:", config=dict(config))
-    database.execute(_REPLACE)
-    return database
 
 
 @contextmanager
@@ -126,12 +128,6 @@ def _deadline(cursor: Connection, seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _require_select(cursor: Connection, sql: str) -> None:
-    statements = cursor.extract_statements(sql)
-    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-        raise QueryError("only a single SELECT can be evaluated over estimates")
-
-
 def _plain(table: pa.Table) -> pa.Table:
     """The table with decimals as int64 where they are whole and fit, else as float64."""
     arrays = [_plain_column(column) for column in table.columns]
@@ -143,15 +139,7 @@ def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(column.type.value_type)
     if not pa.types.is_decimal(column.type):
         return column
-    if column.type.scale == 0:
-        try:
+    with suppress(pa.ArrowInvalid):
+        if column.type.scale == 0:
             return column.cast(pa.int64())
-        except pa.ArrowInvalid:
-            return column.cast(pa.float64())
     return column.cast(pa.float64())
-
-
-def _reason(error: duckdb.Error) -> str:
-    """DuckDB's reason on one line, without its drawing of the place in rewritten SQL."""
-    line = str(error).splitlines()[0] if str(error) else "DuckDB gave no reason"
-    return line.removeprefix(f"{line.split(':', 1)[0]}: ") if " Error: " in line else line

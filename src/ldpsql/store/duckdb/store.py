@@ -10,17 +10,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from ldpsql.intake import Intake
 from ldpsql.report import Histogram, Integers
-from ldpsql.sql import literal
 from ldpsql.store.base import Selection, Store
 from ldpsql.store.duckdb import fold
-from ldpsql.store.duckdb.layout import Layout
-from ldpsql.store.duckdb.opening import Connection, connect, guarded, known_surveys, transaction
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
+from ldpsql.store.duckdb.opening import Connection, connect, guarded, transaction
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
-from ldpsql.store.duckdb.writer import DuckDBWriter
+from ldpsql.store.incoming import AcceptedRows
 from ldpsql.store.rules import KnownSurvey
 from ldpsql_device.errors import InterfaceError, StoreError
+
+_INCOMING, _COUNTED = "ldpsql_incoming", "ldpsql_counted"
 
 
 class DuckDBStore(Store):
@@ -37,6 +39,7 @@ class DuckDBStore(Store):
         self._sandbox = Sandbox()
         self._writing = threading.Lock()
         self._layouts: dict[str, Layout] = {}
+        self._recent: dict[str, int] = {}
         self._pinned = _Pinned()
 
     @classmethod
@@ -60,25 +63,20 @@ class DuckDBStore(Store):
             self._connection.close()
             self._connection = None
 
-    # -- reports in --------------------------------------------------------------------------
+    # -- surveys -----------------------------------------------------------------------------
 
     def _known_surveys(self) -> list[KnownSurvey]:
-        with self._reading() as cursor:
-            return known_surveys(cursor)
+        query = "SELECT name, fingerprint, json FROM surveys ORDER BY name"
+        return [KnownSurvey(*row) for row in self._rows(query)]
 
-    @contextmanager
-    def _writer(self) -> Iterator[DuckDBWriter]:
-        if self.read_only:
-            raise StoreError(f"the store {self.path} is open read-only; open it for writing")
-        with self._writing, self._cursor() as cursor:
-            yield DuckDBWriter(cursor, self._read_intake)
+    def _add_survey(self, intake: Intake) -> None:
+        given = [intake.key, intake.fingerprint, intake.text]
+        self._rows("INSERT INTO surveys VALUES (?, ?, ?, 0, 0, 0)", *given)
+        for statement in Layout(intake).ddl:
+            self._rows(statement)
 
-    def refresh(self, table: str) -> None:
-        layout = self._layout(table)
-        with self._writer() as writer, writer.transaction():
-            fold.refresh(writer.cursor, layout)
-
-    # -- counts out --------------------------------------------------------------------------
+    def _complete_survey(self, intake: Intake) -> None:
+        self._rows("UPDATE surveys SET json = ? WHERE name = ?", intake.text, intake.key)
 
     def _layout(self, table: str) -> Layout:
         key = table.lower()
@@ -86,57 +84,78 @@ class DuckDBStore(Store):
             self._layouts[key] = Layout(self.intake(table))
         return self._layouts[key]
 
+    # -- reports in --------------------------------------------------------------------------
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        if self.read_only:
+            raise StoreError(f"the store {self.path} is open read-only; open it for writing")
+        with self._writing, self._pin():
+            yield
+
+    def _has_batch(self, intake: Intake, batch_id: str) -> bool:
+        query = "SELECT id FROM batches WHERE survey = ? AND id = ?"
+        return bool(self._rows(query, intake.key, batch_id))
+
+    def _add_reports(self, intake: Intake, reports: AcceptedRows, batch_id: str, keep: str) -> int:
+        layout, is_kept, taken = Layout(intake), keep == "reports", 0
+        last = "SELECT coalesce(max(number), 0) + 1 FROM batches WHERE survey = ?"
+        [(number,)] = self._rows(last, layout.key)
+        table = layout.reports if is_kept else _COUNTED
+        with self._reading() as cursor:
+            self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
+            if not is_kept:
+                empty = f"FROM {layout.reports} LIMIT 0"
+                cursor.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {empty}")
+            for batch in reports:
+                cursor.register(_INCOMING, batch)
+                cursor.execute(f"INSERT INTO {table} SELECT {number}, * FROM {_INCOMING}")
+                taken += batch.num_rows
+            if layout.format.unary or not is_kept:
+                own = f"SELECT * FROM {table} WHERE {BATCH_COLUMN} = {number}"
+                fold.append(cursor, layout, own)
+            cursor.execute(
+                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [layout.key, number, batch_id, reports.name, taken, reports.skipped, is_kept],
+            )
+            if not is_kept:
+                cursor.execute(f"DROP TABLE {table}")
+                fold.discard(cursor, layout, number)
+        if taken:
+            self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
+        return taken
+
+    def _merge_counts(self, intake: Intake) -> None:
+        with self._change(), self._reading() as cursor:
+            fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key])
+
+    def refresh(self, table: str) -> None:
+        layout = self._layout(table)
+        with self._change(), self._reading() as cursor:
+            fold.refresh(cursor, layout)
+
+    # -- counts out --------------------------------------------------------------------------
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         if self._pinned.cursor is not None:
             yield
             return
-        with self._cursor() as cursor, transaction(cursor):
+        with self._pin():
+            yield
+
+    @contextmanager
+    def _pin(self) -> Iterator[None]:
+        """Let this thread work on a cursor of its own, in one transaction."""
+        if self._connection is None:
+            raise InterfaceError("the store is closed")
+        before = self._pinned.cursor
+        with guarded(self.path), self._connection.cursor() as cursor, transaction(cursor):
             self._pinned.cursor = cursor
             try:
                 yield
             finally:
-                self._pinned.cursor = None
-
-    def version(self, table: str) -> int:
-        key = self._layout(table).key
-        query = f"SELECT version FROM surveys WHERE name = {literal(key)}"
-        with self._reading() as cursor:
-            [(version,)] = cursor.execute(query).fetchall()
-        return int(version)
-
-    def smallest_batch(self, table: str) -> int | None:
-        key = literal(table.lower())
-        query = f"SELECT min(reports) FROM batches WHERE survey = {key} AND reports > 0"
-        with self._reading() as cursor:
-            [(smallest,)] = cursor.execute(query).fetchall()
-        return None if smallest is None else int(smallest)
-
-    def sizes(self, table: str, condition: str | None = None) -> Integers:
-        with self._reading() as cursor:
-            return Reading.of(cursor, self._layout(table), Selection(condition)).sizes(cursor)
-
-    def histograms(
-        self, table: str, selection: Selection
-    ) -> list[tuple[tuple[Any, ...], Histogram]]:
-        with self._reading() as cursor:
-            return Reading.of(cursor, self._layout(table), selection).histograms(cursor)
-
-    def public_people(self, table: str) -> pa.Table:
-        with self._reading() as cursor:
-            return Reading.of(cursor, self._layout(table), Selection()).public_people(cursor)
-
-    def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
-        return self._sandbox.evaluate(sql, relations)
-
-    # -- cursors -----------------------------------------------------------------------------
-
-    @contextmanager
-    def _cursor(self) -> Iterator[Connection]:
-        if self._connection is None:
-            raise InterfaceError("the store is closed")
-        with guarded(self.path), self._connection.cursor() as cursor:
-            yield cursor
+                self._pinned.cursor = before
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -144,6 +163,37 @@ class DuckDBStore(Store):
         with self.snapshot():
             assert self._pinned.cursor is not None
             yield self._pinned.cursor
+
+    def _rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with self._reading() as cursor:
+            return cursor.execute(query, parameters).fetchall()
+
+    def version(self, table: str) -> int:
+        key = self._layout(table).key
+        [(version,)] = self._rows("SELECT version FROM surveys WHERE name = ?", key)
+        return int(version)
+
+    def smallest_batch(self, table: str) -> int | None:
+        query = "SELECT min(reports) FROM batches WHERE survey = ? AND reports > 0"
+        [(smallest,)] = self._rows(query, table.lower())
+        return None if smallest is None else int(smallest)
+
+    def sizes(self, table: str, condition: str | None = None) -> Integers:
+        with self._reading() as cursor:
+            return Reading(cursor, self._layout(table), Selection(condition)).sizes()
+
+    def histograms(
+        self, table: str, selection: Selection
+    ) -> list[tuple[tuple[Any, ...], Histogram]]:
+        with self._reading() as cursor:
+            return Reading(cursor, self._layout(table), selection).histograms()
+
+    def public_people(self, table: str) -> pa.Table:
+        with self._reading() as cursor:
+            return Reading(cursor, self._layout(table), Selection()).public_people()
+
+    def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
+        return self._sandbox.evaluate(sql, relations)
 
 
 class _Pinned(threading.local):
