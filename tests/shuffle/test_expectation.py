@@ -69,8 +69,8 @@ def test_the_allowance_for_rounding_is_small_but_there():
 def test_large_numbers_agree_with_the_normal_law():
     people = 10**8
     jumps = Jumps(np.array([1.0, -1.0003]), np.array([0.3, 0.3]), 0.4, people)
-    spread = math.sqrt(people * jumps.second)
-    far = -people * jumps.mean / spread
+    spread = math.sqrt(people * (jumps.chances @ jumps.values**2))
+    far = -people * (jumps.chances @ jumps.values) / spread
     tail = math.exp(-(far**2) / 2) / math.sqrt(2 * math.pi) - far * math.erfc(far / 2**0.5) / 2
     assert positive_part(jumps) == pytest.approx(spread * tail, rel=0.01)
 

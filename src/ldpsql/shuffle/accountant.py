@@ -71,10 +71,9 @@ def keeps(blankets: Sequence[Blanket], central: Central, local: Epsilon) -> bool
 @lru_cache(maxsize=256)
 def _delta(blanket: Blanket, people: int, odds: Fraction) -> float:
     """The larger of both directions, which are the same for most channels."""
-    forward = sorted(blanket.atoms)
-    backward = sorted((r, other, one) for r, one, other in blanket.atoms)
-    ways = [forward] if forward == backward else [forward, backward]
-    return max(_one_way(atoms, blanket.share, people, odds, blanket.uneven) for atoms in ways)
+    backward = [(r, other, one) for r, one, other in blanket.atoms]
+    ways = {tuple(sorted(blanket.atoms)), tuple(sorted(backward))}
+    return max(_one_way(list(atoms), blanket.share, people, odds, blanket.uneven) for atoms in ways)
 
 
 def _one_way(

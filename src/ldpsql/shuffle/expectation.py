@@ -26,7 +26,7 @@ variance at any n. Source: docs/spec/shuffle.md#2.1, for the expectation and the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,27 +64,15 @@ class Jumps:
 
     def log_moment(self, t: float) -> float:
         """log E[e^{t X}], accurate also where it is nearly 0: log1p of E[e^{t X} - 1]."""
-        return math.log1p(max(self._excess(t), -1.0 + 1e-16))
-
-    def _excess(self, t: float) -> float:
         with np.errstate(over="ignore"):
-            return float(self.chances @ np.expm1(t * self.values))
+            excess = float(self.chances @ np.expm1(t * self.values))
+        return math.log1p(max(excess, -1.0 + 1e-16))
 
     def tilted(self, t: float) -> Jumps:
         """The law with density e^{tx} / E[e^{tX}]."""
         scale = self.log_moment(t)
         chances = self.chances * np.exp(t * self.values - scale)
-        return Jumps(self.values, chances, self.absent * math.exp(-scale), self.count)
-
-    @property
-    def mean(self) -> float:
-        """E[X]."""
-        return float(self.chances @ self.values)
-
-    @property
-    def second(self) -> float:
-        """E[X^2]."""
-        return float(self.chances @ self.values**2)
+        return replace(self, chances=chances, absent=self.absent * math.exp(-scale))
 
 
 @dataclass(frozen=True)
@@ -110,19 +98,13 @@ def positive_part(jumps: Jumps) -> float:
         return 0.0
     # (x + y)_+ <= x_+ + y_+; the factor is far above what a sum of a few products may lose.
     simple = jumps.count * float(jumps.chances @ np.maximum(jumps.values, 0.0)) * (1.0 + 1e-12)
-    log = _log_bound(_clipped(jumps, largest), largest)
-    return simple if log >= math.log(simple) else max(math.exp(log), _LEAST)
-
-
-def _clipped(jumps: Jumps, largest: float) -> Jumps:
-    """Very negative values raised to where one of them still outweighs all positive ones.
-
-    Raising a value raises the sum, so any floor is right. This one keeps the window, and with it
-    the spacing of the frequencies, to the scale of the positive values.
-    """
+    # Very negative values are raised to where one of them still outweighs all positive ones.
+    # Raising a value raises the sum, so any floor is right. This one keeps the window, and with it
+    # the spacing of the frequencies, to the scale of the positive values.
     positive = float(jumps.chances @ np.maximum(jumps.values, 0.0) ** 2)
     least = -min(jumps.count * largest, _JUMPS * (largest + math.sqrt(jumps.count * positive)))
-    return Jumps(np.maximum(jumps.values, least), jumps.chances, jumps.absent, jumps.count)
+    log = _log_bound(replace(jumps, values=np.maximum(jumps.values, least)), largest)
+    return simple if log >= math.log(simple) else max(math.exp(log), _LEAST)
 
 
 def _log_bound(jumps: Jumps, largest: float) -> float:
@@ -130,7 +112,7 @@ def _log_bound(jumps: Jumps, largest: float) -> float:
     reach = float(np.abs(jumps.values).max())
     t = _balance(jumps)
     tilted = jumps.tilted(t)
-    spread = math.sqrt(jumps.count * tilted.second)
+    spread = math.sqrt(jumps.count * float(tilted.chances @ tilted.values**2))
     window = min(_WINDOW * spread + _JUMPS * largest, 1.01 * jumps.count * reach)
     for _ in range(_MOST_WIDENINGS):
         noise = _DAMPING * window / (math.pi * TERMS)
@@ -143,14 +125,16 @@ def _log_bound(jumps: Jumps, largest: float) -> float:
         if beyond < inside + math.log(_NEGLIGIBLE):
             break
         window *= _WIDER
-    return float(np.logaddexp(inside, beyond)) + _products(jumps, t, reach)
+    # By how much the log of products of n rounded, tilted probabilities may be too small.
+    per_person = _UNIT * _PER_OPERATION * (1.0 + t * reach + abs(jumps.log_moment(t)))
+    return float(np.logaddexp(inside, beyond)) + jumps.count * per_person
 
 
 def _balance(jumps: Jumps) -> float:
     """The tilt t >= 0 at which the mean is about 0; any t is right, this one is accurate."""
-    if jumps.mean >= 0.0:
-        return 0.0
     values, chances = jumps.values, jumps.chances
+    if float(chances @ values) >= 0.0:
+        return 0.0
 
     def rises(t: float) -> bool:
         """Whether log M grows at t, that is whether the tilted mean is above 0."""
@@ -261,9 +245,3 @@ def _log_tail(jumps: Jumps, t: float, window: float, noise: float, spread: float
         slack = 1e-9 + _PER_OPERATION * _UNIT * (abs(steps) + u * window)
         best = min(best, exponent + slack + math.log(window + 1.0 / u))
     return best
-
-
-def _products(jumps: Jumps, t: float, reach: float) -> float:
-    """By how much the log of products of n rounded, tilted probabilities may be too small."""
-    per_person = _UNIT * _PER_OPERATION * (1.0 + t * reach + abs(jumps.log_moment(t)))
-    return jumps.count * per_person

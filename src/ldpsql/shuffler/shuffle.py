@@ -33,6 +33,7 @@ from ldpsql_device.arrow import FINGERPRINT_KEY
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
+from ldpsql_device.guarantee import Shuffled
 
 ROW_GROUP = 1 << 17
 """Rows in every row group but the last, whatever the files were like."""
@@ -69,7 +70,6 @@ def shuffle_reports(
     if any(place.resolve() == path.resolve() for path in files):
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
     total = sum(files.values())
-    _require_batch_size(intake, total)
     schema = _schema(intake, total)
     mixed = permuted(_read_all(intake, files, progress), total, place.parent, OsEntropy())
     try:
@@ -89,26 +89,47 @@ def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
     intake = Intake.of(survey)
     _require_trust(intake)
     _require_reports(intake, "the table", reports.schema)
-    _require_batch_size(intake, reports.num_rows)
+    schema = _schema(intake, reports.num_rows)
     parts = list(_check(intake, "the table", reports.select(intake.report_columns).to_batches()))
     rows = in_random_order(np.concatenate(parts), OsEntropy())
-    return _table(rows, _schema(intake, len(rows)))
+    return _table(rows, schema)
 
 
-def _require_trust(intake: Intake) -> None:
+def _require_trust(intake: Intake) -> Shuffled:
     if intake.shuffled is None:
         raise SurveyError(
             f'survey {intake.table} trusts no shuffler (trust = "local"): its reports can go to '
             "the collector as they are"
         )
+    return intake.shuffled
 
 
-def _require_batch_size(intake: Intake, total: int) -> None:
-    if intake.shuffled is not None and total < intake.shuffled.users:
+def _schema(intake: Intake, total: int) -> pa.Schema:
+    """The columns of a batch of so many reports, and what it says of itself; ReportError for fewer
+    reports than the survey was designed for."""
+    if total < (users := _require_trust(intake).users):
         raise ReportError(
-            f"{total:,} reports are fewer than the {intake.shuffled.users:,} that survey "
-            f"{intake.table} was designed for; nothing was shuffled: wait for more"
+            f"{total:,} reports are fewer than the {users:,} that survey {intake.table} was "
+            "designed for; nothing was shuffled: wait for more"
         )
+    kind = _row_type(intake)
+    metadata = {
+        FINGERPRINT_KEY: intake.fingerprint.encode(),
+        BATCH_KEY.encode(): ShuffledBatch(intake.fingerprint, total).to_json().encode(),
+    }
+    fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in intake.report_columns]
+    return pa.schema(fields, metadata=metadata)
+
+
+def _row_type(intake: Intake) -> np.dtype[Any]:
+    """A report as one packed record."""
+    widths = zip(intake.report_columns, intake.format.widths, strict=True)
+    return np.dtype([(name, f"<u{width // 8}") for name, width in widths])
+
+
+def _table(rows: Table, schema: pa.Schema) -> pa.Table:
+    columns = [pa.array(rows[name].copy()) for name in schema.names]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 # -- files of reports as they came in ----------------------------------------------------------
@@ -215,27 +236,3 @@ def _check(intake: Intake, path: Path | str, batches: Iterable[pa.RecordBatch]) 
             rows[name] = column.to_numpy()
         yield rows
         first += batch.num_rows
-
-
-# -- the batch ---------------------------------------------------------------------------------
-
-
-def _row_type(intake: Intake) -> np.dtype[Any]:
-    """A report as one packed record."""
-    widths = zip(intake.report_columns, intake.format.widths, strict=True)
-    return np.dtype([(name, f"<u{width // 8}") for name, width in widths])
-
-
-def _schema(intake: Intake, total: int) -> pa.Schema:
-    kind = _row_type(intake)
-    metadata = {
-        FINGERPRINT_KEY: intake.fingerprint.encode(),
-        BATCH_KEY.encode(): ShuffledBatch(intake.fingerprint, total).to_json().encode(),
-    }
-    fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in intake.report_columns]
-    return pa.schema(fields, metadata=metadata)
-
-
-def _table(rows: Table, schema: pa.Schema) -> pa.Table:
-    columns = [pa.array(rows[name].copy()) for name in schema.names]
-    return pa.Table.from_arrays(columns, schema=schema)
