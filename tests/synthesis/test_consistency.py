@@ -9,7 +9,6 @@ from support.significance import normal_bound
 from ldpsql.synthesis.consistency import (
     NoisyShares,
     average,
-    contrasts,
     denoise_dependence,
     denoise_interaction,
     fit_to_marginals,
@@ -75,14 +74,6 @@ def test_calmed_shares_are_nearer_to_the_truth(spread: float) -> None:
 def test_exact_shares_are_not_calmed() -> None:
     exact = even(np.array([0.1, 0.2, 0.7, 0.0]), 0.0)
     assert shrink_to_even(exact) is exact
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 16])
-def test_contrasts_are_an_orthonormal_basis_of_what_adds_up_to_nothing(size: int) -> None:
-    basis = contrasts(size)
-    assert basis.shape == (size, size - 1)
-    assert basis.T @ basis == pytest.approx(np.eye(size - 1), abs=1e-12)
-    assert basis.sum(axis=0) == pytest.approx(np.zeros(size - 1), abs=1e-12)
 
 
 def test_without_noise_a_dependence_is_kept_as_it_is() -> None:

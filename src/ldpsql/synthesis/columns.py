@@ -156,19 +156,12 @@ def cut_bins(index: int, dimension: Dimension, noise: float = 0.0) -> Bins:
     ordered = dimension.size - count_unordered(dimension)
     most = int(np.clip(0.5 / noise, LEAST_BINS, LARGEST_BINS)) if noise > 0 else LARGEST_BINS
     listed = max(min(count_unordered(dimension), LARGEST_LISTED), 1)
-    both = [_cut_evenly(0, ordered, most), _cut_evenly(ordered, dimension.size, listed)]
-    edges = np.unique(np.concatenate(both))
+    edges = {dimension.size}
+    for low, high, count in ((0, ordered, most), (ordered, dimension.size, listed)):
+        edges.update(range(low, high, max(-(-(high - low) // count), 1)))
     size = len(edges) - 1
     shares, group = np.full(size, 1.0 / size), np.zeros(size, dtype=np.int64)
-    return Bins(index, dimension.name, edges, shares, group)
-
-
-def _cut_evenly(low: int, high: int, most: int) -> Integers:
-    """Edges of at most so many bins of equal width."""
-    if high <= low:
-        return np.array([low], dtype=np.int64)
-    width = -(-(high - low) // most)
-    return np.append(np.arange(low, high, width), high).astype(np.int64)
+    return Bins(index, dimension.name, np.array(sorted(edges), dtype=np.int64), shares, group)
 
 
 def group_bins(

@@ -27,10 +27,6 @@ class NoisyShares:
     shares: Array
     variances: Array
 
-    def __post_init__(self) -> None:
-        if self.shares.shape != self.variances.shape:
-            raise ValueError(f"{self.shares.shape} shares, {self.variances.shape} variances")
-
     @property
     def noise(self) -> float:
         """Root mean variance of a cell."""
@@ -83,14 +79,6 @@ def shrink_to_even(table: NoisyShares) -> NoisyShares:
     return NoisyShares(even + kept * (table.shares - even), table.variances)
 
 
-def contrasts(size: int) -> Array:
-    """An orthonormal basis of the vectors that add up to 0, (size, size - 1): Helmert's."""
-    basis = np.tril(np.ones((size, size)), -1)[:, : size - 1]
-    for j in range(size - 1):
-        basis[j, j] = -(size - 1.0 - j)
-    return np.asarray(basis / np.sqrt((basis**2).sum(axis=0)))
-
-
 def denoise_dependence(pair: NoisyShares, left: Array, right: Array) -> Array | None:
     """What a table of two columns says beyond its margins; None if no more than noise would.
 
@@ -99,7 +87,9 @@ def denoise_dependence(pair: NoisyShares, left: Array, right: Array) -> Array | 
     "Optimal shrinkage of singular values", 2017). Rows and columns of it add up to 0.
     """
     # In the basis of contrasts the deviation has no margins, and white noise stays white.
-    rows, columns = contrasts(len(left)), contrasts(len(right))
+    from scipy.linalg import helmert  # noqa: PLC0415
+
+    rows, columns = helmert(len(left)).T, helmert(len(right)).T
     deviation = rows.T @ (pair.shares - np.outer(left, right)) @ columns
     if not deviation.size:
         return None
@@ -157,6 +147,6 @@ def fit_to_marginals(table: Array, marginals: Sequence[tuple[tuple[int, ...], Ar
 
 def mutual_information(pair: Array) -> float:
     """Mutual information of the two columns of a table of shares, in nats."""
-    expected = np.outer(pair.sum(axis=1), pair.sum(axis=0))
-    some = pair > 0
-    return float((pair[some] * np.log(pair[some] / expected[some])).sum())
+    from scipy.special import rel_entr  # noqa: PLC0415
+
+    return float(rel_entr(pair, np.outer(pair.sum(axis=1), pair.sum(axis=0))).sum())

@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, product
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from ldpsql.boxes import Box, CodeSet, LinearQuery
+from ldpsql.decoders.base import AnyEstimator as Estimator
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.numerics import Array
-from ldpsql.record_domain import RecordDomain
-from ldpsql.synthesis.asking import ReportedShares
+from ldpsql.store.base import Selection, Store
+from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import (
     LARGEST_GROUPS,
     Bins,
@@ -36,11 +40,91 @@ from ldpsql.synthesis.consistency import (
     shrink_to_even,
 )
 from ldpsql.synthesis.model import Axes, JunctionTree, Model, Pair, choose_pairs, fit_model
+from ldpsql_device.errors import DataError
 
 LARGEST_MODEL = 1 << 18
 MOST_CELLS = 1 << 15
 MOST_TRIPLES, LARGEST_TRIPLE = 16, 512
 _PAIRS = ((0, 1), (0, 2), (1, 2))
+
+
+@dataclass(frozen=True)
+class ReportedShares:
+    """What the reports of a survey say about small tables.
+
+    people: number of reports, those of earlier rounds included.  everybody: answers from all
+    reports.  by_cell: answers from the reports in each cell of the public axis, in its order.
+    """
+
+    survey: Survey
+    people: int
+    everybody: Estimator
+    by_cell: tuple[Estimator, ...] = ()
+
+    @classmethod
+    def of(cls, store: Store, survey: Survey, keys: Sequence[str] = ()) -> ReportedShares:
+        """Read the histograms; DataError where there are no reports.
+
+        The design's default estimator answers: a post-processed one has been where this goes.
+
+        keys: public columns whose combinations are the cells of the public axis.
+        """
+        design = survey.design
+        ((_, histogram),) = store.histograms(survey.table, Selection())
+        if histogram.people == 0:
+            raise DataError(f"{survey.table} has no reports to draw a table from; ingest some")
+        split = store.histograms(survey.table, Selection(keys=tuple(keys))) if keys else []
+        return cls(
+            survey,
+            design.earlier + histogram.people,
+            design.estimator(histogram),
+            tuple(design.estimator(part) for _, part in split),
+        )
+
+    def ask(self, axes: Sequence[ModelAxis]) -> NoisyShares | None:
+        """The shares of the people by cells of dimensions, at most one measure and one public
+        axis, in this order; None where the design cannot plan them, or the reports cannot tell.
+
+        The two cells of a measure are the lower and the upper bound: how many people at each
+        would have the same sum.
+        """
+        dimensions = [axis for axis in axes if axis.kind == "dimension"]
+        measures = [axis.index for axis in axes if axis.kind == "measure"]
+        is_split = any(axis.kind == "public" for axis in axes)
+        cells = product(*([(axis.index, side) for side in axis.sides] for axis in dimensions))
+        try:
+            rows = [self._plan(cell, measures) for cell in cells]
+            estimators = self.by_cell if is_split else (self.everybody,)
+            answers = [estimator.answer_rows(rows) for estimator in estimators]
+        except UnsupportedSQL:
+            return None
+        if measures:
+            # From (count, sum) to the people at the lower and at the upper bound.
+            low, high = self.survey.design.domain.bounds[measures[0]]
+            to_bounds = np.array([[high, -1.0], [-low, 1.0]]) / (high - low)
+            # What reports cannot tell has an infinite variance, which no linear map makes finite.
+            with np.errstate(invalid="ignore"):
+                answers = [[answer.map(to_bounds) for answer in part] for part in answers]
+        # Cells of dimensions, then those of the measure, then those of the public axis.
+        values = np.array([[answer.values for answer in part] for part in answers])
+        errors = np.array([[answer.stderr for answer in part] for part in answers])
+        shape = tuple(axis.size for axis in axes)
+        shares, variances = (
+            np.moveaxis(table, 0, -1).reshape(shape)
+            for table in (values / self.people, (errors / self.people) ** 2)
+        )
+        is_estimable = np.isfinite(shares).all() and np.isfinite(variances).all()
+        return NoisyShares(shares, variances) if is_estimable else None
+
+    def _plan(self, cell: Sequence[tuple[int, CodeSet]], measures: Sequence[int]) -> list[Any]:
+        """The count of a cell, and the sum of the measure in it if there is one."""
+        design = self.survey.design
+        sides: list[CodeSet | None] = [None] * len(design.domain.sizes)
+        for index, side in cell:
+            sides[index] = side
+        box = Box(tuple(sides)).normal(design.domain.sizes)
+        queries = [LinearQuery.count(box), *(LinearQuery.sum(m, box) for m in measures)]
+        return [design.prepare(query) for query in queries]
 
 
 @dataclass(frozen=True)
@@ -72,8 +156,17 @@ def learn(reported: ReportedShares, public: PublicPeople | None) -> Learned:
     # So many groups per dimension that all pairs can be asked.
     groups = min(LARGEST_GROUPS, math.isqrt(MOST_CELLS // max(math.comb(count, 2), 1)))
     cut = [_cut(reported, index, groups) for index in range(count)]
-    axes = (*(bins.axis for bins, _ in cut), *_other_axes(reported, public))
-    alone = [_ask_alone(reported, axis, public) for axis in axes]
+    domain = reported.survey.design.domain
+    axes = [bins.axis for bins, _ in cut]
+    for index, name in enumerate(domain.measure_names):
+        if domain.measured[index] is None:  # else it is a dimension as well
+            axes.append(ModelAxis("measure", index, name, 2))
+    if public is not None and public.keys:
+        name = public.keys[0] if len(public.keys) == 1 else f"({', '.join(public.keys)})"
+        axes.append(ModelAxis("public", 0, name, len(public.shares)))
+    alone = [reported.ask([axis]) for axis in axes if axis.kind != "public"]
+    if public is not None and len(alone) < len(axes):
+        alone.append(NoisyShares(public.shares, np.zeros(axes[-1].size)))  # exact
     pairs, unknown = _ask_pairs(reported, axes)
     even = [np.bincount(bins.group, bins.shares).astype(np.float64) for bins, _ in cut]
     even += [np.full(axis.size, 1.0 / axis.size) for axis in axes[count:]]
@@ -94,7 +187,7 @@ def learn(reported: ReportedShares, public: PublicPeople | None) -> Learned:
     errors = [math.nan if table is None else table.noise for table in alone[count:]]
     kept = {pair: pairs[pair].noise for pair in edges}
     return Learned(
-        axes,
+        tuple(axes),
         tuple(bins.adapt(model.table((place,))) for place, (bins, _) in enumerate(cut)),
         model,
         (*(error for _, error in cut), *errors),
@@ -121,29 +214,6 @@ def _cut(reported: ReportedShares, index: int, groups: int) -> tuple[Bins, float
         return group_bins(bins, dimension, 1.0, groups), math.nan
     bins = replace(bins, shares=nearest_shares(shrink_to_even(table)))
     return group_bins(bins, dimension, table.noise, groups), table.noise
-
-
-def _other_axes(reported: ReportedShares, public: PublicPeople | None) -> list[ModelAxis]:
-    """The measures that are not a dimension as well, and the public axis."""
-    domain = RecordDomain.of(reported.survey.schema)
-    axes = [
-        ModelAxis("measure", index, name, 2)
-        for index, name in enumerate(domain.measure_names)
-        if domain.measured[index] is None
-    ]
-    if public is not None and public.keys:
-        name = public.keys[0] if len(public.keys) == 1 else f"({', '.join(public.keys)})"
-        axes.append(ModelAxis("public", 0, name, len(public.shares)))
-    return axes
-
-
-def _ask_alone(
-    reported: ReportedShares, axis: ModelAxis, public: PublicPeople | None
-) -> NoisyShares | None:
-    """The shares of one axis; public ones are exact."""
-    if axis.kind == "public" and public is not None:
-        return NoisyShares(public.shares, np.zeros(axis.size))
-    return reported.ask([axis])
 
 
 def _ask_pairs(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from math import prod
 
 import numpy as np
@@ -48,25 +48,27 @@ class JunctionTree:
         Any spanning forest of the cliques with the largest separators is a junction tree; this one
         is Prim's.
         """
-        cliques = _triangulate(sizes, edges)
-        order: list[int] = []
+        left, placed = _triangulate(sizes, edges), list[Axes]()
         parents: list[int | None] = []
         separators: list[Axes] = []
-        left = set(range(len(cliques)))
+
+        def shared(new: Axes, parent: int) -> Axes:
+            return tuple(axis for axis in new if axis in placed[parent])
+
         while left:
-            shared = (
-                (len(set(cliques[new]) & set(cliques[old])), -new, -place)
-                for new in left
-                for place, old in enumerate(order)
+            # The first clique and parent with the largest separator; without one a part begins.
+            clique, parent = max(
+                product(left, range(len(placed))),
+                key=lambda link: len(shared(*link)),
+                default=(left[0], None),
             )
-            size, new, parent = max(shared, default=(0, 0, 0))
-            chosen = -new if size else min(left)
-            common = {*cliques[chosen]} & {*cliques[order[-parent]]} if size else set()
-            left.remove(chosen)
-            order.append(chosen)
-            parents.append(-parent if size else None)
-            separators.append(tuple(sorted(common)))
-        return cls(tuple(cliques[i] for i in order), tuple(parents), tuple(separators))
+            if parent is not None and not shared(clique, parent):
+                clique, parent = left[0], None
+            parents.append(parent)
+            separators.append(() if parent is None else shared(clique, parent))
+            left.remove(clique)
+            placed.append(clique)
+        return cls(tuple(placed), tuple(parents), tuple(separators))
 
     def home(self, axes: Axes) -> int:
         """A clique that holds all these axes; ValueError if none does."""
@@ -196,10 +198,8 @@ def fit_model(sizes: Sequence[int], tree: JunctionTree, tables: Mapping[Axes, Ar
 
     Tables that cannot all hold at once end in a compromise; `Model.misfit` says how far it is.
     """
-    beliefs: list[Array] = []
-    for clique in tree.cliques:
-        shape = tuple(sizes[axis] for axis in clique)
-        beliefs.append(np.full(shape, 1.0 / prod(shape)))
+    shapes = [tuple(sizes[axis] for axis in clique) for clique in tree.cliques]
+    beliefs = [np.full(shape, 1.0 / prod(shape)) for shape in shapes]
     given: list[list[tuple[Axes, Array]]] = [[] for _ in beliefs]
     for axes, table in tables.items():
         given[tree.home(axes)].append((axes, table))

@@ -19,9 +19,8 @@ from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
-from ldpsql.synthesis.asking import ReportedShares
 from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
-from ldpsql.synthesis.learning import Learned, learn
+from ldpsql.synthesis.learning import Learned, ReportedShares, learn
 from ldpsql.synthesis.model import Axes
 from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
 from ldpsql_device.guarantee import Guarantee
@@ -119,12 +118,10 @@ class Synthesizer:
                 columns[axis.name] = amounts_of(schema.measures[axis.index], chances, random)
             else:
                 public_cells = cells[place]
-        batch = pa.table(columns)
         if self.public is not None:
             drawn = self.public.draw(public_cells, random)
-            for name in drawn.column_names:
-                batch = batch.append_column(name, drawn.column(name))
-        return batch
+            columns |= zip(drawn.column_names, drawn.columns, strict=True)
+        return pa.table(columns)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -136,11 +133,9 @@ class Synthesizer:
             f"({design.name}, epsilon {survey.epsilon} per report)"
         ]
         estimator = next(iter(design.estimators))
-        bias = design.biases.get(estimator)
-        if bias is not None:
-            notes.append(f"estimator {estimator} is biased: {bias}")
-        notes += _tables_kept(self.learned)
-        notes += _tables_left_out(self.learned)
+        if estimator in design.biases:
+            notes.append(f"estimator {estimator} is biased: {design.biases[estimator]}")
+        notes += [*_tables_kept(self.learned), *_tables_left_out(self.learned)]
         notes.append(
             "nothing else is kept: beyond these tables, columns are as independent as they can be "
             "(greatest entropy)"
@@ -167,9 +162,9 @@ class Synthesizer:
 
 def _tables_kept(learned: Learned) -> Iterator[str]:
     """What is kept of single columns and of several together, with errors of a cell."""
-    alone = [(axis.name, error) for axis, error in zip(learned.axes, learned.alone, strict=True)]
-    known = [f"{name} ({_error(error)})" for name, error in alone if not math.isnan(error)]
-    unknown = [name for name, error in alone if math.isnan(error)]
+    alone = {axis.name: error for axis, error in zip(learned.axes, learned.alone, strict=True)}
+    known = [f"{name} ({_error(error)})" for name, error in alone.items() if not math.isnan(error)]
+    unknown = [name for name, error in alone.items() if math.isnan(error)]
     if known:
         share = "the standard error of the share of one bin among all people"
         yield f"kept, with {share}: {', '.join(known)}"
@@ -193,8 +188,8 @@ def _tables_left_out(learned: Learned) -> Iterator[str]:
             f"many to ask for: {_name(learned, learned.unknown)}"
         )
     if learned.dropped:
-        pairs = _name(learned, learned.dropped)
-        yield f"kept only through other columns, for want of room: {pairs}"
+        kept = _name(learned, learned.dropped)
+        yield f"kept only through other columns, for want of room: {kept}"
     if learned.model.misfit > _NOTICEABLE:
         yield (
             "the tables do not fit together exactly: a share differs by up to "
