@@ -18,7 +18,6 @@ from datetime import date, datetime, time
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, NoReturn, Self
 
 import pyarrow as pa
@@ -107,15 +106,13 @@ NUMBER = TypeObject(
     "NUMBER",
     frozenset(
         {"bool", "float", "double"}
-        | {f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)}
+        | {f"{u}int{width}" for u in ("", "u") for width in (8, 16, 32, 64)}
     ),
 )
 DATETIME = TypeObject(
     "DATETIME",
-    frozenset(
-        {"date32[day]", "date64[ms]", "time32[s]", "time32[ms]", "time64[us]", "time64[ns]"}
-        | {f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns")}
-    ),
+    frozenset({"date32[day]", "date64[ms]", "time32[s]", "time32[ms]", "time64[us]", "time64[ns]"})
+    | {f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns")},
 )
 ROWID = TypeObject("ROWID", frozenset())
 
@@ -143,17 +140,11 @@ def connect(
     only while `ingest` runs. Raises OperationalError for a file that cannot be used.
     """
     place = None if path is None or str(path) == ":memory:" else Path(path)
-    if place is None or read_only is not None:
-        store = open_store(place, read_only=bool(read_only))
-        return Connection(store, confidence=confidence, estimator=estimator)
-    if not place.exists():
+    writes_to = place if read_only is None else None
+    if writes_to is not None and not writes_to.exists():
         open_store(place, read_only=False).close()
-    return Connection(
-        open_store(place, read_only=True),
-        confidence=confidence,
-        estimator=estimator,
-        writes_to=place,
-    )
+    store = open_store(place, read_only=bool(read_only) or writes_to is not None)
+    return Connection(store, confidence=confidence, estimator=estimator, writes_to=writes_to)
 
 
 class Connection:
@@ -226,12 +217,8 @@ class Connection:
         rows that are not reports, IntegrityError for reports of another survey, OperationalError
         for a store that cannot be written.
         """
-        options: dict[str, Any] = {
-            "survey": survey,
-            "skip_invalid": skip_invalid,
-            "keep": keep,
-            "accept_smaller_batch": accept_smaller_batch,
-        }
+        options: dict[str, Any] = {"survey": survey, "skip_invalid": skip_invalid, "keep": keep}
+        options["accept_smaller_batch"] = accept_smaller_batch
         with self._writable() as store:
             self._uncommitted = True
             if isinstance(reports, pa.Table):
@@ -289,12 +276,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -358,8 +340,7 @@ class Cursor:
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """The next rows, `arraysize` of them unless told otherwise; fewer at the end."""
         _ = self.result
-        count = self.arraysize if size is None else size
-        return list(islice(self._rows, count))
+        return list(islice(self._rows, self.arraysize if size is None else size))
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""
@@ -411,12 +392,7 @@ class Cursor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _open(self) -> Connection:
