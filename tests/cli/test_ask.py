@@ -211,7 +211,7 @@ def test_help_and_version_are_not_queries():
         assert shown.stdout.startswith("Usage: ldpsql")
 
 
-PROGRAM = [sys.executable, "-m", "ldpsql.cli.main"]
+PROGRAM = [sys.executable, "-m", "ldpsql"]
 
 
 def ended(command, **settings):

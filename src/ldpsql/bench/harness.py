@@ -6,7 +6,6 @@ comparison which was stopped goes on, and a larger one takes over what a smaller
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 import time
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import Pipe, get_context, parent_process
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -123,16 +122,9 @@ def _end_with_parent() -> None:
     """
     parent = parent_process()
     assert parent is not None
-    ending, end = Pipe(duplex=False)
 
-    def watch() -> None:  # for the end of the parent, or of this process
-        if parent.sentinel in wait([parent.sentinel, ending]):
-            os._exit(1)
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-
-    @atexit.register
-    def stop() -> None:
-        end.close()
-        thread.join()  # a thread that still runs when Python ends is complained about as leaked
+    threading.Thread(target=watch, daemon=True).start()

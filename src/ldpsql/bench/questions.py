@@ -136,13 +136,11 @@ class Wanted:
 
     def questions(self, draft: Draft) -> tuple[Question, ...]:
         """Deterministic for a seed. SurveyError where the survey has nothing to ask so."""
-        usable = _usable(draft)
         questions = [
             question(text, draft, words)
             for kind in self.kinds
             for number in self.predicates
-            if number <= len(usable)
-            for words, text in self._texts(kind, number, usable, draft)
+            for words, text in self._texts(kind, number, draft)
         ]
         if not questions:
             raise SurveyError(next(self.not_asked(draft), "there is nothing to ask"))
@@ -161,27 +159,23 @@ class Wanted:
                         names = ", ".join(member.name for member in members)
                         yield f"no GROUP BY {names}: it has more than {_MOST_GROUPS:,} rows"
 
-    def _texts(
-        self, kind: str, number: int, usable: Sequence[Dimension], draft: Draft
-    ) -> Iterator[tuple[str, str]]:
-        """(workload, SQL) pairs."""
+    def _texts(self, kind: str, number: int, draft: Draft) -> Iterator[tuple[str, str]]:
+        """(workload, SQL) pairs; none where there are too few dimensions."""
+        usable, table = _usable(draft), quote(draft.table)
         chosen = ", ".join(self._selected(draft.schema))
         if kind == "groups":
-            for members in combinations(usable, number):
-                if _has_few_groups(members):
-                    keys = ", ".join(quote(member.name) for member in members)
-                    yield (
-                        f"GROUP BY, {counted(number, 'key')}",
-                        f"SELECT {keys}, {chosen} FROM {quote(draft.table)} GROUP BY {keys}",
-                    )
-            return
-        random = np.random.default_rng([self.seed, KINDS.index(kind), number])
-        extent = f" of {100 * self.volume:g} %" if kind == "ranges" else ""
-        words = f"{kind}{extent}, {counted(number, 'predicate')}"
-        for _ in range(self.count):
-            drawn = sorted(random.choice(len(usable), number, replace=False).tolist())
-            where = " AND ".join(self._condition(kind, usable[i], random) for i in drawn)
-            yield words, f"SELECT {chosen} FROM {quote(draft.table)} WHERE {where}"
+            for members in filter(_has_few_groups, combinations(usable, number)):
+                keys = ", ".join(quote(member.name) for member in members)
+                words = f"GROUP BY, {counted(number, 'key')}"
+                yield words, f"SELECT {keys}, {chosen} FROM {table} GROUP BY {keys}"
+        elif number <= len(usable):
+            random = np.random.default_rng([self.seed, KINDS.index(kind), number])
+            extent = f" of {100 * self.volume:g} %" if kind == "ranges" else ""
+            words = f"{kind}{extent}, {counted(number, 'predicate')}"
+            for _ in range(self.count):
+                drawn = sorted(random.choice(len(usable), number, replace=False).tolist())
+                where = " AND ".join(self._condition(kind, usable[i], random) for i in drawn)
+                yield words, f"SELECT {chosen} FROM {table} WHERE {where}"
 
     def _selected(self, schema: Schema) -> list[str]:
         names = [quote(measure.name) for measure in schema.measures]

@@ -6,7 +6,7 @@ import math
 import sys
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,14 +66,11 @@ _MOST_PEOPLE = 10_000_000_000
 @options.output()
 def design(
     source: Path | None,
-    epsilon: str | None,
-    mechanism: str | None,
-    users: int | None,
+    finished: Path | None,
     half_width: float | None,
     picture: Path | None,
-    accept_no_guarantee: bool,
-    finished: Path | None,
     target: Path | None,
+    **asked: Any,
 ) -> None:
     """Make a survey ready and say what it promises, what leaves a device, and how well it answers.
 
@@ -87,43 +84,32 @@ def design(
         if written is not None:
             options.keep_inputs(written, source, finished)
             options.check_writable(written)
-    if (source is None) == (finished is None):
-        raise click.UsageError("name a survey file, or a finished round with --next")
-    if source is None:
-        assert finished is not None
-        if epsilon or mechanism or users or half_width or picture or accept_no_guarantee:
-            raise click.UsageError("--next takes everything from the finished round")
-        survey = _next_round(finished)
-        lines = labelled_lines(_facts(survey))
-    else:
+    if source is not None and finished is None:
         if picture is not None:
             from ldpsql.plots import charts  # noqa: PLC0415
 
             charts.require_matplotlib()
         with Progress("designing", sys.stderr) as progress:
-            designed = design_survey(
-                source,
-                epsilon=epsilon,
-                mechanism=mechanism,
-                users=users,
-                accept_no_guarantee=accept_no_guarantee,
-                tell=progress.show,
-            )
+            designed = design_survey(source, tell=progress.show, **asked)
             survey = designed.survey
             progress.show("what to expect")
-            hints = (users, survey.users, survey.shuffled, half_width)
-            lines = [
-                *labelled_lines(_facts(survey)),
-                *expectations(
-                    designed, half_width, is_asked=any(hint is not None for hint in hints)
-                ),
-            ]
+            hints = (asked["users"], survey.users, survey.shuffled, half_width)
+            is_asked = any(hint is not None for hint in hints)
+            lines = labelled_lines(_facts(survey))
+            lines += expectations(designed, half_width, is_asked=is_asked)
             if picture is not None:
                 progress.show("drawing")
                 from ldpsql.plots.survey import draw_survey  # noqa: PLC0415
 
                 charts.save_figure(draw_survey(designed), picture)
                 lines.append(f"plot         {picture}")
+    elif source is None and finished is not None:
+        if any(asked.values()) or half_width or picture:
+            raise click.UsageError("--next takes everything from the finished round")
+        survey = _next_round(finished)
+        lines = labelled_lines(_facts(survey))
+    else:
+        raise click.UsageError("name a survey file, or a finished round with --next")
     if target is None:
         click.echo(survey.to_json())
     else:
@@ -152,14 +138,25 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
     """What a survey is, promises, and sends."""
     design, guarantee, form = survey.design, survey.guarantee, survey.design.report_format
     kilobytes = len(zlib.compress(survey.device_text.encode(), 9)) / 1000
-    yield (
-        "survey",
-        f"{survey.table} ({survey.fingerprint[:12]}), {kilobytes:.1f} kB for each device",
-    )
+    known = f"{survey.table} ({survey.fingerprint[:12]})"
+    yield "survey", f"{known}, {kilobytes:.1f} kB for each device"
     chosen = ", chosen by auto" if survey.chosen else ""
     number = f", round {design.round} of {design.rounds}" if design.asks_in_rounds else ""
     yield "mechanism", f"{design.name}{chosen}{number}"
-    yield from _trust(survey)
+    if (trust := survey.shuffled) is not None:
+        people = f", of which {trust.people_of(trust.users):,} count as honest"
+        yield "trust", "shuffle: reports are shuffled before the collector sees them"
+        yield (
+            "",
+            f"against whoever sees the shuffled batch: epsilon {trust.epsilon} at delta "
+            f"{trust.delta}, for batches of at least {trust.users:,} reports"
+            f"{people if trust.honest < 1 else ''}",
+        )
+        yield (
+            "",
+            f"against whoever sees a single report: epsilon {survey.epsilon}, which is what a "
+            "person's ledger spends",
+        )
     yield "guarantee", str(guarantee)
     yield "protects", guarantee.protects
     if guarantee.witness:
@@ -178,48 +175,28 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
         yield "note", remark
 
 
-def _trust(survey: Survey) -> Iterator[tuple[str, str]]:
-    """Who is promised what, where a shuffler is trusted."""
-    trust = survey.shuffled
-    if trust is None:
-        return
-    people = f", of which {trust.people_of(trust.users):,} count as honest"
-    yield "trust", "shuffle: reports are shuffled before the collector sees them"
-    yield (
-        "",
-        f"against whoever sees the shuffled batch: epsilon {trust.epsilon} at delta {trust.delta}, "
-        f"for batches of at least {trust.users:,} reports{people if trust.honest < 1 else ''}",
-    )
-    yield (
-        "",
-        f"against whoever sees a single report: epsilon {survey.epsilon}, which is what a person's "
-        "ledger spends",
-    )
-
-
 def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
     """Which values are sensitive, and what that means for the owners of others."""
     if RecordDomain.of(survey.schema).is_all_sensitive:
         return
+
+    def some(values: list[str]) -> str:
+        more = len(values) - _MOST_VALUES
+        return ", ".join(values[:_MOST_VALUES]) + (f", ... ({more} more)" if more > 0 else "")
+
     for dimension in survey.schema.dimensions:
         labels = ["NULL" if label is None else str(label) for label in domains.labels(dimension)]
         sensitive = [labels[code] for code in dimension.sensitive]
         others = [label for code, label in enumerate(labels) if code not in dimension.sensitive]
-        which = f"{_some(sensitive)}; not: {_some(others)}" if sensitive else "every value"
+        which = f"{some(sensitive)}; not: {some(others)}" if sensitive else "every value"
         yield "sensitive", f"{dimension.name}: {which}"
-    design = survey.design
-    if design.guarantee.kind == "none":
-        yield "note", f"{design.name} protects none of them"
-    elif design.guarantee.kind == "local":
-        yield "note", f"{design.name} treats every value as sensitive"
+    name, kind = survey.design.name, survey.design.guarantee.kind
+    if kind == "none":
+        yield "note", f"{name} protects none of them"
+    elif kind == "local":
+        yield "note", f"{name} treats every value as sensitive"
     else:
         yield "warning", f"VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, {_SEE_BELOW}"
-
-
-def _some(values: list[str]) -> str:
-    """The first few of many values."""
-    more = f", ... ({len(values) - _MOST_VALUES} more)" if len(values) > _MOST_VALUES else ""
-    return ", ".join(values[:_MOST_VALUES]) + more
 
 
 @click.command(short_help="Write a starter survey file for a data file.")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from ldpsql.cli.figures import about, significant
 from ldpsql.cli.tables import table_lines
@@ -45,18 +43,17 @@ def forecast(designed: DesignedSurvey) -> list[str]:
     Sums are those about the middle of the measure's bounds, which is what an average needs.
     """
     entries = designed.forecast.expected(_MOST_KINDS)
-    figures = [significant(entry.error) for entry in entries]
-    room = max(map(len, figures))
+    room = max(len(significant(entry.error)) for entry in entries)
     first, *others = [
-        [entry.text, f"± {figure:>{room}}", f"({100 * entry.share:.2g}% of {entry.limit})"]
-        for entry, figure in zip(entries, figures, strict=True)
+        [
+            f"  {entry.text}",
+            f"± {significant(entry.error):>{room}}",
+            f"({100 * entry.share:.2g}% of {entry.limit})",
+        ]
+        for entry in entries
     ]
-    lines = table_lines(first, others, [False] * 3)
-    return [
-        f"expected standard error with {designed.people} people:",
-        *(f"  {line}" for line in lines),
-        *distance(designed),
-    ]
+    head = f"expected standard error with {designed.people} people:"
+    return [head, *table_lines(first, others, [False] * 3), *distance(designed)]
 
 
 def distance(designed: DesignedSurvey) -> list[str]:
@@ -86,23 +83,17 @@ def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
     users = max(least_users(expected, half_width), survey.shuffled.users if survey.shuffled else 1)
     epsilon = designed.epsilon_for(half_width)
     promised = survey.epsilon if survey.shuffled is None else f"{survey.shuffled.epsilon} (central)"
-    smallest = (
-        f"no epsilon up to {LARGEST_EPSILON} is enough; ask more people"
-        if epsilon is None
-        else f"epsilon {epsilon} is the smallest that is enough"
-    )
+    smallest = f"epsilon {epsilon} is the smallest that is enough"
+    if epsilon is None:
+        smallest = f"no epsilon up to {LARGEST_EPSILON} is enough; ask more people"
+    wanted, reached = (f"±{significant(100 * s)}%" for s in (half_width, expected.half_width))
     return [
-        f"a typical count to within ±{_percent(half_width)} of the people "
-        f"({100 * CONFIDENCE:g} % interval), {survey.design.name}:",
-        f"  {people} people, epsilon {promised}: ±{_percent(expected.half_width)}",
+        f"a typical count to within {wanted} of the people ({100 * CONFIDENCE:g} % interval), "
+        f"{survey.design.name}:",
+        f"  {people} people, epsilon {promised}: {reached}",
         f"  {people} people: {smallest}",
         f"  epsilon {promised}: {about(users)} people are enough",
     ]
-
-
-def _percent(share: float) -> str:
-    """A share with three significant digits: 2.31%."""
-    return f"{significant(100 * share)}%"
 
 
 def comparison(ranking: Ranking, people: int) -> list[str]:
@@ -111,12 +102,11 @@ def comparison(ranking: Ranking, people: int) -> list[str]:
     if len(kinds) > _MOST_COLUMNS:
         kinds = []
     has_bound = ranking.best.forecast.ratio(ranking.bound) is not None
-    head = ["mechanism", "whole workload", *kinds, *(["of least"] if has_bound else [])]
-    head += ["bits", "rounds", "guarantee", "options"]
+    errors = ["whole workload", *kinds, *(["of least"] if has_bound else []), "bits", "rounds"]
+    head = ["mechanism", *errors, "guarantee", "options"]
+    right = [False, *[True] * len(errors), False, False]
     rows = [_row(candidate, ranking, len(kinds)) for candidate in ranking.ranked]
     lines = [f"expected standard errors with {people} people, by mechanism:"]
-    words = {"mechanism", "guarantee", "options"}
-    right = [name not in words for name in head]
     lines += [f"  {line}" for line in table_lines(head, rows, right, heading_width=_HEADING)]
     coarse = [candidate.name for candidate in ranking.ranked if candidate.forecast.design.is_coarse]
     if coarse:
@@ -142,10 +132,5 @@ def _row(candidate: Candidate, ranking: Ranking, kinds: int) -> list[str]:
         f"{design.report_format.bits_per_report:.1f}",
         "1",  # every mechanism of the registry asks a person once
         str(design.guarantee),
-        options_text(candidate.options),
+        ", ".join(f"{key} {value}" for key, value in candidate.options.items()) or "defaults",
     ]
-
-
-def options_text(options: Mapping[str, Any]) -> str:
-    """Options in words: fanout 4, inference consistent."""
-    return ", ".join(f"{key} {value}" for key, value in options.items()) or "defaults"

@@ -151,7 +151,3 @@ def main() -> NoReturn:
         with suppress(OSError):  # what could not be written has been said before
             stream.flush()
     os._exit(code)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -102,15 +103,11 @@ def machine_table(result: Result, *, intervals: bool) -> pa.Table:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, a repeated one with the first free number: n, n_2, n_3."""
-    taken: set[str] = set()
-    result = []
+    result: list[str] = []
     for name in names:
-        number, unique = 1, name
-        while unique in taken or (unique != name and unique in names):
-            number += 1
-            unique = f"{name}_{number}"
-        taken.add(unique)
-        result.append(unique)
+        numbered = (f"{name}_{number}" for number in count(2))
+        others = (other for other in numbered if other not in names)
+        result.append(next(free for free in chain([name], others) if free not in result))
     return result
 
 
