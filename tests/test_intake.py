@@ -44,6 +44,26 @@ def test_both_parts_are_kept_together(tmp_path):
     assert Intake.read(path).text == both_texts()
 
 
+def test_the_file_at_fault_is_named(tmp_path):
+    path, beside = tmp_path / "people.survey.json", tmp_path / "people.collector.json"
+    path.write_text(device_text())
+    for text, kind, words in (
+        ("{", SurveyError, "not JSON"),
+        (COLLECTOR.replace("none that", "one that"), FingerprintError, "not the one that"),
+    ):
+        beside.write_text(text)
+        with pytest.raises(kind, match=f"its collector's part {beside}: .*{words}"):
+            Intake.read(path)
+    path.write_text("{")
+    with pytest.raises(SurveyError, match=f"{path}: not a survey"):
+        Intake.read(path)
+    beside.unlink()
+    beside.mkdir()
+    path.write_text(device_text())
+    with pytest.raises(SurveyError, match=f"its collector's part {beside}: cannot read"):
+        Intake.read(path)
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "words"),
     [

@@ -178,7 +178,7 @@ def test_a_changed_collectors_part_is_refused():
     [
         ("{", "not a survey"),
         ("/etc/passwd", "not a survey"),
-        ("{}", "with its collector's part"),
+        ("{}", "no key ldpsql_survey"),
         ('{"a":' * 100_000, "nested more than"),
         ("[" + "9" * 5_000 + "]", "not a survey"),
         (design(TOML).device_text, "with its collector's part"),

@@ -19,8 +19,7 @@ from typing import Any
 from ldpsql.boxes import NOTHING, CodeSet, codes, complement
 from ldpsql.errors import QueryError
 from ldpsql_device.schema import Attribute, Dimension, PublicColumn, Schema
-from ldpsql_device.types import Value
-from ldpsql_device.values import Domain, Listed, Ordered, microseconds
+from ldpsql_device.values import Domain, Listed, Ordered, Value, microseconds
 
 Point = int | float | Fraction
 COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -12,18 +12,17 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ldpsql.recipes.base import achieved
 from ldpsql.report import ReportFormat
 from ldpsql.shuffle import clones, epsilon_of_batch
-from ldpsql.survey import Survey, collector_path
+from ldpsql.survey import Survey, read_parts
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import FingerprintError, InternalError, ReportError, SurveyError
+from ldpsql_device.errors import FingerprintError, InternalError, ReportError
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 from ldpsql_device.survey import Survey as DeviceSurvey
-from ldpsql_device.survey import canonical, parse_json, read_text, sha256
+from ldpsql_device.survey import canonical
 
 
 @dataclass(frozen=True)
@@ -49,23 +48,19 @@ class Intake:
         """Of a survey with its collector's part; an intake is its own."""
         if isinstance(survey, Intake):
             return survey
-        return cls(
-            survey.table,
-            survey.fingerprint,
-            survey.design.report_format,
-            survey.schema.public,
-            survey.guarantee.epsilon,
-            survey.shuffled,
-            survey.to_json(),
-        )
+        return cls._make(survey, survey.design.report_format)
 
     @classmethod
     def of_device(cls, survey: DeviceSurvey) -> Intake:
         """Of the part that devices fetch."""
+        return cls._make(survey, ReportFormat.of(survey.plan))
+
+    @classmethod
+    def _make(cls, survey: Survey | DeviceSurvey, form: ReportFormat) -> Intake:
         return cls(
             survey.table,
             survey.fingerprint,
-            ReportFormat.of(survey.plan),
+            form,
             survey.schema.public,
             survey.guarantee.epsilon,
             survey.shuffled,
@@ -80,28 +75,11 @@ class Intake:
         may lie beside a file. Raises SurveyError for anything that is not a survey,
         FingerprintError for a collector's part that is not the one that the survey names.
         """
-        text = read_text(source)
-        try:
-            data, collector = parse_json(text, floats=True), None
-            if isinstance(data, dict) and set(data) == {"collector", "survey"}:
-                data, collector = data["survey"], data["collector"]
-            elif isinstance(source, Path) and collector_path(source).is_file():
-                collector = parse_json(read_text(collector_path(source)), floats=True)
-            return cls._join(DeviceSurvey.from_data(data), collector)
-        except (FingerprintError, SurveyError) as error:
-            where = f"{source}: " if isinstance(source, Path) else ""
-            raise type(error)(f"{where}{error}") from None
-
-    @classmethod
-    def _join(cls, survey: DeviceSurvey, collector: Any) -> Intake:
-        """Both parts of a survey, if the first names the second; None for no second one."""
-        intake = cls.of_device(survey)
-        if collector is None:
+        device, rest = read_parts(source)
+        intake = cls.of_device(device)
+        if rest is None:
             return intake
-        rest = canonical(collector)
-        if sha256(rest) != survey.collector:
-            raise FingerprintError("the collector's part is not the one that the survey names")
-        both = f'{{"collector":{rest},"survey":{intake.text}}}'
+        both = f'{{"collector":{canonical(rest)},"survey":{intake.text}}}'
         return replace(intake, text=both)
 
     def achieved(self, reports: int) -> Decimal | None:

@@ -21,7 +21,7 @@ from ldpsql.intake import Intake
 from ldpsql_device.arrow import ARROW_TYPES, ID_COLUMN
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import RESERVED_PREFIX
-from ldpsql_device.types import TYPES
+from ldpsql_device.values import TYPES
 
 Booleans = NDArray[np.bool_]
 Values = tuple[pa.Array, Booleans]
@@ -278,7 +278,7 @@ def read_text(column: pa.Array, kind: str) -> Values:
 def read_json(values: Sequence[Any], kind: str) -> Values:
     """Values from JSON, in which 0 and "0" differ; dates are text."""
     missing = np.array([value is None for value in values], dtype=np.bool_)
-    if TYPES[kind].is_moment:
+    if kind in ("date", "timestamp"):
         texts = [value if isinstance(value, str) else None for value in values]
         return read_text(pa.array(texts, pa.string()), kind)[0], missing
     fits = TYPES[kind].fits

@@ -9,7 +9,7 @@ import math
 from datetime import date, datetime
 
 from ldpsql.errors import QueryError
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 
 def quote(name: str) -> str:

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.decoders.base import AnyDesign as Design
@@ -29,20 +28,20 @@ from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import Guarantee, Shuffled
-from ldpsql_device.plan import Plan
+from ldpsql_device.plan import Plan, plan_to_json
 from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import (
+    Published,
     canonical,
     check_table,
     parse_json,
-    read_promise,
     read_text,
     require_hashes,
     require_keys,
     sha256,
 )
+from ldpsql_device.survey import Survey as DeviceSurvey
 
 FORMAT = 1
 AUTO = "auto"
@@ -57,7 +56,7 @@ _OPTIONAL = ("estimator", "accept_no_guarantee", "chosen", "workload", "users")
 
 
 @dataclass(frozen=True)
-class Survey:
+class Survey(Published):
     """A public, immutable survey.
 
     table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
@@ -162,7 +161,7 @@ class Survey:
         return "local" if self.shuffled is None else "shuffle"
 
     @cached_property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> Guarantee:  # type: ignore[override]
         """Everything a person is promised: by the report alone, and once it is shuffled."""
         own = self.design.guarantee
         if self.shuffled is None:
@@ -170,31 +169,9 @@ class Survey:
         beyond = (*own.not_protected, *SHUFFLE_NOT_PROTECTED)
         return replace(own, central=self.shuffled.central, not_protected=beyond)
 
-    @property
-    def report_columns(self) -> tuple[str, ...]:
-        """Names of the integers of a report."""
-        return self.design.report_format.columns
-
-    @property
-    def report_widths(self) -> tuple[int, ...]:
-        """Bits of the unsigned storage type of each of them."""
-        return self.design.report_format.widths
-
-    def accepts(self, numbers: Sequence[int]) -> bool:
-        """Whether these whole numbers are a report: a question, and answers below its limits."""
-        form = self.design.report_format
-        columns = zip(form.columns, numbers, strict=True)
-        return not form.refuse({name: np.array([n], dtype="u8") for name, n in columns}).size
-
     def draw(self, codes: Codes, entropy: Entropy) -> Sequence[NDArray[Any]]:
         """One report per row of `codes`, as a column per integer of a report."""
         return list(self.design.randomize(codes, entropy).columns.values())
-
-    @property
-    def chain(self) -> str:
-        """Fingerprint of the first of the rounds that this survey is one of; its own for that one,
-        and for a survey that does not ask in rounds. A person answers one survey of a chain."""
-        return self.first or self.fingerprint
 
     @property
     def epsilon(self) -> Epsilon:
@@ -205,8 +182,8 @@ class Survey:
         """
         return self.design.epsilon
 
-    @property
-    def plan(self) -> Plan:
+    @cached_property
+    def plan(self) -> Plan:  # type: ignore[override]
         """What devices interpret."""
         return self.design.plan
 
@@ -245,7 +222,7 @@ class Survey:
         )
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """SHA-256 (64 hexadecimal digits) of the part that devices fetch."""
         return sha256(self.device_text)
 
@@ -271,61 +248,61 @@ class Survey:
         SurveyError for anything that is not a survey, FingerprintError for a collector's part that
         is not the one that the survey names.
         """
+        device, rest = read_parts(source)
         where = f"{source}: " if isinstance(source, Path) else ""
-        text = read_text(source)
+        if rest is None and isinstance(source, Path):
+            beside = collector_path(source)
+            raise SurveyError(
+                f"{where}its collector's part is missing: put {beside.name}, which `ldpsql design "
+                f"-o` wrote with it, into {beside.parent}"
+            )
         try:
-            data = parse_json(text, floats=True)
-            is_whole = isinstance(data, dict) and set(data) == {"collector", "survey"}
-            if not is_whole and not isinstance(source, Path):
+            if rest is None:
                 raise SurveyError("not a survey with its collector's part")
-            part = data["survey"] if is_whole else data
-            DeviceSurvey.from_data(part)  # so that a fault of this file is not the other one's
-            rest = data["collector"] if is_whole else _read_collector_part(Path(source))
-            return cls._checked(part, rest)
-        except (FingerprintError, SurveyError) as error:
-            raise type(error)(f"{where}{error}") from None
+            return cls._restore(device, rest)
+        except SurveyError as error:
+            raise SurveyError(f"{where}{error}") from None
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             problem = type(error).__name__
-        raise SurveyError(f"{where}not a survey: {problem}")
+        raise SurveyError(f"{where}not a survey: the collector's part is damaged ({problem})")
 
     @classmethod
-    def _checked(cls, data: Any, rest: Any) -> Survey:
-        """A survey from its two parts, if the first, which was read before, names the second."""
+    def _restore(cls, device: DeviceSurvey, rest: Any) -> Survey:
+        """A survey from its two parts, of which the first names the second."""
         require_keys(rest, "the collector's part", _NEEDED, _OPTIONAL)
         if rest["ldpsql_collector"] != FORMAT:
             raise SurveyError("not a survey: its collector's part is of an unknown version")
-        if data["collector"] != sha256(canonical(rest)):
-            raise FingerprintError("the collector's part is not the one that the survey names")
         if not isinstance(rest["options"], dict):
             raise SurveyError("not a survey: options must be an object")
-        schema = Schema.from_json(data["schema"])
-        epsilon = Epsilon.parse(rest["epsilon"])
-        decoder = {**rest["decoder"], "plan": data["plan"]}
-        design = mechanism(rest["mechanism"]).restore(RecordDomain.of(schema), epsilon, decoder)
+        domain, epsilon = RecordDomain.of(device.schema), Epsilon.parse(rest["epsilon"])
+        decoder = {**rest["decoder"], "plan": plan_to_json(device.plan)}
         survey = cls(
-            data["table"],
-            schema,
-            design,
+            device.table,
+            device.schema,
+            mechanism(rest["mechanism"]).restore(domain, epsilon, decoder),
             rest["options"],
             estimator=rest.get("estimator"),
             accept_no_guarantee=rest.get("accept_no_guarantee", False) is True,
-            previous=data.get("previous"),
-            first=data.get("first"),
+            previous=device.previous,
+            first=device.first,
             chosen=rest.get("chosen"),
             workload=rest.get("workload"),
             users=rest.get("users"),
-            shuffled=read_promise(data["promise"])[1],
+            shuffled=device.shuffled,
         )
-        if survey.device_text != canonical(data) or survey.collector_text != canonical(rest):
+        own, stated = survey.design.guarantee, device.guarantee
+        keeps = (own.kind, own.epsilon) == (stated.kind, stated.epsilon)
+        if survey.plan != device.plan or not keeps or own.delta > stated.delta:
             raise SurveyError("not a survey: its content is not what this version would write")
+        # The texts as they were read: the hash of the second was compared.
+        vars(survey).update(device_text=device.text, collector_text=canonical(rest))
         return survey
 
     def next_round(self, histogram: Histogram) -> Survey:
         """The survey of the next round, from the reports of this one.
 
         It is a survey of its own, with its own fingerprint, and names this one and the first.
-        SurveyError for a
-        mechanism that does not ask in rounds, and after the last round.
+        SurveyError for a mechanism that does not ask in rounds, and after the last round.
         """
         if not self.design.asks_in_rounds:
             raise SurveyError(f"{self.table}: {self.design.name} does not ask in rounds")
@@ -374,30 +351,42 @@ def check_users(users: Any) -> None:
         raise SurveyError("[survey]: users must be a whole number of people, at least 1")
 
 
-def read_device_part(path: Path) -> DeviceSurvey:
-    """What devices need of a published survey: a file of that part, or of both."""
-    text = read_text(path)
+def read_device_part(source: str | Path) -> DeviceSurvey:
+    """What devices need of a published survey: text or a file of that part, or of both."""
+    return _read_device_part(source)[0]
+
+
+def _read_device_part(source: str | Path) -> tuple[DeviceSurvey, Any]:
+    """The part for devices, and the other one where the same text holds it, else None."""
+    text = read_text(source)
     try:
         data = parse_json(text, floats=True)
         if isinstance(data, dict) and set(data) == {"collector", "survey"}:
-            data = data["survey"]
-        return DeviceSurvey.from_json(canonical(data))
+            return DeviceSurvey.from_data(data["survey"]), data["collector"]
+        return DeviceSurvey.from_data(data), None
     except SurveyError as error:
-        raise SurveyError(f"{path}: {error}") from None
+        where = f"{source}: " if isinstance(source, Path) else ""
+        raise SurveyError(f"{where}{error}") from None
 
 
-def _read_collector_part(path: Path) -> Any:
-    """What lies beside the part for devices; SurveyError says where that should be."""
-    beside = collector_path(path)
-    if not beside.exists():
-        raise SurveyError(
-            f"its collector's part is missing: put {beside.name}, which `ldpsql design -o` wrote "
-            f"with it, into {beside.parent}"
-        )
-    try:
-        return parse_json(read_text(beside), floats=True)
-    except SurveyError as error:
-        raise SurveyError(f"its collector's part {beside}: {error}") from None
+def read_parts(source: str | Path) -> tuple[DeviceSurvey, Any]:
+    """The part for devices, and the data of the collector's part: of the same text, or of the file
+    that lies beside it; None where there is none.
+
+    SurveyError names the file at fault, FingerprintError a collector's part that is not the one
+    that the survey names.
+    """
+    device, rest = _read_device_part(source)
+    where = f"{source}: " if isinstance(source, Path) else ""
+    if rest is None and isinstance(source, Path) and collector_path(source).exists():
+        where = f"{source}: its collector's part {collector_path(source)}: "
+        try:
+            rest = parse_json(read_text(collector_path(source)), floats=True)
+        except SurveyError as error:
+            raise SurveyError(f"{where}{error}") from None
+    if rest is not None and sha256(canonical(rest)) != device.collector:
+        raise FingerprintError(f"{where}the collector's part is not the one that the survey names")
+    return device, rest
 
 
 def collector_path(path: Path) -> Path:

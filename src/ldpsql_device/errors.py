@@ -1,22 +1,7 @@
 """Every error this library raises, in one tree; `ldpsql.errors` adds those about SQL.
 
-The names and the shape are those of PEP 249, so that code written for any
-database driver catches what it expects; the leaves say what went wrong here.
-
-    Error
-    ├── InterfaceError            the library was called in a way it does not offer
-    └── DatabaseError
-        ├── DataError             a value is at fault
-        │   ├── RecordError       a person's record does not fit the survey (device)
-        │   └── ReportError       a report does not fit its survey (collector)
-        ├── OperationalError      the store cannot be reached, or is damaged
-        │   └── StoreError
-        ├── IntegrityError        two things that must agree do not
-        │   └── FingerprintError  a report, file or store belongs to another survey
-        ├── InternalError         a bug in this library
-        ├── ProgrammingError      the question is wrong
-        │   └── SurveyError       a survey file is wrong
-        └── NotSupportedError     the question is right, but outside the subset
+The names and the shape are those of PEP 249, so that code written for any database driver catches
+what it expects; the leaves say what went wrong here.
 
 A message says what, where, and what to do, on one line. No message ever contains a value from a
 person's record.

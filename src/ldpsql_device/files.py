@@ -33,7 +33,7 @@ from ldpsql_device.table import (
 )
 
 if TYPE_CHECKING:
-    from ldpsql_device.published import Published
+    from ldpsql_device.survey import Published
 
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24

@@ -23,7 +23,7 @@ from ldpsql_device.errors import Error, OperationalError, StoreError
 from ldpsql_device.respond import Report
 
 if TYPE_CHECKING:
-    from ldpsql_device.published import Published
+    from ldpsql_device.survey import Published
 
 FORMAT = 1
 _DIGITS = Context(prec=60)

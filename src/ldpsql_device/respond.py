@@ -1,4 +1,8 @@
-"""One person's answer to one survey: consent, ledger, encoding, draw, report."""
+"""One person's answer to one survey: consent, ledger, encoding, draw, report.
+
+Only declared columns of a record are read: a device may pass the whole, and whatever the survey
+does not name is never looked at.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,23 @@ from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from ldpsql_device.encode import Record, encode, public_values
+import numpy as np
+
 from ldpsql_device.entropy import Entropy, require_os_entropy
-from ldpsql_device.errors import ReportError, SurveyError
+from ldpsql_device.errors import RecordError, ReportError, SurveyError
+from ldpsql_device.plan import Integers
 from ldpsql_device.schema import Schema
-from ldpsql_device.types import Value
+from ldpsql_device.survey import Published
+from ldpsql_device.values import Value
 
 if TYPE_CHECKING:
     from ldpsql_device.ledger import Ledger
-    from ldpsql_device.published import Published
 
 ID_BYTES = 16
 _HEX = re.compile("[0-9a-f]*")
 _KEYS = {"id", "report", "public"}
+
+Record = Mapping[str, Value | None]
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Consent:
 
     def require(self, survey: Published) -> None:
         """SurveyError for a survey that promises less than was accepted."""
-        guarantee = survey.guarantee
+        guarantee, names = survey.guarantee, ", ".join(survey.schema.private_columns)
         if guarantee.kind == "none":
             if not self.no_guarantee:
                 raise SurveyError(
@@ -49,28 +57,22 @@ class Consent:
                     "--accept-no-guarantee) if nobody's privacy is at stake"
                 )
         elif (guarantee.kind != "local" or guarantee.delta) and not self.disclosure:
+            gives = f"sends {names} in clear with probability {float(guarantee.delta):g}"
+            if not guarantee.delta:
+                gives = (
+                    f"does not protect all values of "
+                    f"{', '.join(partly_sensitive_dimensions(survey.schema))}: a report may give "
+                    "away those that the survey does not declare sensitive"
+                )
             raise SurveyError(
-                f"survey {survey.table} {_describe_disclosure(survey)}; nothing was sent. Say "
-                "accept_disclosure=True (ldpsql randomize --accept-disclosure) if whoever answers "
-                "knows that and agrees"
+                f"survey {survey.table} {gives}; nothing was sent. Say accept_disclosure=True "
+                "(ldpsql randomize --accept-disclosure) if whoever answers knows that and agrees"
             )
 
 
 def partly_sensitive_dimensions(schema: Schema) -> tuple[str, ...]:
     """The dimensions of which some values are not declared sensitive."""
     return tuple(d.name for d in schema.dimensions if 0 < len(d.sensitive) < d.size)
-
-
-def _describe_disclosure(survey: Published) -> str:
-    delta = survey.guarantee.delta
-    if delta:
-        names = ", ".join(survey.schema.private_columns)
-        return f"sends {names} in clear with probability {float(delta):g}"
-    names = ", ".join(partly_sensitive_dimensions(survey.schema))
-    return (
-        f"does not protect all values of {names}: a report may give away those that the survey "
-        "does not declare sensitive"
-    )
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,34 @@ class Report:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             pass
         raise ReportError(f"not a report of the survey {survey.table}")
+
+
+def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
+    """One person's codes and levels, shape (1, d + k).
+
+    A measure's level is 1 (its upper bound) with the probability that makes its expectation the
+    value, else 0; every measure takes one word, in the order of the schema. RecordError, which
+    names the column and never shows the value, for a column that is missing or does not fit.
+    """
+    codes = [dimension.code(_look_up(record, dimension.name)) for dimension in schema.dimensions]
+    numbers = [measure.number(_look_up(record, measure.name)) for measure in schema.measures]
+    words = entropy.words(len(numbers)).tolist()
+    levels = [
+        int(word < measure.threshold(number))
+        for measure, number, word in zip(schema.measures, numbers, words, strict=True)
+    ]
+    return np.array([[*codes, *levels]], dtype=np.int64)
+
+
+def public_values(schema: Schema, record: Record) -> dict[str, Value | None]:
+    """What travels in clear, by column; RecordError for a value that does not fit."""
+    return {column.name: column.checked(_look_up(record, column.name)) for column in schema.public}
+
+
+def _look_up(record: Record, name: str) -> Value | None:
+    if name not in record:
+        raise RecordError(f"the record has no column {name} (give None for a missing value)")
+    return record[name]
 
 
 def respond(

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from ldpsql_device.errors import RecordError, SurveyError
-from ldpsql_device.types import TYPES, ColumnType, Value, plain
 from ldpsql_device.values import (
     BOOL,
+    TYPES,
+    ColumnType,
     Domain,
     Listed,
+    Value,
     float_bins,
     float_edges,
     int_domain,
     int_edges,
+    is_number,
+    plain,
     time_range,
 )
 
@@ -32,6 +37,7 @@ LARGEST_SCHEMA = 1 << 22
 LARGEST_WHOLE = 1 << 53
 ROLES = ("dimension", "measure", "public")
 RESERVED_KEYS = frozenset({"label", "outside", "missing", "merged", "levels"})
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 
 Keys = Mapping[str, Any]
@@ -73,9 +79,8 @@ class Dimension:
         if self.domain.type not in ("category", "bool", "int"):
             raise SurveyError(f"sensitive is for category, bool and int, not {self.domain.type}")
         if not isinstance(value, str | int) or not self.domain.has_own_code(value):
-            raise SurveyError(
-                f"sensitive: {value!r} is not a declared value with a code of its own"
-            )
+            shown = f"{value!r:.60}"
+            raise SurveyError(f"sensitive: {shown} is not a declared value with a code of its own")
         return self.domain.code(value)
 
     @property
@@ -86,8 +91,7 @@ class Dimension:
     def code(self, value: Value | None) -> int:
         """Code of one value or None. RecordError names the column, not the value."""
         if value is None:
-            if self.nulls == "reject":
-                raise RecordError(f'{self.name} is missing (the survey says nulls = "reject")')
+            _require_nulls(self)
             return self.domain.size
         try:
             return self.domain.code(value)
@@ -126,7 +130,7 @@ class Measure:
         number = plain(value)
         if number is None:
             raise RecordError(f"{self.name} is missing")
-        if isinstance(number, bool) or not isinstance(number, int | float) or number - number:
+        if not is_number(number) or number - number:
             raise RecordError(f"{self.name} is not a finite number")
         low, high = self.bounds
         if self.on_out_of_range == "reject" and not low <= number <= high:
@@ -159,7 +163,7 @@ class PublicColumn:
     nulls: str = "reject"
 
     def __post_init__(self) -> None:
-        if self.type not in TYPES:
+        if not isinstance(self.type, str) or self.type not in TYPES:
             raise SurveyError(f"public {self.name}: type must be one of {', '.join(TYPES)}")
         _check_column("public", self.name, self.nulls)
 
@@ -177,8 +181,7 @@ class PublicColumn:
         """One value as the column's type; RecordError if it is of another."""
         value = plain(value)
         if value is None:
-            if self.nulls == "reject":
-                raise RecordError(f'{self.name} is missing (the survey says nulls = "reject")')
+            _require_nulls(self)
             return None
         if not self.kind.fits(value):
             raise RecordError(f"{self.name} is not of type {self.type}")
@@ -189,9 +192,9 @@ Attribute = Dimension | Measure | PublicColumn
 
 
 def check_name(name: str) -> None:
-    """SurveyError unless the name can be that of a column."""
-    if not name or len(name) > 128 or any(ord(character) < 32 for character in name):
-        raise SurveyError(f"{name!r} is not a column name")
+    """SurveyError unless the name can be that of a column, and stand in a message as it is."""
+    if not 1 <= len(name) <= 128 or _UNSHOWN.search(name):
+        raise SurveyError(f"{name!r:.60} is not a column name")
     if name.lower().startswith(RESERVED_PREFIX):
         raise SurveyError(f"{name}: names that start with {RESERVED_PREFIX} are reserved")
 
@@ -200,6 +203,12 @@ def _check_column(role: str, name: str, nulls: str) -> None:
     check_name(name)
     if nulls not in ("reject", "value"):
         raise SurveyError(f'{role} {name}: nulls must be "reject" or "value"')
+
+
+def _require_nulls(column: Dimension | PublicColumn) -> None:
+    """RecordError unless a value may be missing."""
+    if column.nulls == "reject":
+        raise RecordError(f'{column.name} is missing (the survey says nulls = "reject")')
 
 
 @dataclass(frozen=True)
@@ -215,8 +224,7 @@ class Schema:
             raise SurveyError("a survey needs at least one dimension or measure")
         roles: tuple[tuple[Attribute, ...], ...] = (self.dimensions, self.measures, self.public)
         for role in roles:
-            names = [attribute.name.lower() for attribute in role]
-            if len(set(names)) != len(names):
+            if len({attribute.name.lower() for attribute in role}) != len(role):
                 raise SurveyError("two columns of one role differ at most in upper and lower case")
         private = {name.lower() for name in self.private_columns}
         for column in self.public:
@@ -224,13 +232,14 @@ class Schema:
                 raise SurveyError(f"{column.name} cannot be both private and public")
         dimensions = {dimension.name.lower(): dimension for dimension in self.dimensions}
         for measure in self.measures:
-            dimension = dimensions.get(measure.name.lower())
-            if dimension is not None and dimension.name != measure.name:
+            if (dimension := dimensions.get(measure.name.lower())) is None:
+                continue
+            if dimension.name != measure.name:
                 raise SurveyError(
                     f"{measure.name} and {dimension.name} are spelt differently; "
                     "write a dimension and its measure alike"
                 )
-            if dimension is not None and dimension.domain.type not in ("int", "float"):
+            if dimension.domain.type not in ("int", "float"):
                 raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
 
     @property
@@ -241,20 +250,14 @@ class Schema:
     @property
     def private_columns(self) -> tuple[str, ...]:
         """Names of the private attributes, each once."""
-        names: dict[str, str] = {}
-        private: tuple[Attribute, ...] = (*self.dimensions, *self.measures)
-        for attribute in private:
-            names.setdefault(attribute.name.lower(), attribute.name)
-        return tuple(names.values())
+        # A measure of a dimension's attribute is spelt like it.
+        names = [*(d.name for d in self.dimensions), *(m.name for m in self.measures)]
+        return tuple(dict.fromkeys(names))
 
     @classmethod
     def from_keys(cls, data: Keys) -> Schema:
         """Read the tables [dimension], [measure] and [public]; SurveyError names what is wrong."""
-        return cls(
-            tuple(_read("dimension", data, _dimension)),
-            tuple(_read("measure", data, _measure)),
-            tuple(_read("public", data, _public)),
-        )
+        return cls(*(tuple(_read(role, data.get(role, {}))) for role in ROLES))
 
     @classmethod
     def from_json(cls, data: Any) -> Schema:
@@ -264,29 +267,28 @@ class Schema:
         """
         if not isinstance(data, Mapping) or set(data) != set(ROLES):
             raise SurveyError(f"schema must have the keys {', '.join(ROLES)}, and no others")
-        keys: dict[str, dict[str, Any]] = {}
-        for role in ROLES:
-            if not isinstance(data[role], list):
-                raise SurveyError(f"schema.{role} must be an array")
-            keys[role] = {}
-            for entry in data[role]:
-                if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
-                    raise SurveyError(f"schema.{role} holds objects with a name")
-                table = {key: value for key, value in entry.items() if key != "name"}
-                for key in RESERVED_KEYS.intersection(table):
-                    raise SurveyError(
-                        f"{role} {entry['name']}: {key!r} is reserved for a later version"
-                    )
-                is_real = table.get("type", "float") == "float"
-                for key in ("domain", "edges", "bounds"):
-                    if isinstance(table.get(key), list):
-                        table[key] = [_read_number(number, is_real) for number in table[key]]
-                if table.get("type") == "int" and isinstance(table.get("sensitive"), list):
-                    table["sensitive"] = [_read_number(v, False) for v in table["sensitive"]]
-                if entry["name"] in keys[role]:
-                    raise SurveyError(f"{role} {entry['name']} is there twice")
-                keys[role][entry["name"]] = table
-        return cls.from_keys(keys)
+        return cls.from_keys({role: _read_tables(role, data[role]) for role in ROLES})
+
+
+def _read_tables(role: str, entries: Any) -> dict[str, dict[str, Any]]:
+    """An array of columns as tables by name, with numbers instead of decimal strings."""
+    if not isinstance(entries, list):
+        raise SurveyError(f"schema.{role} must be an array")
+    tables: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
+            raise SurveyError(f"schema.{role} holds objects with a name")
+        check_name(name := entry["name"])
+        if name in tables:
+            raise SurveyError(f"{role} {name} is there twice")
+        table = tables[name] = {key: value for key, value in entry.items() if key != "name"}
+        for key in RESERVED_KEYS.intersection(table):
+            raise SurveyError(f"{role} {name}: {key!r} is reserved for a later version")
+        kind = table.get("type", "float")
+        for key in ("domain", "edges", "bounds", *(("sensitive",) if kind == "int" else ())):
+            if isinstance(table.get(key), list):
+                table[key] = [_read_number(number, kind == "float") for number in table[key]]
+    return tables
 
 
 def _read_number(written: Any, is_real: bool) -> int | float:
@@ -302,59 +304,65 @@ def _read_number(written: Any, is_real: bool) -> int | float:
     raise SurveyError(f"a domain, edges and bounds of this type are {what}, not {written!r:.40}")
 
 
-def _read(role: str, data: Keys, reader: Callable[[str, dict[str, Any]], Any]) -> list[Any]:
-    tables = data.get(role, {})
+def _read(role: str, tables: Any) -> Iterator[Any]:
+    """The attributes of one role."""
     if not isinstance(tables, Mapping):
         raise SurveyError(f"[{role}.NAME] must be a table")
-    attributes = []
     codes = 0
     for name, table in tables.items():
         check_name(name)
         if not isinstance(table, Mapping):
             raise SurveyError(f"[{role}.{name}] must be a table")
-        keys = dict(table)
+        keys, prefix = dict(table), f"{role} {name}: "
         try:
-            attributes.append(reader(name, keys))
+            attribute = _READERS[role](name, keys)
         except SurveyError as error:
-            prefix = f"{role} {name}: "
-            text = str(error)
-            raise SurveyError(text if text.startswith(prefix) else prefix + text) from None
+            raise SurveyError(prefix + str(error).removeprefix(prefix)) from None
         if keys:
-            raise SurveyError(f"{role} {name}: unknown key {min(keys)!r}")
-        codes += getattr(attributes[-1], "size", 0)
+            raise SurveyError(f"{prefix}unknown key {min(keys)!r:.60}")
+        codes += getattr(attribute, "size", 0)
         if codes > LARGEST_SCHEMA:
             raise SurveyError(f"the dimensions have more than {LARGEST_SCHEMA} codes together")
-    return attributes
+        yield attribute
 
 
-def _dimension(name: str, keys: dict[str, Any]) -> Dimension:
+def _read_dimension(name: str, keys: dict[str, Any]) -> Dimension:
     kind = _need(keys, "type")
-    readers: Mapping[str, Callable[[dict[str, Any]], Domain]] = {
-        "int": _int_domain,
-        "float": _float_domain,
-        "category": _category,
-        "bool": lambda _: BOOL,
-        "date": lambda keys: _time_domain("date", keys),
-        "timestamp": lambda keys: _time_domain("timestamp", keys),
-    }
-    if not isinstance(kind, str) or kind not in readers:
-        raise SurveyError(f"type must be one of {', '.join(readers)}, not {kind!r}")
-    domain, nulls = readers[kind](keys), keys.pop("nulls", "reject")
+    if not isinstance(kind, str) or kind not in _DOMAINS:
+        raise SurveyError(f"type must be one of {', '.join(_DOMAINS)}, not {kind!r:.60}")
+    dimension = Dimension(name, _DOMAINS[kind](keys), keys.pop("nulls", "reject"))
     if "sensitive" not in keys:
-        return Dimension(name, domain, nulls)
+        return dimension
     listed, with_null = _list(keys, "sensitive"), keys.pop("sensitive_nulls", True)
     if not isinstance(with_null, bool):
         raise SurveyError("sensitive_nulls must be true or false")
-    if not with_null and nulls != "value":
+    if not with_null and dimension.nulls != "value":
         raise SurveyError('sensitive_nulls is for nulls = "value"')
-    return Dimension(name, domain, nulls).with_sensitive(listed, with_null=with_null)
+    return dimension.with_sensitive(listed, with_null=with_null)
+
+
+def _read_measure(name: str, keys: dict[str, Any]) -> Measure:
+    bounds = _pair(keys, "bounds")
+    if not all(is_number(bound) and abs(bound) < 1e300 for bound in bounds):
+        raise SurveyError("bounds must be two finite numbers below 1e300")
+    return Measure(name, bounds, keys.pop("on_out_of_range", "clamp"))
+
+
+def _read_public(name: str, keys: dict[str, Any]) -> PublicColumn:
+    return PublicColumn(name, _need(keys, "type"), keys.pop("nulls", "reject"))
+
+
+_READERS: Mapping[str, Callable[[str, dict[str, Any]], Attribute]] = {
+    "dimension": _read_dimension,
+    "measure": _read_measure,
+    "public": _read_public,
+}
 
 
 def _int_domain(keys: dict[str, Any]) -> Domain:
     if "edges" in keys:
         return int_edges(_list(keys, "edges"))
-    low, high = _pair(keys, "domain")
-    return int_domain(low, high, bin_width=keys.pop("bin_width", 1))
+    return int_domain(*_pair(keys, "domain"), bin_width=keys.pop("bin_width", 1))
 
 
 def _float_domain(keys: dict[str, Any]) -> Domain:
@@ -362,35 +370,30 @@ def _float_domain(keys: dict[str, Any]) -> Domain:
         return float_edges(_list(keys, "edges"))
     if "bins" not in keys:
         raise SurveyError("a float dimension needs edges = [...], or domain and bins")
-    low, high = _pair(keys, "domain")
-    return float_bins(low, high, keys.pop("bins"))
+    return float_bins(*_pair(keys, "domain"), keys.pop("bins"))
 
 
 def _category(keys: dict[str, Any]) -> Domain:
     values = _list(keys, "values")
     if any(type(value) is int and abs(value) > LARGEST_WHOLE for value in values):
         raise SurveyError("a value of a category above 2^53 must be written as a string")
-    if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
+    if not all(isinstance(value, str) or type(value) is int for value in values):
         raise SurveyError("the values of a category must be all strings or all ints")
     return Listed("category", tuple(values))
 
 
 def _time_domain(kind: str, keys: dict[str, Any]) -> Domain:
-    first, last = _pair(keys, "range")
-    return time_range(kind, first, last, keys.pop("unit", "day"))
+    return time_range(kind, *_pair(keys, "range"), keys.pop("unit", "day"))
 
 
-def _measure(name: str, keys: dict[str, Any]) -> Measure:
-    low, high = _pair(keys, "bounds")
-    for bound in (low, high):
-        number = isinstance(bound, int | float) and not isinstance(bound, bool)
-        if not number or not abs(bound) < 1e300:
-            raise SurveyError("bounds must be two finite numbers below 1e300")
-    return Measure(name, (float(low), float(high)), keys.pop("on_out_of_range", "clamp"))
-
-
-def _public(name: str, keys: dict[str, Any]) -> PublicColumn:
-    return PublicColumn(name, _need(keys, "type"), keys.pop("nulls", "reject"))
+_DOMAINS: Mapping[str, Callable[[dict[str, Any]], Domain]] = {
+    "int": _int_domain,
+    "float": _float_domain,
+    "category": _category,
+    "bool": lambda _: BOOL,
+    "date": partial(_time_domain, "date"),
+    "timestamp": partial(_time_domain, "timestamp"),
+}
 
 
 def _need(keys: dict[str, Any], key: str) -> Any:

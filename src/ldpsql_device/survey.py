@@ -39,18 +39,60 @@ RESERVED_KEYS = ("author", "signature", "validity", "period", "replay_window", "
 _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector")
 _OPTIONAL = ("previous", "first")
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Survey:
-    """A published survey, checked.
+class Published:
+    """A survey as a device holds it (`Survey`), or as the collector does: it can be answered.
 
-    text: its canonical JSON.  table: the name under which SQL asks it.  guarantee: what a person is
-    promised.  collector: SHA-256 of the part that only the collector needs.  previous, first:
-    fingerprints of the round before and of the first one, for a survey of a later round.
-    shuffled: what is promised besides once reports are shuffled, or None where nobody is trusted
-    to do so.
+    table: the name under which SQL asks it.  guarantee: what a person is promised.  fingerprint:
+    SHA-256 (64 hexadecimal digits) of its canonical JSON.  first: fingerprint of the first of the
+    rounds that it is one of, None for that one and for a survey that does not ask in rounds.
+    """
+
+    table: str
+    schema: Schema
+    guarantee: Guarantee
+    plan: Plan
+    fingerprint: str
+    first: str | None
+
+    @property
+    def chain(self) -> str:
+        """Fingerprint of the first of its rounds. A person answers one survey of a chain."""
+        return self.first or self.fingerprint
+
+    @property
+    def report_columns(self) -> tuple[str, ...]:
+        """Names of the whole numbers of a report."""
+        return self.plan.columns
+
+    @cached_property
+    def report_widths(self) -> tuple[int, ...]:
+        """Bits of each of them: 8, 16, 32 or 64."""
+        largest = (self.plan.questions, *self.plan.limits.max(axis=0).tolist())
+        return tuple(next(w for w in (8, 16, 32, 64) if limit <= 1 << w) for limit in largest)
+
+    def accepts(self, numbers: Sequence[int]) -> bool:
+        """Whether these whole numbers are a report: a question, and answers below its limits."""
+        question, *answers = numbers
+        if question >= self.plan.questions:
+            return False
+        return bool((np.array(answers) < self.plan.limits[question]).all())
+
+    def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
+        """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""
+        return draw(self.plan, codes, entropy)
+
+
+@dataclass(frozen=True)
+class Survey(Published):
+    """A published survey, checked; see `Published`.
+
+    text: its canonical JSON.  collector: SHA-256 of the part that only the collector needs.
+    previous: fingerprint of the round before, for a survey of a later round.  shuffled: what is
+    promised besides once reports are shuffled, or None where nobody is trusted to do so.
     """
 
     text: str
@@ -76,37 +118,9 @@ class Survey:
         check_promise(self.plan, self.schema, self.guarantee)
 
     @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 (64 hexadecimal digits) of the survey's canonical JSON."""
+    def fingerprint(self) -> str:  # type: ignore[override]
+        """SHA-256 of its canonical JSON."""
         return sha256(self.text)
-
-    @property
-    def report_columns(self) -> tuple[str, ...]:
-        """Names of the whole numbers of a report."""
-        return self.plan.columns
-
-    @cached_property
-    def report_widths(self) -> tuple[int, ...]:
-        """Bits of each of them: 8, 16, 32 or 64."""
-        largest = (self.plan.questions, *self.plan.limits.max(axis=0).tolist())
-        return tuple(next(w for w in (8, 16, 32, 64) if limit <= 1 << w) for limit in largest)
-
-    def accepts(self, numbers: Sequence[int]) -> bool:
-        """Whether these whole numbers are a report: a question, and answers below its limits."""
-        question, *answers = numbers
-        if question >= self.plan.questions:
-            return False
-        return bool((np.array(answers) < self.plan.limits[question]).all())
-
-    def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
-        """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""
-        return draw(self.plan, codes, entropy)
-
-    @property
-    def chain(self) -> str:
-        """Fingerprint of the first of the rounds that this survey is one of; its own for that one,
-        and for a survey that does not ask in rounds. A person answers one survey of a chain."""
-        return self.first or self.fingerprint
 
     def to_json(self) -> str:
         """The survey as published: its SHA-256 is the fingerprint."""
@@ -119,16 +133,22 @@ class Survey:
         A str is never taken for a path: a survey may come from somebody else, and must not name
         files here. SurveyError says in one line what is wrong, and where.
         """
-        where = f"{source}: " if isinstance(source, Path) else ""
         text = read_text(source)
         try:
-            return cls.from_data(parse_json(text))
+            try:
+                return cls.from_data(parse_json(text))
+            except SurveyError:
+                # What it is, before what is wrong in it.
+                _require_kind({key: int(number) for key, number in _KIND.findall(text)})
+                raise
         except SurveyError as error:
+            where = f"{source}: " if isinstance(source, Path) else ""
             raise SurveyError(f"{where}{error}") from None
 
     @classmethod
     def from_data(cls, data: Any) -> Survey:
         """A survey from parsed JSON."""
+        _require_kind(data if isinstance(data, dict) else {})
         if not isinstance(data, dict) or "ldpsql_survey" not in data:
             raise SurveyError("not a survey: no key ldpsql_survey (make one with `ldpsql design`)")
         if data["ldpsql_survey"] != VERSION or type(data["ldpsql_survey"]) is not int:
@@ -137,14 +157,30 @@ class Survey:
             if key in data:
                 raise SurveyError(f"not a survey: {key} is reserved for a later version")
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
-        schema = Schema.from_json(data["schema"])
         guarantee, shuffled = read_promise(data["promise"])
-        plan = plan_from_json(data["plan"])
-        rounds = (data.get("previous"), data.get("first"))
-        name, collector = data["table"], data["collector"]
         return cls(
-            canonical(data), name, schema, guarantee, plan, collector, *rounds, shuffled=shuffled
+            canonical(data),
+            data["table"],
+            Schema.from_json(data["schema"]),
+            guarantee,
+            plan_from_json(data["plan"]),
+            data["collector"],
+            data.get("previous"),
+            data.get("first"),
+            shuffled,
         )
+
+
+def _require_kind(keys: Mapping[str, Any]) -> None:
+    """SurveyError for the collector's part, for both parts, and for a later version."""
+    if "ldpsql_collector" in keys:
+        both = "it holds both parts" if "ldpsql_survey" in keys else "it is the collector's part"
+        raise SurveyError(
+            f"not a survey: no key ldpsql_survey for devices, {both}; they take the part that "
+            "`ldpsql design` writes to .survey.json"
+        )
+    if type(version := keys.get("ldpsql_survey")) is int and VERSION < version < LARGEST_WHOLE:
+        raise SurveyError(f"not a survey of version {VERSION}, which is the one known here")
 
 
 def check_table(table: Any) -> None:

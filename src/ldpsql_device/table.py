@@ -31,7 +31,7 @@ from ldpsql_device.respond import ID_BYTES, Consent
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 if TYPE_CHECKING:
-    from ldpsql_device.published import Published
+    from ldpsql_device.survey import Published
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,16 @@
-"""Domains: which values a dimension may hold, and the code 0..size-1 of each of them.
+"""The types of columns, and domains: which values a dimension may hold, and the code of each.
 
-Two classes serve every type: `Ordered` (int, float, date, timestamp: bins between edges) and
-`Listed` (category, bool: values written out). What SQL needs of a domain beyond values and codes
-is in `ldpsql.domains`.
+Two classes serve every type of dimension: `Ordered` (int, float, date, timestamp: bins between
+edges) and `Listed` (category, bool: values written out); codes are 0..size-1. What SQL needs of a
+domain beyond values and codes is in `ldpsql.domains`, the Arrow types are in `ldpsql_device.arrow`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -17,16 +18,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql_device.errors import RecordError, SurveyError
-from ldpsql_device.types import Value, plain
 
 LARGEST_DOMAIN = 1 << 20
-UNITS = ("hour", "day", "week", "month")
 EPOCH = datetime(1970, 1, 1)
 
-_MICROSECOND = timedelta(microseconds=1)
-_DAY = 86_400_000_000
+_MICROSECOND, _DAY = timedelta(microseconds=1), 86_400_000_000
 _BEYOND = 1e308
-_STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+_UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
+"""NumPy's name of what a unit is counted in, and how many of these it is."""
+
+Value = int | float | str | bool | date | datetime
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """A type of column.
+
+    name: the word of a survey file.  fits: whether a Python value is of the type.  is_number:
+    whether values can be summed.
+    """
+
+    name: str
+    fits: Callable[[Any], bool]
+    is_number: bool = False
+
+    def from_json(self, value: Any) -> Value | None:
+        """A value of JSON, which holds moments as text; ValueError if it is not of the type."""
+        if isinstance(value, str) and self.name in ("date", "timestamp"):
+            value = (date if self.name == "date" else datetime).fromisoformat(value)
+        if value is not None and not self.fits(value):
+            raise ValueError(f"not of type {self.name}")
+        return float(value) if self.name == "float" and value is not None else value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number; true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_int(value: Any) -> bool:
+    """A whole number that fits 64 bits with a sign."""
+    return is_number(value) and isinstance(value, int) and -(2**63) <= value < 2**63
+
+
+def _is_float(value: Any) -> bool:
+    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def _is_timestamp(value: Any) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is None
+
+
+TYPES: Mapping[str, ColumnType] = {
+    row.name: row
+    for row in (
+        ColumnType("int", _is_int, is_number=True),
+        ColumnType("float", _is_float, is_number=True),
+        ColumnType("text", lambda value: isinstance(value, str)),
+        ColumnType("bool", lambda value: isinstance(value, bool)),
+        ColumnType("date", _is_date),
+        ColumnType("timestamp", _is_timestamp),
+    )
+}
+"""Every type of column by the word of a survey file; those of a category are text or int."""
+
+
+def plain(value: Any) -> Any:
+    """A numpy number, bool or string as Python's own; anything else as it is."""
+    if isinstance(value, np.integer | np.floating | np.bool_ | np.str_):
+        return value.item()
+    return value
 
 
 @dataclass(frozen=True)
@@ -37,11 +102,11 @@ class Listed:
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.values) <= LARGEST_DOMAIN:
+        if not 1 <= self.size <= LARGEST_DOMAIN:
             raise SurveyError(f"values must list 1 to {LARGEST_DOMAIN} values, chosen by a person")
         if len({type(value) for value in self.values}) != 1:
             raise SurveyError("the values of a category must be all strings or all ints")
-        if len(set(self.values)) != len(self.values):
+        if len(self._codes) != self.size:
             raise SurveyError("the values of a category must differ")
 
     @property
@@ -59,14 +124,13 @@ class Listed:
         Strings are compared code point by code point, without any normalisation.
         """
         value = plain(value)
-        same_type = type(value) is type(self.values[0])  # True == 1, but is not the same value
-        code = self._codes.get(value) if same_type else None
-        if code is None:
+        if not self.has_own_code(value):
             raise RecordError("is not one of the declared values")
-        return code
+        return self._codes[value]
 
     def has_own_code(self, value: Value) -> bool:
         """Whether the value is declared; each of them has a code of its own."""
+        # True == 1, but is not the same value.
         return type(value) is type(self.values[0]) and value in self._codes
 
     def describe(self) -> str:
@@ -110,7 +174,7 @@ class Ordered:
     @property
     def is_closed(self) -> bool:
         """Whether the last edge itself belongs to the domain."""
-        return self.type == "float"
+        return not self.is_discrete
 
     @cached_property
     def points(self) -> tuple[int | float, ...]:
@@ -146,9 +210,16 @@ class Ordered:
 
     def codes_at(self, points: NDArray[Any]) -> NDArray[np.int64]:
         """Codes of many values given as points of `edge_array`'s type; -1 for those outside."""
-        if self._spacing:
-            return self._codes_by_division(points, self._spacing)
-        codes: NDArray[np.int64] = np.searchsorted(self.edge_array, points, side="right") - 1
+        codes: NDArray[np.int64]
+        if self._spacing:  # several times faster than a search
+            outside = (points < self.edge_array[0]) | (points >= self.edge_array[-1])
+            codes = points - self.edge_array[0]  # may wrap around, but only outside
+            if self._spacing > 1:
+                codes //= self._spacing
+            if outside.any():
+                codes[outside] = -1
+            return codes
+        codes = np.searchsorted(self.edge_array, points, side="right") - 1
         if self.is_closed:
             codes[points == self.edge_array[-1]] = self.size - 1
         codes[codes >= self.size] = -1
@@ -161,17 +232,6 @@ class Ordered:
         even = self.is_discrete and (widths[:-1] == widths[0]).all() and widths[-1] <= widths[0]
         return int(widths[0]) if even else 0
 
-    def _codes_by_division(self, points: NDArray[Any], width: int) -> NDArray[np.int64]:
-        """`codes_at` for evenly spaced edges: several times faster than a search."""
-        first, last = self.edge_array[0], self.edge_array[-1]
-        outside = (points < first) | (points >= last)
-        codes: NDArray[np.int64] = points - first  # may wrap around, but only outside
-        if width > 1:
-            codes //= width
-        if outside.any():
-            codes[outside] = -1
-        return codes
-
     def describe(self) -> str:
         """The extent in words, for messages: [18, 90]."""
         first, last = self.edges[0], self.edges[-1]
@@ -183,10 +243,9 @@ class Ordered:
 
     def _point(self, value: Any) -> int | float:
         """The point of a record's value; RecordError if it is not of this domain's type."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if self.type == "int" and number and (isinstance(value, int) or value.is_integer()):
+        if self.type == "int" and is_number(value) and value % 1 == 0:
             return int(value)
-        if self.type == "float" and number:
+        if self.type == "float" and is_number(value):
             if not value - value == 0:
                 raise RecordError("is not a finite number")
             return value  # type: ignore[no-any-return]
@@ -194,7 +253,7 @@ class Ordered:
             if value.tzinfo is not None:
                 raise RecordError("has a time zone; give local or UTC time without one")
             return microseconds(value)
-        if self.type == "date" and isinstance(value, date) and not isinstance(value, datetime):
+        if self.type == "date" and _is_date(value):
             return microseconds(value) // _DAY
         raise RecordError(f"is not of type {self.type}")
 
@@ -216,10 +275,9 @@ def int_domain(low: int, high: int, *, bin_width: int = 1) -> Ordered:
         raise SurveyError(f"domain [{low}, {high}] is empty")
     if (high - low) // bin_width >= LARGEST_DOMAIN:
         raise SurveyError(f"domain [{low}, {high}] has more than {LARGEST_DOMAIN} codes")
-    keys: tuple[tuple[str, Any], ...] = (("domain", (low, high)),)
-    if bin_width != 1:
-        keys += (("bin_width", bin_width),)
-    return Ordered("int", (*range(low, high + 1, bin_width), high + 1), keys)
+    width = (("bin_width", bin_width),) if bin_width != 1 else ()
+    edges = (*range(low, high + 1, bin_width), high + 1)
+    return Ordered("int", edges, (("domain", (low, high)), *width))
 
 
 def int_edges(edges: list[int]) -> Ordered:
@@ -241,7 +299,7 @@ def float_bins(low: float, high: float, count: int) -> Ordered:
     right, so that every language finds the same ones.
     """
     _require_finite(low, high)
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= LARGEST_DOMAIN:
+    if type(count) is not int or not 1 <= count <= LARGEST_DOMAIN:
         raise SurveyError(f"bins must be a whole number from 1 to {LARGEST_DOMAIN}")
     span = float(high) - float(low)
     if not 0 < span < math.inf:
@@ -256,40 +314,28 @@ def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
     A `last` without a time of day includes the whole day. The range is widened to whole units;
     a week starts on Monday.
     """
-    allowed = UNITS if kind == "timestamp" else UNITS[1:]
+    allowed = [name for name in _UNITS if kind == "timestamp" or name != "hour"]
     if unit not in allowed:
-        raise SurveyError(f"unit must be one of {', '.join(allowed)}, not {unit!r}")
+        raise SurveyError(f"unit must be one of {', '.join(allowed)}, not {unit!r:.60}")
     start, end = _moment(first), _moment(last)
-    opening, closing = _midnight(start), _midnight(end)
-    if not isinstance(end, datetime):
-        closing = closing.replace(hour=23, minute=59, second=59, microsecond=999_999)
-    if closing < opening:
+    closing = end if isinstance(end, datetime) else datetime.combine(end, time.max)
+    if closing < _midnight(start):
         raise SurveyError("the range ends before it starts")
-    if (closing - opening) / _STEPS.get(unit, timedelta(days=28)) > LARGEST_DOMAIN:
+    counted, step = _UNITS[unit]
+    opens, closes = (
+        np.datetime64(moment, "us").astype(f"M8[{counted}]").astype(np.int64)
+        for moment in (_midnight(start), closing)
+    )
+    opens -= (opens - 4) % 7 if unit == "week" else 0  # 1970-01-05 was a Monday
+    if (closes - opens) // step >= LARGEST_DOMAIN:
         raise SurveyError(f"the range has more than {LARGEST_DOMAIN} codes")
-    moments = [_start_of(opening, unit)]
-    try:
-        while moments[-1] <= closing:
-            step = _STEPS.get(unit)
-            following = moments[-1] + (step or timedelta(days=31))
-            moments.append(following if step else _start_of(following, "month"))
-    except OverflowError:
-        raise SurveyError("the range must end before the year 9999 does") from None
-    edges: tuple[Value, ...] = tuple(moments)
-    if kind == "date":
-        edges = tuple(moment.date() for moment in moments)
+    numbers = np.arange(opens, closes + step + 1, step)[: (closes - opens) // step + 2]
+    resolution = "D" if kind == "date" else "us"
+    edges = numbers.astype(f"M8[{counted}]").astype(f"M8[{resolution}]")
+    if edges[-1] >= np.datetime64("10000-01-01"):
+        raise SurveyError("the range must end before the year 9999 does")
     keys = (("range", (start.isoformat(), end.isoformat())), ("unit", unit))
-    return Ordered(kind, edges, keys)
-
-
-def _start_of(moment: datetime, unit: str) -> datetime:
-    """The start of the hour, day, week or month that a moment lies in."""
-    if unit == "hour":
-        return moment.replace(minute=0, second=0, microsecond=0)
-    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    if unit == "week":
-        return day - timedelta(days=day.weekday())
-    return day.replace(day=1) if unit == "month" else day
+    return Ordered(kind, tuple(edges.tolist()), keys)
 
 
 def _moment(value: Value) -> date:
@@ -297,34 +343,28 @@ def _moment(value: Value) -> date:
     moment: Any = value
     if isinstance(value, str):
         try:
-            moment = date.fromisoformat(value)
+            # A date alone is a range's whole day, so that it is not read as its midnight.
+            moment = (date if len(value) <= 10 else datetime).fromisoformat(value)
         except ValueError:
-            try:
-                moment = datetime.fromisoformat(value)
-            except ValueError:
-                moment = None
+            moment = None
     if not isinstance(moment, date):
-        raise SurveyError(f"{value!r} is not a date or timestamp (write 2026-01-31)")
+        raise SurveyError(f"{value!r:.60} is not a date or timestamp (write 2026-01-31)")
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         raise SurveyError("a range is given without a time zone")
     return moment
 
 
 def _midnight(moment: date) -> datetime:
-    if isinstance(moment, datetime):
-        return moment
-    return datetime(moment.year, moment.month, moment.day)
+    return moment if isinstance(moment, datetime) else datetime.combine(moment, time.min)
 
 
 def _require_whole(*values: Any) -> None:
-    if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+    if not all(type(value) is int for value in values):
         raise SurveyError("an int domain is given by whole numbers")
     if not all(abs(value) < 2**62 for value in values):
         raise SurveyError("an int domain must fit 62 bits")
 
 
 def _require_finite(*values: Any) -> None:
-    for value in values:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not abs(value) < 1e300:
-            raise SurveyError("a float domain is given by finite numbers below 1e300")
+    if not all(is_number(value) and abs(value) < 1e300 for value in values):
+        raise SurveyError("a float domain is given by finite numbers below 1e300")

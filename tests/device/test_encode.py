@@ -11,8 +11,8 @@ from support.surveys import MIXED_RECORD, RECORD, CountedEntropy, app, mix
 
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.columns import round_to_levels
-from ldpsql_device.encode import encode, public_values
 from ldpsql_device.errors import RecordError
+from ldpsql_device.respond import encode, public_values
 from ldpsql_device.schema import Measure, PublicColumn
 
 ALPHA = 1e-6

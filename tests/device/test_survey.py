@@ -10,14 +10,13 @@ from fractions import Fraction
 import pytest
 
 from ldpsql.record_domain import RecordDomain
-from ldpsql_device.encode import encode
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Shuffled, guarantee_of, local_guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
 from ldpsql_device.publish import schema_to_json, write_survey
-from ldpsql_device.respond import respond
+from ldpsql_device.respond import encode, respond
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Survey, canonical, parse_json
 
@@ -199,6 +198,22 @@ def test_ten_megabytes_are_refused_quickly(source):
         Survey.from_json(source)
     assert time.process_time() - start < 2
     assert len(str(refusal.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ('{"ldpsql_collector":1,"options":{"share":0.5}}', "it is the collector's part"),
+        (
+            f'{{"collector":{{"ldpsql_collector":1,"share":0.5}},"survey":{text()}}}',
+            "it holds both parts",
+        ),
+        (changed(ldpsql_survey=2, plan=0.5, extra=1), "not a survey of version 1"),
+    ],
+)
+def test_what_it_is_comes_before_what_is_wrong_in_it(source, message):
+    with pytest.raises(SurveyError, match=message):
+        Survey.from_json(source)
 
 
 def test_text_is_never_taken_for_a_path(tmp_path):

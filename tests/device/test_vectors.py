@@ -12,9 +12,8 @@ from support.vectors import FOLDER, answer, code_of, read_record, threshold_of
 
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import ReportFormat
-from ldpsql_device.encode import public_values
 from ldpsql_device.errors import ReportError, SurveyError
-from ldpsql_device.respond import Report
+from ldpsql_device.respond import Report, public_values
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Survey, canonical, parse_json, sha256
 

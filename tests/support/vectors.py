@@ -18,11 +18,10 @@ import numpy as np
 from ldpsql.domains import labels
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import Survey
-from ldpsql_device.encode import encode, public_values
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import Error
 from ldpsql_device.publish import schema_to_json
-from ldpsql_device.respond import Report
+from ldpsql_device.respond import Report, encode, public_values
 from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import canonical, sha256
@@ -106,7 +105,7 @@ def read_record(schema: Schema, record: dict[str, Any]) -> dict[str, Any]:
 
 def read_value(kind: str, value: Any) -> Any:
     """A value of a dimension or public column from its JSON."""
-    from ldpsql_device.types import TYPES  # noqa: PLC0415
+    from ldpsql_device.values import TYPES  # noqa: PLC0415
 
     is_moment = kind in ("date", "timestamp") and isinstance(value, str)
     return TYPES[kind].from_json(value) if is_moment else value

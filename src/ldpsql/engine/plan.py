@@ -16,7 +16,7 @@ from ldpsql.parser.query import Query
 from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Schema
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 Key = tuple[Value | None, ...]
 

@@ -25,7 +25,7 @@ from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.binder import relation_types
 from ldpsql.store.base import Moment, Selection
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 _LARGEST_JOINT = 4000
 

@@ -24,7 +24,7 @@ from ldpsql.parser.query import (
 )
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 _OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "=",

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ldpsql.aggregates import Expression
 from ldpsql.errors import Place
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 ROW = "ldpsql_row"
 """The column of every relation of estimates that numbers its rows."""

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from sqlglot import Token, TokenType, exp
 
 from ldpsql.parser.source import Refusal, is_unicode, unsupported, wrong
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Add: operator.add,

@@ -36,7 +36,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 MAX_CONDITIONS = 8
 MAX_ROWS = 100_000

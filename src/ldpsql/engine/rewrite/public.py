@@ -8,7 +8,7 @@ from ldpsql.errors import QueryError
 from ldpsql.parser.query import Atom, Comparison, Membership
 from ldpsql.sql import literal, quote
 from ldpsql_device.schema import PublicColumn
-from ldpsql_device.types import Value
+from ldpsql_device.values import Value
 
 
 def condition(atom: Atom, column: PublicColumn) -> str:
