@@ -115,7 +115,7 @@ def test_marginals_asked_more_often_than_the_promise_allows_are_refused(name):
 def test_what_only_its_blankets_justify_is_refused_without_them():
     """A survey made by a mechanism that states its blankets, read as one that does not."""
     schema = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 2]}}})
-    made = StatingGrr().design_for(RecordDomain.of(schema), TRUST.central, {})
+    made = StatingGrr().design(RecordDomain.of(schema), TRUST.central, {})
     survey = Survey("app", schema, made, shuffled=TRUST)
     with pytest.raises(SurveyError, match="does not keep epsilon"):
         Survey.from_json(survey.to_json())

@@ -54,7 +54,7 @@ def _rows(name: str, label: str, epsilon: str, runs: int) -> list[Row]:
     people, (maker, ways) = people_of(name), CONTESTANTS[label]
     n = len(people.codes)
     central = Central(Epsilon.parse(epsilon), Fraction(1, n), n)
-    design = mechanism(maker).shuffled(people.domain, central, {"ways": ways})
+    design = mechanism(maker).design(people.domain, central, {"ways": ways})
     first = zlib.crc32(f"{name} {label} {epsilon}".encode())
     asked = {k: cells(people, k) for k in (2, 3)}
     errors: dict[int, list[float]] = {2: [], 3: []}

@@ -24,7 +24,7 @@ from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.marginals import CollectedMarginals, EvenMarginals
 from ldpsql.plots.charts import Curve, Panel, draw_figure
-from ldpsql.recipes.arr import ArrDesign
+from ldpsql.recipes.marginal_designs import ArrDesign
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares
@@ -175,7 +175,7 @@ def _design(contestant: Contestant, people: People, epsilon: str) -> CollectedMa
     n, budget = len(people.codes), Epsilon.parse(epsilon)
     if contestant.is_local:
         return maker.design(people.domain, budget, options)
-    return maker.shuffled(people.domain, Central(budget, Fraction(1, n), n), options)
+    return maker.design(people.domain, Central(budget, Fraction(1, n), n), options)
 
 
 def _rows(name: str, label: str, epsilon: str, runs: int) -> list[Row]:

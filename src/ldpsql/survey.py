@@ -334,7 +334,7 @@ class Survey(Published):
         else:
             promise = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
-        design = mechanism(name).design_for(RecordDomain.of(schema), promise, chosen, workload)
+        design = mechanism(name).design(RecordDomain.of(schema), promise, chosen, workload)
         return cls(
             table,
             schema,

@@ -14,7 +14,7 @@ from support.marginals import NAMES, domain_of
 
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.recipes.marginals import NamedAnswer
+from ldpsql.recipes.marginal_designs import NamedAnswer
 from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import UNEVEN, delta_of
 from ldpsql_device.epsilon import Epsilon
@@ -151,7 +151,7 @@ def test_shuffled_designs_use_what_they_were_given(name: str) -> None:
     """The central promise is kept, and a little more local epsilon would not."""
     central = Central(Epsilon.parse("0.5"), Fraction(1, 1000), 1000)
     options = {"values": 2} if name == "solh" else {}
-    design = mechanism(name).shuffled(domain_of(2, 2), central, options)
+    design = mechanism(name).design(domain_of(2, 2), central, options)
     assert delta_of(design.blankets(), central.people, central.epsilon) <= central.delta
     more = Epsilon(design.epsilon.value + Decimal("0.002"))
     worse = mechanism(name).design(domain_of(2, 2), more, options)

@@ -22,21 +22,21 @@ DOMAIN = made_up("3x2", 0)
 
 def test_a_local_promise_is_the_mechanisms_own_business():
     one = Epsilon.parse("1")
-    assert mechanism("hio").design_for(DOMAIN, one, {}).to_json() == (
+    assert mechanism("hio").design(DOMAIN, one, {}).to_json() == (
         mechanism("hio").design(DOMAIN, one, {}).to_json()
     )
 
 
 @pytest.mark.parametrize("name", ["grr", "hio", "fourier", "oue"])
 def test_any_mechanism_gets_what_clones_give(name):
-    design = mechanism(name).design_for(DOMAIN, TRUST.central, {})
+    design = mechanism(name).design(DOMAIN, TRUST.central, {})
     assert design.epsilon == largest_local_of_any(TRUST.central)
     assert design.epsilon.value > 3
     check_promise(design, TRUST)
 
 
 def test_stated_blankets_give_more():
-    design = StatingGrr().design_for(DOMAIN, TRUST.central, {})
+    design = StatingGrr().design(DOMAIN, TRUST.central, {})
     assert float(design.epsilon) > float(largest_local_of_any(TRUST.central)) + 0.5
     check_promise(design, TRUST)
     above = StatingGrr().design(DOMAIN, Epsilon(design.epsilon.value + Decimal("0.001")), {})
@@ -44,14 +44,14 @@ def test_stated_blankets_give_more():
 
 
 def test_a_mechanism_that_chooses_its_budgets_does():
-    design = ShufflingGrr().design_for(DOMAIN, TRUST.central, {})
-    most = StatingGrr().design_for(DOMAIN, TRUST.central, {}).epsilon
+    design = ShufflingGrr().design(DOMAIN, TRUST.central, {})
+    most = StatingGrr().design(DOMAIN, TRUST.central, {}).epsilon
     assert design.epsilon.value == most.value / 10
 
 
 def test_few_people_leave_the_local_promise():
     central = Central(Epsilon.parse("0.25"), Fraction(1, 10**12), 3)
-    design = mechanism("grr").design_for(DOMAIN, central, {})
+    design = mechanism("grr").design(DOMAIN, central, {})
     assert Decimal("0.25") <= design.epsilon.value < Decimal("0.27")
 
 
@@ -67,13 +67,13 @@ def test_a_design_with_too_much_epsilon_is_refused_with_what_it_achieves():
 
 def test_what_makes_no_promise_for_one_report_makes_none_for_many():
     with pytest.raises(SurveyError, match="not differentially private"):
-        mechanism("lgrr").design_for(made_up("8", 0), TRUST.central, {})
+        mechanism("lgrr").design(made_up("8", 0), TRUST.central, {})
     with pytest.raises(SurveyError, match="rounds"):
         require_local(mechanism("ahead").design(made_up("16", 0), Epsilon.parse("1"), {}))
 
 
 def test_more_reports_hide_better_and_dishonest_ones_do_not():
-    design = mechanism("grr").design_for(DOMAIN, TRUST.central, {})
+    design = mechanism("grr").design(DOMAIN, TRUST.central, {})
     figures = [achieved(design, TRUST, n) for n in (10, 1000, 20_000, 200_000)]
     assert figures == sorted(figures, reverse=True)
     assert figures[0] <= design.epsilon.value
@@ -88,5 +88,5 @@ def test_what_is_disclosed_is_not_hidden_by_shuffling(name):
     """The accountant takes any two records; sensitive values alone are not enough for it."""
     spared = made_up("3x2", 0, "2x1")
     with pytest.raises(SurveyError, match=r"locally private for every record; .* is .*-ULDP"):
-        mechanism(name).design_for(spared, TRUST.central, {})
-    assert mechanism(name).design_for(DOMAIN, TRUST.central, {}).guarantee.kind == "local"
+        mechanism(name).design(spared, TRUST.central, {})
+    assert mechanism(name).design(DOMAIN, TRUST.central, {}).guarantee.kind == "local"

@@ -129,7 +129,7 @@ def design_for(case: Case) -> AnyDesign | str:
     try:
         if case.central:
             central = Central(epsilon, Fraction(1, 1000), 300)
-            return recipe.shuffled(domain, central, options)
+            return recipe.design(domain, central, options)
         design = recipe.design(domain, epsilon, options)
         return at_round(design, case.round, 20_000) if case.round > 1 else design
     except SurveyError as error:

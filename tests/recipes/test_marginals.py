@@ -15,7 +15,7 @@ from support.significance import coverage_fits, is_unbiased, variance_fits
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile
-from ldpsql.recipes.arr import local_budget
+from ldpsql.recipes.marginals import local_budget
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
@@ -70,19 +70,19 @@ class TestBudgets:
         """Section 3.5: 65,536 people with eight binary attributes."""
         central = Central(Epsilon.parse(epsilon), Fraction(1, 65_536), 65_536)
         for name in ("srr-ss", "psrr-ss", "arr-ss"):
-            found = mechanism(name).shuffled(domain_of(*[2] * 8), central, {})
+            found = mechanism(name).design(domain_of(*[2] * 8), central, {})
             assert float(found.epsilon) == pytest.approx(local, abs=6e-3)
 
     def test_every_marginal_of_srr_ms_has_a_budget_of_its_own(self) -> None:
         """By its size; the design's epsilon is the largest."""
-        found = mechanism("srr-ms").shuffled(domain_of(2, 4, 2), CENTRAL, {})
+        found = mechanism("srr-ms").design(domain_of(2, 4, 2), CENTRAL, {})
         assert found.budgets[0] == found.budgets[2] != found.budgets[1]
         assert found.epsilon == max(found.budgets, key=lambda budget: budget.value)
 
     @pytest.mark.parametrize("name", ["sue-ms", "srr-ms"])
     def test_marginals_of_unlike_budgets_and_sizes_are_told_apart(self, name: str) -> None:
         """Also where one needs one word of bits, and the other two."""
-        design = mechanism(name).shuffled(domain_of(2, 40), CENTRAL, {})
+        design = mechanism(name).design(domain_of(2, 40), CENTRAL, {})
         codes = np.stack([np.arange(20_000) % 2, np.arange(20_000) % 7 * 6], axis=1)
         reports = design.randomize(codes.astype(np.int64), SeededEntropy(1))
         asked = [count(2, a0=((1, 2),)), *(count(2, a1=((c, c + 1),)) for c in (0, 5, 36))]
@@ -95,10 +95,10 @@ class TestBudgets:
     def test_published_budgets_are_smaller(self, name: str) -> None:
         """And never below the central epsilon in what the device's response spends."""
         central = replace(CENTRAL, people=100_000, delta=Fraction(1, 100_000))
-        tight = mechanism(name).shuffled(MIXED, central, {})
-        published = mechanism(name).shuffled(MIXED, central, {"calibration": "published"})
+        tight = mechanism(name).design(MIXED, central, {})
+        published = mechanism(name).design(MIXED, central, {"calibration": "published"})
         assert published.epsilon.value < tight.epsilon.value
-        few = mechanism(name).shuffled(
+        few = mechanism(name).design(
             MIXED, replace(central, people=50), {"calibration": "published"}
         )
         floor = local_budget(central.epsilon, 3) if name == "arr-ss" else central.epsilon
@@ -107,10 +107,10 @@ class TestBudgets:
     def test_hash_values_are_those_of_the_least_variance(self) -> None:
         """Half or twice as many are no better."""
         domain = domain_of(6, 5)
-        best = mechanism("solh").shuffled(domain, CENTRAL, {})
+        best = mechanism("solh").design(domain, CENTRAL, {})
         query = [best.prepare(count(2, a0=((3, 4),)))]
         for values in (best.values // 2, best.values * 2):
-            other = mechanism("solh").shuffled(domain, CENTRAL, {"values": values})
+            other = mechanism("solh").design(domain, CENTRAL, {"values": values})
             assert other.variance(query, 1000) >= best.variance(query, 1000) * (1 - 1e-9)
 
 
@@ -285,7 +285,7 @@ class TestMarginals:
         with pytest.raises(SurveyError, match=reason):
             mechanism(name).design(MIXED, Epsilon.parse("1"), options)
         with pytest.raises(SurveyError, match=reason):
-            mechanism(name).shuffled(MIXED, CENTRAL, options)
+            mechanism(name).design(MIXED, CENTRAL, options)
 
     def test_ft_is_for_two_codes(self) -> None:
         """Others are refused by name."""
@@ -299,7 +299,7 @@ class TestMarginals:
         with pytest.raises(SurveyError, match="takes no private measure"):
             made(name, domain=domain)
         with pytest.raises(SurveyError, match="takes no private measure"):
-            mechanism(name).shuffled(domain, CENTRAL, {})
+            mechanism(name).design(domain, CENTRAL, {})
 
     @pytest.mark.parametrize(
         ("name", "change"),

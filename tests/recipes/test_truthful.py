@@ -153,9 +153,9 @@ def test_what_is_told_in_clear_cannot_be_hidden_by_shuffling():
     """The accountant amplifies epsilon alone."""
     central = Central(ONE, Fraction(1, 10**6), 1_000)
     maker, domain = mechanism("truthful"), domain_of((5,))
-    assert maker.design_for(domain, central, {}).delta == 0
+    assert maker.design(domain, central, {}).delta == 0
     with pytest.raises(SurveyError, match="locally private for every record"):
-        maker.design_for(domain, central, {"delta": "0.05"})
+        maker.design(domain, central, {"delta": "0.05"})
 
 
 def test_the_device_code_keeps_its_delta_and_more_is_noticed(monkeypatch):

@@ -33,17 +33,17 @@ class StatingGrr(PartialRecipe):
 
     name = "grr"
 
-    def design(self, domain, epsilon, options, workload=None):
-        design = GRR.design(domain, epsilon, options, workload)
+    def make(self, task):
+        design = GRR.design(task.domain, task.epsilon, {})
         return StatingDesign(design, enumerated_blankets(design.law()))
 
 
 class LyingGrr(StatingGrr):
     """The blankets of a channel that tells nothing."""
 
-    def design(self, domain, epsilon, options, workload=None):
+    def make(self, task):
         one = Fraction(1)
-        made = GRR.design(domain, epsilon, options, workload)
+        made = GRR.design(task.domain, task.epsilon, {})
         return StatingDesign(made, (Blanket(((one, one, one),)),))
 
 
@@ -52,6 +52,6 @@ class ShufflingGrr(StatingGrr):
 
     calibrates = True
 
-    def shuffled(self, domain, central, options, workload=None):
-        found = largest_local(lambda e: self.design(domain, e, options).blankets(), central)
-        return self.design(domain, Epsilon(found.value / 10), options, workload)
+    def calibrate(self, task, central):
+        found = largest_local(lambda e: self.design(task.domain, e, {}).blankets(), central)
+        return self.design(task.domain, Epsilon(found.value / 10), {})

@@ -85,7 +85,7 @@ class CandidateSpec:
             reason = recipe.reserved(domain)
             if reason is not None and not self.is_named:
                 raise SurveyError(reason)
-            design = recipe.design_for(domain, file.promise, options, file.workload)
+            design = recipe.design(domain, file.promise, options, file.workload)
         estimator = self.estimator or (file.estimator if is_as_in_file else None)
         if estimator is not None and estimator not in design.estimators:
             known = ", ".join(design.estimators)

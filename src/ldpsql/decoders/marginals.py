@@ -153,15 +153,30 @@ class MaxEntEstimator:
     def answer(self, queries: Sequence[CellQuery]) -> Estimates:
         """Values (k,) and covariance (k, k): that of the parts, carried over by the slopes of the
         fit. NaN and inf where a needed marginal has no reports."""
-        asked = [_parts_of(query) for query in queries]
-        collected = self.collected.answer([part for parts in asked for part in parts])
         people = self.collected.source.people
-        values, slopes = np.zeros(len(queries)), np.zeros((len(queries), len(collected)))
+        values, fits = np.zeros(len(queries)), []
+        for number, query in enumerate(queries):
+            if isinstance(query, FittedQuery):
+                values[number] = query.known * people
+                fits += [(number, fit) for fit in query.fits]
+            else:
+                fits.append((number, Fit(1.0, 0, ((),), (query,))))
+        collected = self.collected.answer([part for _, fit in fits for part in fit.queries])
+        slopes = np.zeros((len(queries), len(collected)))
         start = 0
-        for number, (query, parts) in enumerate(zip(queries, asked, strict=True)):
-            own = slice(start, start + len(parts))
+        for number, fit in fits:
+            own = slice(start, start + len(fit.queries))
             start = own.stop
-            values[number], slopes[number, own] = _answer(query, collected.values[own], people)
+            parts = collected.values[own]
+            if len(fit.subsets[0]) == fit.attributes:
+                values[number] += fit.coefficient * parts[0]
+                slopes[number, own] = fit.coefficient
+            elif np.isfinite(parts).all():
+                share = partial(fit_share, fit.attributes, fit.subsets)
+                values[number] += fit.coefficient * people * share(parts / people)
+                slopes[number, own] = fit.coefficient * central_slopes(share, parts / people)
+            else:
+                values[number] = np.nan
         is_unknown = ~np.isfinite(np.diagonal(collected.covariance))
         is_lost = (slopes[:, is_unknown] != 0.0).any(axis=1) | ~np.isfinite(values)
         slopes[:, is_unknown] = 0.0
@@ -169,34 +184,6 @@ class MaxEntEstimator:
         covariance = slopes @ noise @ slopes.T
         values[is_lost], covariance[is_lost, is_lost] = np.nan, np.inf
         return Estimates(values, covariance)
-
-
-def _parts_of(query: CellQuery) -> list[CellQuery]:
-    """What is asked of the marginals for a query."""
-    if not isinstance(query, FittedQuery):
-        return [query]
-    return [part for fit in query.fits for part in fit.queries]
-
-
-def _answer(query: CellQuery, parts: Array, people: float) -> tuple[float, Array]:
-    """The value of a query from those of its parts, and its slope in every part."""
-    if not isinstance(query, FittedQuery):
-        return float(parts[0]), np.ones(1)
-    value, slopes, start = query.known * people, np.zeros(len(parts)), 0
-    for fit in query.fits:
-        own = slice(start, start + len(fit.queries))
-        start = own.stop
-        if not np.isfinite(parts[own]).all():
-            value = np.nan
-            continue
-        shares = parts[own] / people
-        share, slope = float(shares[0]), np.ones(1)
-        if len(fit.subsets[0]) < fit.attributes:
-            share = fit_share(fit.attributes, fit.subsets, shares)
-            slope = central_slopes(partial(fit_share, fit.attributes, fit.subsets), shares)
-        value += fit.coefficient * people * share
-        slopes[own] = fit.coefficient * slope
-    return float(value), slopes
 
 
 def fit_share(attributes: int, subsets: Sequence[Axes], shares: Array) -> float:

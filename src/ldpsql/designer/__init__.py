@@ -69,7 +69,7 @@ class DesignedSurvey:
 
         def at(epsilon: Epsilon) -> Forecast:
             promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
-            design = recipe.design_for(domain, promise, self.survey.options, self.workload)
+            design = recipe.design(domain, promise, self.survey.options, self.workload)
             return Forecast.of(design, samples, self.people)
 
         return least_epsilon(half_width, at)

@@ -105,7 +105,7 @@ def _best_options(
     refusals: list[Error] = []
     for options in recipe.variants(workload, promise, people):
         try:
-            design = recipe.design_for(workload.domain, promise, options, workload)
+            design = recipe.design(workload.domain, promise, options, workload)
             if design.guarantee.kind not in ("local", "uldp"):
                 raise SurveyError(f"it is {design.guarantee}")
             if design.asks_in_rounds:

@@ -1,8 +1,8 @@
 """The contract of a mechanism, a recipe that makes designs, and what those keep once shuffled.
 
 To write a recipe: subclass `Recipe`, give it a `name`, say in `takes` and `options` what it takes,
-and implement `make` and `remake`. The public entries `design`, `shuffled`, `design_for` and
-`restore` check domain and options first.
+and implement `make` and `remake`. The public entries `design` and `restore` check domain and
+options first.
 """
 
 from __future__ import annotations
@@ -156,10 +156,7 @@ class Recipe(ABC, Generic[O]):
         raise NotImplementedError
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit.
-
-        In a published survey `plan` is in the part for devices; `data` holds it in any case.
-        """
+        """See `restore`."""
         raise NotImplementedError
 
     def calibrate(self, task: Task[O], central: Central) -> AnyDesign:
@@ -185,50 +182,27 @@ class Recipe(ABC, Generic[O]):
     def design(
         self,
         domain: RecordDomain,
-        epsilon: Epsilon,
-        options: AnyOptions,
-        workload: Workload | None = None,
-    ) -> AnyDesign:
-        """A design of a local budget; SurveyError for a domain or options it does not take.
-
-        workload: what it should answer best; None for `Workload.everyday`.
-        """
-        return self.make(self._task(domain, epsilon, options, workload))
-
-    def shuffled(
-        self,
-        domain: RecordDomain,
-        central: Central,
-        options: AnyOptions,
-        workload: Workload | None = None,
-    ) -> AnyDesign:
-        """A design that keeps a central promise, of a recipe that chooses its budgets itself."""
-        return self.calibrate(self._task(domain, central.epsilon, options, workload), central)
-
-    def restore(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit."""
-        self._check(domain)
-        return self.remake(domain, epsilon, data)
-
-    def design_for(
-        self,
-        domain: RecordDomain,
         promise: Promise,
         options: AnyOptions,
         workload: Workload | None = None,
     ) -> AnyDesign:
-        """The design that keeps a local or a central promise; SurveyError where there is none.
+        """A design that keeps a local or a central promise; SurveyError where there is none, and
+        for a domain or options that it does not take.
 
-        A recipe that chooses its budgets itself does; a design that states blankets is accounted
-        for by them; of any other only the local epsilon counts.
+        For a central promise a recipe that chooses its budgets itself does; a design that states
+        blankets is accounted for by them; of any other only the local epsilon counts.
+
+        workload: what it should answer best; None for `Workload.everyday`.
         """
+        chosen = read_options(self.options, options, self.name)
+        self._check(domain)
         if isinstance(promise, Epsilon):
-            return self.design(domain, promise, options, workload)
+            return self.make(Task(domain, promise, chosen, workload))
         if self.calibrates:
-            return self.shuffled(domain, promise, options, workload)
+            return self.calibrate(Task(domain, promise.epsilon, chosen, workload), promise)
 
         def at(local: Epsilon) -> AnyDesign:
-            design = self.design(domain, local, options, workload)
+            design = self.make(Task(domain, local, chosen, workload))
             require_local(design)
             return design
 
@@ -237,16 +211,13 @@ class Recipe(ABC, Generic[O]):
             return design
         return at(largest_local(lambda local: at(local).blankets(), promise))
 
-    def _task(
-        self,
-        domain: RecordDomain,
-        epsilon: Epsilon,
-        options: AnyOptions,
-        workload: Workload | None,
-    ) -> Task[O]:
-        chosen = read_options(self.options, options, self.name)
+    def restore(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
+        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit.
+
+        In a published survey `plan` is in the part for devices; `data` holds it in any case.
+        """
         self._check(domain)
-        return Task(domain, epsilon, chosen, workload)
+        return self.remake(domain, epsilon, data)
 
     def _check(self, domain: RecordDomain) -> None:
         refusal = self.refusal(domain)

@@ -13,6 +13,8 @@ refused.
 | solh | randomized response over a hash of the cell | nobody |
 | srr-ms | as srr-ss, each marginal with a budget of its own | whoever runs a shuffler: one each |
 | sue-ms, oue-ms | a bit for every cell | the same |
+| arr-ss | randomized response over the cells of all marginals | nobody; it is not reported |
+| ft | the parity of a set of binary attributes | nobody |
 
 In the shuffle model a group's local budget follows from how well its reports hide among others, so
 groups may differ in it, in how many answers there are (padding), or in how many values a hash has.
@@ -25,140 +27,33 @@ docs/spec/shuffle.md#3.6.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
-from fractions import Fraction
-from functools import cache, cached_property
-from itertools import combinations, groupby
+from functools import cache
+from itertools import combinations
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
+from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.groups import whole
 from ldpsql.decoders.marginals import Axes, CollectedMarginals
-from ldpsql.decoders.oracles import Olh, prime_from
+from ldpsql.numerics import epsilon_of
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Takes, Task
-from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
+from ldpsql.recipes.marginal_designs import ArrDesign, MarginalDesign, WalshDesign
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
+from ldpsql.shuffle import largest_local
 from ldpsql.shuffle.accountant import balle_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
-from ldpsql_device.plan import (
-    HALVES,
-    LARGEST_RADIX,
-    WORDS,
-    Arcs,
-    Bits,
-    Digit,
-    Face,
-    Hash,
-    Integer,
-    Part,
-    Plan,
-    Step,
-    Term,
-    subset_words,
-    varying,
-)
 
-Atoms = tuple[Atom, ...]
 O = TypeVar("O")  # noqa: E741
-D = TypeVar("D", bound="MarginalDesign")
-CERTAIN: Atoms = ((Fraction(1), Fraction(1), Fraction(1)),)
-"""The blanket of a report that is the same for everybody."""
+Collected = tuple[str, RecordDomain, Epsilon, tuple[Axes, ...], tuple[int, ...]]
+"""Name, domain, epsilon, marginals and their weights: what all designs begin with."""
 _DIGITS = Decimal("1e-9")
-_SCALE = 10**40
-
-# -- responses and their blankets ------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class NamedAnswer:
-    """Randomized response over so many answers, at least two, for odds n / 2^64."""
-
-    answers: int
-    odds: int
-
-    @cached_property
-    def truth(self) -> Fraction:
-        """Probability of the true answer."""
-        return Fraction(subset_words(1, self.answers, self.odds)[0], WORDS)
-
-    @cached_property
-    def least(self) -> Fraction:
-        """Least probability of another one."""
-        return Fraction(subset_words(1, self.answers, self.odds)[1], WORDS)
-
-    @property
-    def other(self) -> Fraction:
-        """Mean probability of another one."""
-        return (1 - self.truth) / (self.answers - 1)
-
-    @property
-    def uneven(self) -> Fraction:
-        """By how much one of them may be likelier than another, relatively: the last one has the
-        words that rounding leaves."""
-        return (1 - self.truth - (self.answers - 1) * self.least) / self.least
-
-    @property
-    def atoms(self) -> Atoms:
-        """The blanket of two people who would truthfully answer differently.
-
-        Under a record all other answers have their mean probability, which the real ones differ
-        from by less than `uneven`; the blanket has the least.
-        """
-        least, other, rest = self.least, self.other, self.answers - 2
-        pair = ((least, self.truth, other), (least, other, self.truth))
-        return (*pair, (rest * least, rest * other, rest * other)) if rest else pair
-
-    def hashed_atoms(self, collision: Fraction) -> Atoms:
-        """The same for nodes that are hashed to the answers, and collide with this probability.
-
-        A collision tells nothing: it leaves the mean of the accountant's sum and makes it narrower.
-        So the least probability of one is the one to count with.
-        """
-        lie = 1 - self.truth
-        rest = (self.answers - 1) * self.least
-        alike = ((self.least, self.truth, self.truth), (rest, lie, lie))
-        apart = scale(self.atoms, 1 - collision)
-        return (*apart, *(scale(alike, collision) if collision else ()))
-
-
-def least_collision(oracle: Olh) -> Fraction:
-    """Least probability that two nodes have one hash value, a little rounded down.
-
-    Exact for a drawn evenly from 1..P-1 and c from 0..P-1; 64-bit draws are even up to 2^-37.
-    """
-    values, prime = oracle.values, oracle.prime
-    size, larger = divmod(prime, values)
-    pairs = (values - larger) * size * (size - 1) + larger * (size + 1) * size
-    return Fraction(pairs, prime * (prime - 1)) * (1 - Fraction(1, 1 << 30))
-
-
-def bit_thresholds(oracle: str, epsilon: Epsilon) -> tuple[int, int]:
-    """Words that set the bit of a person's own cell, and of another one, by OUE or SUE.
-
-    SUE: the own bit has the largest t with (t / (2^64 - t))^2 <= e^epsilon, and another one is as
-    likely set as the own is not. Source: Erlingsson, Pihur, Korolova 2014;
-    docs/spec/shuffle.md#3.6.
-    """
-    if oracle == "oue":
-        return WORDS // 2, other_bit(epsilon)
-    root = Fraction(math.isqrt(int(epsilon.odds * _SCALE**2)), _SCALE)
-    own = int(WORDS * root / (1 + root))
-    return own, WORDS - own
-
-
-def scale(atoms: Atoms, share: Fraction) -> Atoms:
-    """The blanket's part of a channel that is entered with probability `share`."""
-    return tuple((share * r, share * one, share * two) for r, one, two in atoms)
-
-
-# -- designs ---------------------------------------------------------------------------------------
+MOST_VALUES = 1 << 16
+_QUICK_CELLS = 1 << 13
 
 
 def choose_marginals(
@@ -184,175 +79,6 @@ def choose_marginals(
     if not sets:
         return tuple((axis,) for axis in asked)
     return tuple(sorted(s for s in sets if not any(set(s) < set(other) for other in sets)))
-
-
-def marginal_terms(marginals: Sequence[Axes], sizes: Sequence[int]) -> tuple[Term, ...]:
-    """The cell, row by row, of the marginal that a face's one step chooses."""
-    strides = np.zeros((len(marginals), len(sizes)), dtype=np.int64)
-    for row, axes in enumerate(marginals):
-        for place, axis in enumerate(axes):
-            strides[row, axis] = math.prod(sizes[later] for later in axes[place + 1 :])
-    return tuple(
-        Term(axis, varying(0, column)) for axis, column in enumerate(strides.T) if column.any()
-    )
-
-
-def read_marginals(data: Mapping[str, Any]) -> tuple[tuple[Axes, ...], tuple[int, ...]]:
-    """Marginals and weights from what a design's `to_json` wrote."""
-    marginals = tuple(tuple(map(whole, axes)) for axes in data["marginals"])
-    return marginals, tuple(map(whole, data["weights"]))
-
-
-@dataclass(frozen=True)
-class MarginalDesign(CollectedMarginals):
-    """Marginals with a frequency oracle in each.
-
-    oracle: grr, padded, solh, oue or sue.  budgets: local epsilon of every marginal.  values:
-    answers of a padded domain, hash values of SOLH; 0 for the others.  visible: whether whoever
-    sees the reports may know who reports on which marginal, as where each has a shuffler of its
-    own.
-    """
-
-    oracle: str
-    budgets: tuple[Epsilon, ...]
-    values: int = 0
-    visible: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.budgets) != len(self.marginals):
-            raise SurveyError("a design needs a budget for every marginal")
-        if any(budget.value > self.epsilon.value for budget in self.budgets):
-            raise SurveyError("a marginal's budget exceeds the epsilon of the design")
-        if self.oracle == "padded" and self.values < max(self.sizes):
-            raise SurveyError("a padded domain is at least as large as every attribute")
-        if self.oracle == "solh" and not 2 <= self.values < LARGEST_RADIX:
-            raise SurveyError("hash functions need at least 2 values, and less than 2^31")
-        most = LARGEST.get({"solh": "olh", "sue": "oue"}.get(self.oracle, self.oracle))
-        if most is not None and max(self.sizes) > most:
-            raise SurveyError(
-                f"a marginal has {max(self.sizes)} cells, more than the {most} of "
-                f"{self.oracle.upper()}; use srr-ss, coarser bins or fewer attributes together"
-            )
-
-    @cached_property
-    def plan(self) -> Plan:
-        """A question per marginal, a face for neighbours of one budget."""
-        budgets = list(dict.fromkeys(self.budgets))
-        faces = []
-        for budget, run in groupby(range(len(self.marginals)), self.budgets.__getitem__):
-            members = list(run)
-            weights = tuple(self.weights[number] for number in members)
-            part, coins = self._ask(members, budget, budgets.index(budget))
-            steps = (Step(weights),) if len(members) > 1 else ()
-            faces.append(Face(sum(weights), (part,), steps, coins))
-        return Plan(self.domain.sizes, tuple(map(odds_words, budgets)), tuple(faces))
-
-    def _ask(
-        self, members: Sequence[int], budget: Epsilon, odds: int
-    ) -> tuple[Part, tuple[Integer, ...]]:
-        """The part of a face, and its coins."""
-        digit = self.digit(members)
-        if self.oracle in ("oue", "sue"):
-            own, other = bit_thresholds(self.oracle, budget)
-            return Part((digit,), Bits((own,), (other,))), ()
-        if self.oracle != "solh":
-            return Part((digit,), Arcs(odds, (1,))), ()
-        primes = [prime_from(self.sizes[number]) for number in members]
-        prime, slope = varying(0, primes), varying(0, [prime - 1 for prime in primes])
-        return Part((digit,), Arcs(odds, (1,)), Hash(prime, self.values, 0, 1)), (slope, prime)
-
-    def digit(self, members: Sequence[int]) -> Digit:
-        """The symbol of the marginal that a face's step chooses."""
-        terms = marginal_terms([self.marginals[n] for n in members], self.domain.sizes)
-        sizes = varying(0, [self.sizes[number] for number in members])
-        return Digit(terms, self.values if self.oracle == "padded" else sizes)
-
-    def describe_group(self, number: int) -> str:
-        """A marginal in words."""
-        names = " x ".join(self.domain.names[axis] for axis in self.marginals[number])
-        return f"marginal of {names or 'nothing'} ({self.sizes[number]} nodes, {self.oracle})"
-
-    @cached_property
-    def chances(self) -> tuple[Fraction, ...]:
-        """Exact probability of every question; faces have one step at most."""
-        return tuple(
-            Fraction(halves * choice, HALVES**2)
-            for face, halves in zip(self.plan.faces, self.plan.face_choice.preimages, strict=True)
-            for choice in (face.steps[0].choice.preimages if face.steps else (HALVES,))
-        )
-
-    def named(self, group: int) -> NamedAnswer:
-        """The randomized response of a marginal of several cells."""
-        return NamedAnswer(self.values or self.sizes[group], odds_words(self.budgets[group]))
-
-    def atoms(self, group: int) -> tuple[Atoms, Fraction]:
-        """(r, R0, R1) as in `Blanket` of a marginal's reports for two people at different cells of
-        it, without the draw of the marginal; and how uneven these are."""
-        oracle = self.answers[group].oracle
-        if self.sizes[group] == 1:
-            return CERTAIN, Fraction(0)
-        if self.oracle in ("oue", "sue"):
-            own, other = bit_thresholds(self.oracle, self.budgets[group])
-            bits = unary(Fraction(own, WORDS), Fraction(other, WORDS), self.sizes[group])
-            return bits.atoms, Fraction(0)
-        named = self.named(group)
-        if isinstance(oracle, Olh):
-            return named.hashed_atoms(least_collision(oracle)), named.uneven
-        return named.atoms, named.uneven
-
-    def blankets(self) -> tuple[Blanket, ...]:
-        """Of two people who differ in all attributes; see `Design.blankets`."""
-        groups = range(len(self.marginals))
-        if self.visible:
-            return tuple(dict.fromkeys(self.blanket_of(number) for number in groups))
-        parts = [self.atoms(number) for number in groups]
-        together = (
-            atom
-            for (atoms, _), chance in zip(parts, self.chances, strict=True)
-            for atom in scale(atoms, chance)
-        )
-        return (Blanket(merged(together), uneven=UNEVEN + max(uneven for _, uneven in parts)),)
-
-    def blanket_of(self, group: int) -> Blanket:
-        """That of one marginal, where whoever looks knows who reports on it."""
-        atoms, uneven = self.atoms(group)
-        return Blanket(atoms, self.chances[group], UNEVEN + uneven)
-
-    def at(self: D, epsilon: Epsilon) -> D:
-        """The same design with another local epsilon for every marginal."""
-        return self.with_budgets([epsilon] * len(self.budgets))
-
-    def with_budgets(self: D, budgets: Sequence[Epsilon]) -> D:
-        """The same design with a local epsilon per marginal."""
-        largest = max(budgets, key=lambda budget: budget.value)
-        return replace(self, epsilon=largest, budgets=tuple(budgets))
-
-    def keeping(self: D, central: Central) -> D:
-        """With the largest common local epsilon that keeps a central promise."""
-        return self.at(largest_local(lambda local: self.at(local).blankets(), central))
-
-    @property
-    def cell_variance(self) -> float:
-        """Mean variance per report of a cell's frequency, for records spread evenly."""
-        variances = []
-        for answer, size in zip(self.answers, self.sizes, strict=True):
-            p, q = answer.oracle.p, answer.oracle.q
-            seen = q + (p - q) / size
-            variances.append(seen * (1.0 - seen) / (p - q) ** 2)
-        return float(np.mean(variances))
-
-    def to_json(self) -> Mapping[str, Any]:
-        """What the recipe needs besides name, domain and epsilon."""
-        budgets = [str(budget) for budget in self.budgets]
-        rest = {"oracle": self.oracle, "budgets": budgets, "values": self.values}
-        return {**super().to_json(), **rest}
-
-
-# -- recipes ---------------------------------------------------------------------------------------
-
-MOST_VALUES = 1 << 16
-_QUICK_CELLS = 1 << 13
 
 
 def published_local(central: Central, people: int, answers: int) -> Epsilon:
@@ -404,6 +130,24 @@ class MarginalRecipe(Recipe[O]):
         together = any(len(axes) > 1 for axes in workload.supports)
         if together and (is_small or not isinstance(promise, Epsilon)):
             yield {"ways": 0}
+
+    def build(self, made: Collected, data: AnyOptions) -> CollectedMarginals:
+        """A design from what all have and the rest of its data."""
+        raise NotImplementedError
+
+    def first(self, task: Task[O], marginals: tuple[Axes, ...], **data: Any) -> Any:
+        """Every marginal alike, at the whole epsilon."""
+        weights = (1,) * len(marginals)
+        return self.build((self.name, task.domain, task.epsilon, marginals, weights), data)
+
+    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
+        """See `Recipe.remake`."""
+        marginals = tuple(tuple(map(whole, axes)) for axes in data["marginals"])
+        weights = tuple(map(whole, data["weights"]))
+        design = self.build((self.name, domain, epsilon, marginals, weights), data)
+        if {**data, **design.to_json()} != data:
+            raise SurveyError(f"the design does not fit {self.name}")
+        return design
 
 
 class Marginals(MarginalRecipe[MarginalOptions]):
@@ -462,29 +206,15 @@ class Marginals(MarginalRecipe[MarginalOptions]):
             values = max(math.prod(sizes[axis] for axis in axes) for axes in marginals)
         elif self.oracle != "solh":
             values = 0
-        ones, budgets = (1,) * len(marginals), (task.epsilon,) * len(marginals)
-        return self._design(task.domain, task.epsilon, marginals, ones, budgets, values)
+        made: MarginalDesign = self.first(task, marginals, values=values)
+        return made
 
-    def _design(
-        self,
-        domain: RecordDomain,
-        epsilon: Epsilon,
-        marginals: tuple[Axes, ...],
-        weights: tuple[int, ...],
-        budgets: tuple[Epsilon, ...],
-        values: int,
-    ) -> MarginalDesign:
-        made = (self.name, domain, epsilon, marginals, weights)
+    def build(self, made: Collected, data: AnyOptions) -> MarginalDesign:
+        """With a budget per marginal, the whole epsilon unless `data` says so."""
+        _, _, epsilon, marginals, _ = made
+        given, values = data.get("budgets", [str(epsilon)] * len(marginals)), whole(data["values"])
+        budgets = tuple(map(Epsilon.parse, given))
         return MarginalDesign(*made, self.oracle, budgets, values, self.visible)
-
-    def remake(
-        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
-    ) -> MarginalDesign:
-        """See `Recipe.remake`."""
-        if data["oracle"] != self.oracle:
-            raise SurveyError(f"{self.name} uses the oracle {self.oracle}")
-        budgets, values = tuple(map(Epsilon.parse, data["budgets"])), whole(data["values"])
-        return self._design(domain, epsilon, *read_marginals(data), budgets, values)
 
 
 def best_hash_values(first: MarginalDesign, central: Central) -> MarginalDesign:
@@ -509,9 +239,94 @@ def best_hash_values(first: MarginalDesign, central: Central) -> MarginalDesign:
     return tried(min(filter(lambda number: number >= 2, nearby), key=error))
 
 
+@dataclass(frozen=True)
+class ArrOptions(MarginalOptions):
+    """sum_to_one: see `ArrDesign`."""
+
+    sum_to_one: bool = False
+
+
+class ArrSs(MarginalRecipe[ArrOptions]):
+    """COUNT over private dimensions."""
+
+    name = "arr-ss"
+    options = ArrOptions
+
+    def make(self, task: Task[ArrOptions]) -> ArrDesign:
+        """The randomized response as truthful as epsilon allows; as `calibration` says."""
+        first = self._first(task)
+        if task.options.calibration == "tight":
+            return first
+        return first.at(local_budget(task.epsilon, len(first.marginals)))
+
+    def calibrate(self, task: Task[ArrOptions], central: Central) -> ArrDesign:
+        """See `Recipe.calibrate`."""
+        first = self._first(task)
+        if task.options.calibration == "published":
+            answered = published_local(central, central.people, first.starts[-1])
+            return first.at(local_budget(answered, len(first.marginals)))
+        return first.keeping(central)
+
+    def _first(self, task: Task[ArrOptions]) -> ArrDesign:
+        marginals = choose_marginals(task.domain, task.options.ways, task.workload)
+        made: ArrDesign = self.first(task, marginals, sum_to_one=task.options.sum_to_one)
+        return made
+
+    def build(self, made: Collected, data: AnyOptions) -> ArrDesign:
+        """See `MarginalRecipe.build`."""
+        return ArrDesign(*made, data["sum_to_one"] is True)
+
+
+def local_budget(answered: Epsilon, marginals: int) -> Epsilon:
+    """The local epsilon of randomized response with budget `answered` over a secret marginal:
+    ln(1 + (e - 1) / d), rounded up. Source: docs/spec/shuffle.md#3.2."""
+    return Epsilon(epsilon_of(1 + (answered.odds - 1) / marginals))
+
+
+@dataclass(frozen=True)
+class FtOptions:
+    """ways: attributes per marginal, 0 for those of the workload."""
+
+    ways: int = 2
+
+
+class Ft(MarginalRecipe[FtOptions]):
+    """COUNT over private binary attributes."""
+
+    name = "ft"
+    takes = Takes(measures=False, codes=2, instead="srr-ss")
+    options = FtOptions
+
+    def make(self, task: Task[FtOptions]) -> WalshDesign:
+        """All sets of attributes inside the marginals, each at the whole epsilon."""
+        ways = task.options.ways
+        ways = min(ways, sum(size > 1 for size in task.domain.sizes)) or ways
+        inside = {
+            part
+            for axes in choose_marginals(task.domain, ways, task.workload)
+            for size in range(1, len(axes) + 1)
+            for part in combinations(axes, size)
+        }
+        sets = tuple(sorted(inside, key=lambda axes: (len(axes), axes))) or ((),)
+        made: WalshDesign = self.first(task, sets)
+        return made
+
+    def calibrate(self, task: Task[FtOptions], central: Central) -> WalshDesign:
+        """See `Recipe.calibrate`."""
+        return self.make(task).keeping(central)
+
+    def build(self, made: Collected, data: AnyOptions) -> WalshDesign:
+        """See `MarginalRecipe.build`."""
+        _, _, epsilon, marginals, _ = made
+        budgets = (epsilon,) * len(marginals)
+        return WalshDesign(*made, "grr", budgets)
+
+
 SRR_SS = Marginals("srr-ss", "grr")
 PSRR_SS = Marginals("psrr-ss", "padded")
 SOLH = Marginals("solh", "solh")
 SRR_MS = Marginals("srr-ms", "grr", visible=True)
 SUE_MS = Marginals("sue-ms", "sue", visible=True)
 OUE_MS = Marginals("oue-ms", "oue", visible=True)
+ARR_SS = ArrSs()
+FT = Ft()

@@ -27,10 +27,8 @@ _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("lgrr-repaired", "grr", "olh", "oue"), "hierarchical"),
     **dict.fromkeys(("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr", "jd-grr"), "uldp"),
     "truthful": "truthful",
-    **dict.fromkeys(("srr-ss", "psrr-ss"), "marginals"),
-    "arr-ss": "arr",
-    **dict.fromkeys(("srr-ms", "sue-ms", "oue-ms", "solh"), "marginals"),
-    "ft": "ft",
+    **dict.fromkeys(("srr-ss", "psrr-ss", "arr-ss"), "marginals"),
+    **dict.fromkeys(("srr-ms", "sue-ms", "oue-ms", "solh", "ft"), "marginals"),
 }
 """Name -> its module, in the order in which mechanisms are listed."""
 
