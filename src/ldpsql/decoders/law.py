@@ -39,12 +39,6 @@ class Worst:
         return self.likely / self.unlikely
 
 
-def _tells_more(one: Worst, other: Worst) -> bool:
-    """Whether the odds of `one` are above those of `other`, or equal and likelier."""
-    left, right = one.likely * other.unlikely, other.likely * one.unlikely
-    return left > right or (left == right and one.likely > other.likely)
-
-
 @dataclass(frozen=True)
 class Law:
     """The exact channel of a design: who sends what with which probability.
@@ -83,17 +77,14 @@ class Law:
         compared: the records, by number, among which a report is limited, from its probability
         under each; all of them where None.
         """
-        worst: Worst | None = None
         everybody = range(len(self.inputs))
+        found = []
         for report, column in zip(self.outputs, zip(*self.probabilities, strict=True), strict=True):
             members = compared(column) if compared else everybody
             high, low = (pick(members, key=column.__getitem__) for pick in (max, min))
-            one = Worst(report, self.inputs[high], self.inputs[low], column[high], column[low])
-            if worst is None or _tells_more(one, worst):
-                worst = one
-        if worst is None:
-            raise ValueError("a channel without reports")
-        return worst
+            records = self.inputs[high], self.inputs[low]
+            found.append(Worst(report, *records, column[high], column[low]))
+        return max(found, key=lambda one: (one.odds is None, one.odds or 0, one.likely))
 
 
 def enumerate_law(plan: Plan) -> Law:

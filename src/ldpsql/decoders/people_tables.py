@@ -100,72 +100,46 @@ def climb_likelihood(
     makes the reports likelier still.
     Source: Varadhan, Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3.
     """
+    matrix = channel.worth(np.eye(channel.cells)) if channel.cells <= _SMALL else None
+
+    def expect(table: Array) -> Array:
+        return channel.expected(table) if matrix is None else np.asarray(matrix.T @ table)
+
+    def step(table: Array, seen: Array) -> Array:
+        # g_i <- g_i sum_o C[i, o] h_o / (g C)_o, h the shares of reports; it never makes them less
+        # likely and keeps the sum. Reports that nobody could send count as 0/0 = 0.
+        expected = expect(table)
+        ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0)
+        worth = channel.worth(ratio) if matrix is None else np.asarray(matrix @ ratio)
+        return np.asarray(table * worth)
+
+    def likelihood(table: Array, seen: Array) -> Array:
+        # Mean log probability of a report, -inf where one that came cannot come.
+        with np.errstate(divide="ignore"):
+            logs = np.log(expect(table), out=np.zeros_like(seen), where=seen > 0)
+        return np.asarray(np.sum(seen * logs, axis=0))
+
     people = counts.sum(axis=0)
     table = np.ones_like(counts) if start is None else start
     table = table / table.sum(axis=0)
-    left, climb = np.arange(counts.shape[1]), _Climb(channel, counts / people)
+    left: NDArray[np.int64] = np.arange(counts.shape[1])
     for _ in range(MOST_STEPS // 3):
-        here = table[:, left]
-        once = climb.step(here, left)
-        twice = climb.step(once, left)
-        table[:, left] = climb.extrapolate(here, once, twice, left)
-        left = left[np.abs(once - here).sum(axis=0) >= least_change]
-        if not len(left):
-            break
-    return np.asarray(table * people)
-
-
-@dataclass(frozen=True, eq=False)
-class _Climb:
-    """Steps of EM towards the likeliest tables for shares of reports (cells, k)."""
-
-    channel: ResponseChannel
-    shares: Array
-
-    def step(self, table: Array, chosen: NDArray[np.int64]) -> Array:
-        """One step of the tables of the chosen shares.
-
-        g_i <- g_i sum_o C[i, o] h_o / (g C)_o, h the shares of reports; it never makes them less
-        likely and keeps the sum. Reports that nobody could send count as 0/0 = 0.
-        """
-        expected = self._expect(table)
-        seen = self.shares[:, chosen]
-        ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0)
-        matrix = self._matrix
-        worth = self.channel.worth(ratio) if matrix is None else np.asarray(matrix @ ratio)
-        return np.asarray(table * worth)
-
-    def extrapolate(
-        self, start: Array, once: Array, twice: Array, chosen: NDArray[np.int64]
-    ) -> Array:
-        """Further along the way of two steps, and one more; the second step where that is worse.
-
-        With r the first step and v the change from it to the second, the way is
-        start + 2 a r + a^2 v for a = |r| / |v| >= 1; a = 1 is the second step itself.
-        """
-        first, bend = once - start, twice - 2.0 * once + start
+        here, seen = table[:, left], counts[:, left] / people[left]
+        once = step(here, seen)
+        twice = step(once, seen)
+        # Further along the way of the two steps, and one more; the second step where that is worse.
+        # With r the first step and v the change from it to the second, the way is
+        # here + 2 a r + a^2 v for a = |r| / |v| >= 1; a = 1 is the second step itself.
+        first, bend = once - here, twice - 2.0 * once + here
         size = np.sqrt(np.sum(bend**2, axis=0))
         length = np.sqrt(np.sum(first**2, axis=0)) / np.where(size > 0.0, size, 1.0)
         reach = np.maximum(length, 1.0)
-        guess = start + 2.0 * reach * first + reach**2 * bend
+        guess = here + 2.0 * reach * first + reach**2 * bend
         guess = np.maximum(guess, _AT_LEAST * twice)  # a share of 0 would stay 0
-        guess = self.step(guess / guess.sum(axis=0), chosen)
-        is_better = self._likelihood(guess, chosen) >= self._likelihood(twice, chosen)
-        return np.asarray(np.where(is_better, guess, twice))
-
-    def _likelihood(self, table: Array, chosen: NDArray[np.int64]) -> Array:
-        """Mean log probability of a report, -inf where one that came cannot come."""
-        seen, expected = self.shares[:, chosen], self._expect(table)
-        with np.errstate(divide="ignore"):
-            logs = np.log(expected, out=np.zeros_like(seen), where=seen > 0)
-        return np.asarray(np.sum(seen * logs, axis=0))
-
-    @cached_property
-    def _matrix(self) -> Array | None:
-        """The channel as a matrix where it is small."""
-        cells = self.channel.cells
-        return self.channel.worth(np.eye(cells)) if cells <= _SMALL else None
-
-    def _expect(self, table: Array) -> Array:
-        matrix = self._matrix
-        return self.channel.expected(table) if matrix is None else np.asarray(matrix.T @ table)
+        guess = step(guess / guess.sum(axis=0), seen)
+        is_better = likelihood(guess, seen) >= likelihood(twice, seen)
+        table[:, left] = np.where(is_better, guess, twice)
+        left = left[np.abs(first).sum(axis=0) >= least_change]
+        if not len(left):
+            break
+    return np.asarray(table * people)

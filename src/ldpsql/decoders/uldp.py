@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 
 import numpy as np
@@ -60,10 +60,6 @@ class Shape:
     def above(self, kind: Kind) -> list[Kind]:
         """The other kinds that are sensitive wherever this one is."""
         return [other for other in self.kinds if other != kind and other & kind == kind]
-
-    def below(self, kind: Kind) -> list[Kind]:
-        """The other kinds that are sensitive only where this one is."""
-        return [other for other in self.kinds if other != kind and other & kind == other]
 
     def cells(self, kind: Kind) -> int:
         """m_T: the sensitive combinations of the attributes of a kind."""
@@ -148,7 +144,7 @@ class Response:
         so many records, where `back` says so."""
         result = np.empty_like(values)
         for kind in self.shape.kinds:
-            own = values[self.shape.block(kind)] * self._keep(kind)
+            own = values[self.shape.block(kind)] * (self.extra[kind] / WORDS)
             for other, chance, mask in self._links(kind, back):
                 own = own + chance * self._sum(values, other, mask)
             result[self.shape.block(kind)] = own
@@ -163,11 +159,19 @@ class Response:
         """
         solved = np.empty_like(values)
         for kind in self.shape.kinds if back else reversed(self.shape.kinds):
-            rest = values[self.shape.block(kind)]
+            rest, own, keep = values[self.shape.block(kind)], 0.0, self.extra[kind] / WORDS
             for other, chance, mask in self._links(kind, back):
-                if other != kind:
+                if other == kind:
+                    own = chance
+                else:
                     rest = rest - chance * self._sum(solved, other, mask)
-            solved[self.shape.block(kind)] = self._solve_kind(kind, rest)
+            if own:
+                # x with keep x + own (sum of x over the m sensitive cells) = rest. Summed over the
+                # cells, (keep + m own) sum x = sum rest, which gives the sum and then x (the
+                # Sherman-Morrison formula). Both factors are positive, so nothing cancels.
+                total = rest.sum(axis=self.shape.axes(kind), keepdims=True)
+                rest = rest - own * total / (keep + self.shape.cells(kind) * own)
+            solved[self.shape.block(kind)] = rest / keep
         return solved
 
     def _links(self, kind: Kind, back: bool) -> list[tuple[Kind, float, Kind]]:
@@ -177,7 +181,7 @@ class Response:
         """
         if not back:
             return [(t, self.words[kind, t] / WORDS, t) for t in self.targets(kind)]
-        senders = (kind, *self.shape.below(kind)) if kind else ()
+        senders = [s for s in self.shape.kinds if kind and s & kind == s]
         return [(s, self.words[s, kind] / WORDS, kind) for s in senders]
 
     def _sum(self, values: Array, kind: Kind, mask: Kind) -> Array:
@@ -186,33 +190,14 @@ class Response:
             values[self.shape.block(kind)].sum(axis=self.shape.axes(mask), keepdims=True)
         )
 
-    def _solve_kind(self, kind: Kind, rest: Array) -> Array:
-        """x with keep x + chance (sum of x over the m sensitive cells) = rest.
-
-        Summed over the cells, (keep + m chance) sum x = sum rest, which gives the sum and then x
-        (the Sherman-Morrison formula). Both factors are positive, so nothing cancels.
-        """
-        keep = self._keep(kind)
-        if not kind:
-            return np.asarray(rest / keep)
-        chance = self.words[kind, kind] / WORDS
-        total = rest.sum(axis=self.shape.axes(kind), keepdims=True)
-        return np.asarray((rest - chance * total / (keep + self.shape.cells(kind) * chance)) / keep)
-
-    def _keep(self, kind: Kind) -> float:
-        return self.extra[kind] / WORDS
-
 
 # -- the cells of a record domain ------------------------------------------------------------------
 
 
 def sensitive_cells(domain: RecordDomain) -> Mask:
     """Which combinations of codes are sensitive in some dimension, shape `sizes`."""
-    cells = np.zeros(domain.sizes, dtype=bool)
-    for j, axis in enumerate(separate_axes(domain)):
-        others = [i for i in range(len(domain.sizes)) if i != j]
-        cells |= np.expand_dims(axis.is_sensitive, others)
-    return cells
+    axes = [axis.is_sensitive for axis in separate_axes(domain)]
+    return np.asarray(reduce(np.logical_or.outer, axes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,11 +268,8 @@ class ResponseChannel(Channel):
     @cached_property
     def _is_naming(self) -> Mask:
         """Which reports name a value that is not sensitive, so only those who hold it send them."""
-        names = np.zeros(self.sizes, dtype=bool)
-        for j, axis in enumerate(self.axes):
-            others = [i for i in range(len(self.axes)) if i != j]
-            names |= np.expand_dims(~axis.is_sensitive, others)
-        return names.ravel()
+        others = [~axis.is_sensitive for axis in self.axes]
+        return np.asarray(reduce(np.logical_or.outer, others)).ravel()
 
     def _apply(
         self, what: Callable[[Response, Array, bool], Array], values: Array, back: bool

@@ -18,7 +18,6 @@ import numpy as np
 from ldpsql.bounds import BOUND_BELOW, spectral_bound
 from ldpsql.decoders.cells import RowsDesign
 from ldpsql.decoders.groups import whole
-from ldpsql.estimate import Array
 from ldpsql.recipes.base import NoOptions, Recipe, Takes, Task
 from ldpsql.recipes.staircase_optimiser import Patterns, cell_gram, optimise, raise_eigenvalues
 from ldpsql.record_domain import RecordDomain
@@ -117,7 +116,10 @@ class StaircaseRecipe(Recipe[NoOptions]):
             gram = raise_eigenvalues(cell_gram(task.asked))
             program = optimise(gram, float(task.epsilon.odds))
             patterns, theta = program.patterns, program.weights
-        weights = _round_weights(task.epsilon, patterns, theta)
+        # In whole numbers, a trifle smaller than theta so that no cell's words run over.
+        levels = 1.0 + (float(task.epsilon.odds) - 1.0) * patterns
+        scale = WORDS * (1.0 - _SPARE) / (theta @ levels).max() if len(levels[0]) > 1 else WORDS
+        weights = tuple(max(1, int(weight)) for weight in theta * scale)
         return StaircaseDesign(task.domain, task.epsilon, task.asked, patterns, weights)
 
     def remake(
@@ -125,10 +127,17 @@ class StaircaseRecipe(Recipe[NoOptions]):
     ) -> StaircaseDesign:
         """The channel is made and checked anew."""
         cells = math.prod(domain.record_sizes)
-        weights = tuple(map(whole, data["weights"]))
-        if not 0 < len(weights) <= _MOST_REPORTS or len(data["patterns"]) != len(weights):
+        rows, weights = (
+            list(map(bytes.fromhex, data["patterns"])),
+            tuple(map(whole, data["weights"])),
+        )
+        if not 0 < len(weights) <= _MOST_REPORTS or len(rows) != len(weights):
             raise SurveyError("the design has not one pattern per weight")
-        patterns = np.concatenate([_read_pattern(text, cells) for text in data["patterns"]])
+        bits = np.unpackbits(np.frombuffer(b"".join(rows), dtype=np.uint8)).astype(bool)
+        is_even = {len(row) for row in rows} == {-(-cells // 8)}
+        if not is_even or bits.reshape(len(rows), -1)[:, cells:].any():
+            raise SurveyError("a pattern of the design does not fit the schema")
+        patterns = bits.reshape(len(rows), -1)[:, :cells]
         workload = Workload.from_json(domain, data["workload"])
         return StaircaseDesign(domain, epsilon, workload, patterns, weights)
 
@@ -141,22 +150,6 @@ class StaircaseRecipe(Recipe[NoOptions]):
         seconds = 1.5 * math.pow(cells / 64, 2.6)
         shown = max(1, int(round(seconds, -math.floor(math.log10(seconds)))))
         return f"its design takes about {shown} s for {cells} combinations; ask for it by name"
-
-
-def _round_weights(epsilon: Epsilon, patterns: Patterns, theta: Array) -> tuple[int, ...]:
-    """In whole numbers, a trifle smaller than theta so that no cell's words run over."""
-    levels = 1.0 + (float(epsilon.odds) - 1.0) * patterns
-    scale = WORDS * (1.0 - _SPARE) / (theta @ levels).max() if len(levels[0]) > 1 else WORDS
-    return tuple(max(1, int(weight)) for weight in theta * scale)
-
-
-def _read_pattern(text: Any, cells: int) -> Patterns:
-    """One row of bits."""
-    bits = np.frombuffer(bytes.fromhex(text), dtype=np.uint8)
-    row = np.unpackbits(bits).astype(bool)
-    if len(bits) != -(-cells // 8) or row[cells:].any():
-        raise SurveyError("a pattern of the design does not fit the schema")
-    return row[None, :cells]
 
 
 STAIRCASE = StaircaseRecipe()

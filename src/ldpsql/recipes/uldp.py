@@ -19,12 +19,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import product
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -80,21 +79,25 @@ def single_response(axis: Axis, odds: Fraction) -> Response:
     return response
 
 
-def joint_response(shape: Shape, odds: Fraction) -> Response | None:
-    """JuRR for any number of attributes; None where epsilon is too small for it."""
+def joint_response(
+    shape: Shape, odds: Fraction, levels: Mapping[Kind, int] | None = None
+) -> Response | None:
+    """JuRR for any number of attributes; None where nothing is left for the truth.
+
+    levels: words of a fully sensitive cell for records of some kinds, where they have their own.
+    """
     shares: dict[Kind, int] = {}
+    words: dict[tuple[Kind, Kind], int] = {}
     for kind in reversed(shape.kinds):
-        left = WORDS - sum(shape.cells(other) * shares[other] for other in shape.above(kind))
+        own = {target: shares[target] for target in shape.above(kind)}
+        if levels and kind in levels:
+            own[max(own)] = levels[kind]
+        left = WORDS - sum(shape.cells(target) * share for target, share in own.items())
         if left < _LEAST_LEFT:
             return None
         if kind:
-            shares[kind] = _share(left, shape.cells(kind), odds)
-    words = {
-        (kind, target): shares[target]
-        for kind in shape.kinds
-        for target in (kind, *shape.above(kind))
-        if target
-    }
+            own[kind] = shares[kind] = _share(left, shape.cells(kind), odds)
+        words.update({(kind, target): share for target, share in own.items()})
     return Response(shape, words)
 
 
@@ -123,22 +126,7 @@ def levelled_response(shape: Shape, odds: Fraction, own: tuple[int, int]) -> Res
     least, most = level_limits(shape, odds)
     if not all(least <= level <= most for level in own):
         raise SurveyError("the levels of the response are not those that epsilon allows")
-    words: dict[tuple[Kind, Kind], int] = {}
-    left = WORDS - least * shape.cells(3)
-    for kind in shape.kinds:
-        level = own[kind - 1] if kind in (1, 2) else least
-        words[kind, 3] = level
-        if kind in (1, 2):
-            rest = WORDS - level * shape.cells(3)
-            if rest < _LEAST_LEFT:
-                return None
-            words[kind, kind] = _share(rest, shape.cells(kind), odds)
-            left -= words[kind, kind] * shape.cells(kind)
-    if 0 in shape.kinds:
-        if left < _LEAST_LEFT:
-            return None
-        words.update({(0, kind): words[kind, kind] for kind in shape.kinds if kind in (1, 2)})
-    return Response(shape, words)
+    return joint_response(shape, odds, dict(enumerate(own, 1)))
 
 
 def _share(left: int, cells: int, odds: Fraction) -> int:
@@ -146,9 +134,7 @@ def _share(left: int, cells: int, odds: Fraction) -> int:
     return math.ceil(left / (odds + cells - 1))
 
 
-_GRID = 12
-_LEAST_STEP = 1e-6
-_AROUND = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
+_GRID, _LEAST_STEP = 12, 1e-6
 
 
 def best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
@@ -203,11 +189,8 @@ def _search(cost: Callable[[Point], float]) -> Point:
     best, place = min((cost((x, y)), (x, y)) for x in nodes for y in nodes)
     step = 1.0 / _GRID
     while step > _LEAST_STEP:
-        around = [
-            (min(max(place[0] + step * x, 0.0), 1.0), min(max(place[1] + step * y, 0.0), 1.0))
-            for x, y in _AROUND
-        ]
-        lowest, where = min((cost(point), point) for point in around)
+        sides = [[min(max(at + step * way, 0.0), 1.0) for way in (-1, 0, 1)] for at in place]
+        lowest, where = min((cost((x, y)), (x, y)) for x in sides[0] for y in sides[1])
         if lowest < best:
             best, place = lowest, where
         else:
@@ -225,61 +208,44 @@ def promise(
     sensitive, and for "uldp" where every record has a sensitive value.
 
     disclosures: the largest probability that a value which is not sensitive is given away: for
-    "uldp-joint" one per dimension, else one of the whole record.
+    "uldp-joint" one per dimension, else one of the whole record. Source: docs/spec/uldp.md#1.1 to
+    docs/spec/uldp.md#1.3.
     """
     general = local_guarantee(epsilon)
     if kind == "uldp" and domain.has_nonsensitive_records:
-        protects, unprotected = _whole_record(domain, epsilon, disclosures)
-    elif kind == "uldp-joint" and not domain.is_all_sensitive:
-        protects, unprotected = _each_value(domain, epsilon, disclosures)
-    else:
-        return general
-    return Guarantee(kind, epsilon, protects, (*unprotected, *general.not_protected))
-
-
-def _whole_record(
-    domain: RecordDomain, epsilon: Epsilon, disclosures: Sequence[float]
-) -> tuple[str, tuple[str, ...]]:
-    """Product ULDP: docs/spec/uldp.md#1.1, docs/spec/uldp.md#1.3."""
-    single = len(domain.sizes) == 1
-    owner = "a sensitive value" if single else "a record with a sensitive value, all of it"
-    other = "value" if single else "record without a sensitive value"
-    return (
-        f"{owner}: no report of its owner is more than e^{epsilon} times likelier than under any "
-        f"other {'value' if single else 'record'}",
-        (
-            f"a {other}{' that is not sensitive' if single else ''}: the report gives it away "
-            f"with probability {max(disclosures):.3g}, and with it that its owner has no sensitive "
-            "value",
+        single = len(domain.sizes) == 1
+        owner = "a sensitive value" if single else "a record with a sensitive value, all of it"
+        given = "value that is not sensitive" if single else "record without a sensitive value"
+        protects = (
+            f"{owner}: no report of its owner is more than e^{epsilon} times likelier than under "
+            f"any other {'value' if single else 'record'}"
+        )
+        unprotected: tuple[str, ...] = (
+            f"a {given}: the report gives it away with probability {max(disclosures):.3g}, and "
+            "with it that its owner has no sensitive value",
             "a report that gives nothing away makes a sensitive value likelier, by a factor of at "
             f"most e^{epsilon}",
-        ),
-    )
-
-
-def _each_value(
-    domain: RecordDomain, epsilon: Epsilon, disclosures: Sequence[float]
-) -> tuple[str, tuple[str, ...]]:
-    """Definition 3: docs/spec/uldp.md#1.2."""
-    given = ", ".join(
-        f"{name} up to {chance:.3g}"
-        for name, chance in zip(domain.names, disclosures, strict=True)
-        if chance
-    )
-    return (
-        f"a record that is sensitive in every attribute: no report of its owner is more than "
-        f"e^{epsilon} times likelier than under any other record; the sensitive values of other "
-        f"records: within e^{epsilon} against all values that could stand in their place, the rest "
-        "of the record being the same",
-        (
+        )
+    elif kind == "uldp-joint" and not domain.is_all_sensitive:
+        named = zip(domain.names, disclosures, strict=True)
+        chances = ", ".join(f"{name} up to {chance:.3g}" for name, chance in named if chance)
+        protects = (
+            f"a record that is sensitive in every attribute: no report of its owner is more than "
+            f"e^{epsilon} times likelier than under any other record; the sensitive values of "
+            f"other records: within e^{epsilon} against all values that could stand in their "
+            "place, the rest of the record being the same"
+        )
+        unprotected = (
             "a value that is not sensitive, even beside a sensitive one: a report gives it away "
-            f"with a probability of {given}",
+            f"with a probability of {chances}",
             "a record with a value that is not sensitive, against records that differ in it",
             "what a value that was given away says about the sensitive one beside it: where "
             "attributes are correlated, this comes before the factor of "
             f"e^{epsilon} (cprr protects such records as a whole)",
-        ),
-    )
+        )
+    else:
+        return general
+    return Guarantee(kind, epsilon, protects, (*unprotected, *general.not_protected))
 
 
 # -- designs -----------------------------------------------------------------------------------
