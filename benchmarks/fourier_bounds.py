@@ -9,7 +9,7 @@ from benchmarks.dense import best_classical, workload_gram
 from benchmarks.tables import print_table
 from ldpsql.bounds import invariant_bound
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.queries import demand, floor
+from ldpsql.decoders.fourier.spectra import demand, floor
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Kind, QueryClass, Workload

@@ -14,7 +14,7 @@ from benchmarks.fourier_bounds import domain
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.queries import BoxQuery
+from ldpsql.decoders.fourier.spectra import BoxQuery
 from ldpsql.estimate import Ratio, quantile
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon

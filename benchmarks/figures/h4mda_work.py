@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from benchmarks.figures.cases import Row
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.estimator import FourierEstimator
+from ldpsql.decoders.fourier.design import FourierEstimator
 from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.record_domain import RecordDomain

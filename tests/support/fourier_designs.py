@@ -13,10 +13,10 @@ import numpy as np
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import Base, Cluster, FamilyTable
 from ldpsql.decoders.fourier.group import Axes, Group
-from ldpsql.decoders.fourier.queries import BoxQuery
+from ldpsql.decoders.fourier.spectra import BoxQuery
 from ldpsql.decoders.law import Outcome
-from ldpsql.recipes.fourier.components import Emitted
-from ldpsql.recipes.fourier.plan import plan_of
+from ldpsql.recipes.fourier.candidates import Emitted
+from ldpsql.recipes.fourier.recipe import plan_of
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports
 from ldpsql.workload import Workload

@@ -20,7 +20,7 @@ import numpy as np
 from ldpsql.bounds import Bound
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
 from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.fourier.queries import demand
+from ldpsql.decoders.fourier.spectra import demand
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.numerics import Array

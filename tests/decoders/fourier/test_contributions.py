@@ -23,7 +23,7 @@ from ldpsql.decoders.fourier import contributions
 from ldpsql.decoders.fourier.contributions import Reported, Sample, Sampled
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import batches
-from ldpsql.decoders.fourier.queries import BoxQuery
+from ldpsql.decoders.fourier.spectra import BoxQuery
 from ldpsql.recipes.registry import mechanism
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy

@@ -23,11 +23,11 @@ from support.fourier_designs import (
 )
 
 from ldpsql.boxes import Box, LinearQuery, Side, Weight, cardinality
-from ldpsql.decoders.fourier import estimator as estimator_module
+from ldpsql.decoders.fourier import design as design_module
 from ldpsql.decoders.fourier.contributions import SharedContributions
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import spread_faces
-from ldpsql.decoders.fourier.information import Collected
+from ldpsql.decoders.fourier.spectra import Collected
 from ldpsql.decoders.law import Outcome
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.recipe import Fourier
@@ -280,7 +280,7 @@ def test_a_single_report_has_an_error(epsilon: str, monkeypatch: pytest.MonkeyPa
     """Its contribution alone has no spread: the negative control is without the people added."""
     design = made(epsilon)
     assert coverage(design, 1) > 0.95
-    monkeypatch.setattr(estimator_module, "PSEUDO_PEOPLE", 0.0)
+    monkeypatch.setattr(design_module, "PSEUDO_PEOPLE", 0.0)
     assert coverage(design, 1) < 0.5
 
 
@@ -288,7 +288,7 @@ def test_two_reports_have_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for two, which may well say the same thing."""
     design = made("3")
     assert coverage(design, 2) > 0.95
-    monkeypatch.setattr(estimator_module, "PSEUDO_PEOPLE", 0.0)
+    monkeypatch.setattr(design_module, "PSEUDO_PEOPLE", 0.0)
     assert coverage(design, 2) < 0.6
 
 

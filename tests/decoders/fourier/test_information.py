@@ -28,12 +28,11 @@ from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier import contributions
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.information import Collected
-from ldpsql.decoders.fourier.queries import demand, floor
+from ldpsql.decoders.fourier.spectra import Collected, demand, floor
 from ldpsql.estimate import quantile
-from ldpsql.recipes.fourier.dictionary import Dictionary
+from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, emit, equality_axes
+from ldpsql.recipes.fourier.optimise import Problem, equality_axes
 from ldpsql.recipes.fourier.recipe import Fourier, group_of, is_mostly_one_sided, one_sided
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
@@ -58,9 +57,7 @@ def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: 
     dictionary = Dictionary(folding, needed, odds, equality_axes(workload))
     problem = Problem(folding, needed, floor(demand(workload, group)), dictionary.components())
     weights = problem.solve(problem.start(), 40)
-    found = Collected(
-        group, table_of(list(emit(problem.split(weights), problem.components))), odds
-    ).information
+    found = Collected(group, table_of(list(problem.emit(weights))), odds).information
     expected = problem.information(weights)
     faces = {
         face: found.get(face, np.zeros([order - 1 for order in group.shape(face)]))

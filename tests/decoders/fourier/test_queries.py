@@ -11,7 +11,7 @@ from support.fourier_designs import by_hand, domain_of, elements
 
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier.group import Group, spread_faces
-from ldpsql.decoders.fourier.queries import (
+from ldpsql.decoders.fourier.spectra import (
     BoxQuery,
     box_terms,
     demand,

@@ -10,9 +10,8 @@ from support.fourier_designs import domain_of, table_of
 
 from ldpsql.decoders.fourier.families import FamilyTable, information
 from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.queries import demand
-from ldpsql.recipes.fourier.components import Component, reflections
-from ldpsql.recipes.fourier.dictionary import Dictionary
+from ldpsql.decoders.fourier.spectra import demand
+from ldpsql.recipes.fourier.candidates import Component, Dictionary, reflections
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import equality_axes
 from ldpsql.recipes.fourier.recipe import group_of
@@ -120,10 +119,9 @@ def test_reflections_leave_out_what_is_conjugate_or_the_same() -> None:
     folding = Folding(Group((6, 4, 2), (6, 4, 2), (6, 4, 2), ((0, 1, 2),)))
     characters = np.array([[1, 1, 1], [3, 1, 0], [1, 2, 1], [3, 2, 1], [0, 1, 0]])
     found: dict[int, set[tuple[int, ...]]] = {}
-    for rows, changed in reflections(characters, (0, 1, 2), folding):
-        for row, character in zip(rows, changed, strict=True):
-            assert tuple(character) not in found.setdefault(int(row), set())
-            found[int(row)].add(tuple(map(int, character)))
+    for row, character in zip(*reflections(characters, (0, 1, 2), folding), strict=True):
+        assert tuple(character) not in found.setdefault(int(row), set())
+        found[int(row)].add(tuple(map(int, character)))
     assert found == {
         0: {(1, 1, 1), (1, 3, 1)},
         1: {(3, 1, 0)},
@@ -137,8 +135,8 @@ def test_wrong_information_of_reflections_is_caught(monkeypatch: pytest.MonkeyPa
     """The negative control: reflections forgotten; only arcs of one axis have none."""
     chosen = [n for n in COMPONENTS if n.startswith("6x5") and n.endswith("ArcBundle")]
     monkeypatch.setattr(
-        "ldpsql.recipes.fourier.components.reflections",
-        lambda characters, axes, folding: [(np.arange(len(characters)), characters)],
+        "ldpsql.recipes.fourier.candidates.reflections",
+        lambda characters, axes, folding: (np.arange(len(characters)), characters),
     )
     test_information_is_that_of_the_emitted_families(chosen[0])
     with pytest.raises(AssertionError):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of
 
-from ldpsql.decoders.fourier.queries import demand
-from ldpsql.recipes.fourier.components import ArcBundle, ListedSets, Products
-from ldpsql.recipes.fourier.dictionary import Dictionary
+from ldpsql.decoders.fourier.spectra import demand
+from ldpsql.recipes.fourier.candidates import ArcBundle, Dictionary, ListedSets, Products
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import equality_axes
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
+from ldpsql_device.plan import LARGEST_LISTED
 
 
 def dictionary(workload: Workload, epsilon: float) -> Dictionary:
@@ -28,11 +28,11 @@ def kinds(workload: Workload, epsilon: float) -> set[str]:
     for component in dictionary(workload, epsilon).components():
         if isinstance(component, ArcBundle):
             found.add(f"arcs of {len(component.axes)}")
-        elif isinstance(component, Products):
-            found.add("x".join(str(len(factor.axes)) for factor in component.factors))
         elif isinstance(component, ListedSets):
             cluster = component.cluster
             found.add(f"{cluster.base} {len(cluster.factors)}:{cluster.orders[-1] > 1}")
+        else:
+            found.add("x".join(str(len(factor.axes)) for factor in component.factors))
     return found
 
 
@@ -88,3 +88,14 @@ def test_what_only_some_queries_ask_by_equality_is_not_listed() -> None:
     workload = Workload.everyday(domain, {0: "equality", 1: "prefix"})
     assert equality_axes(workload) == {0}
     assert equality_axes(Workload.everyday(domain)) == frozenset()
+
+
+def test_base_sets_that_no_device_takes_are_not_listed() -> None:
+    """Combs and subsets of more codes than a plan may list."""
+    for kind in ("range", "equality"):
+        workload = Workload.everyday(domain_of((LARGEST_LISTED + 1,)), {0: kind})
+        group = group_of(workload.domain, workload, 1 << 24)
+        folding = Folding(group)
+        needed = np.ones(folding.classes + 1)
+        made = Dictionary(folding, needed, float(np.e**2), equality_axes(workload))
+        assert not [*made._combs((0,)), *made._scrambled((0,))]

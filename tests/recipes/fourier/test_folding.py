@@ -13,7 +13,7 @@ from support.fourier_designs import domain_of
 
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.queries import demand, floor
+from ldpsql.decoders.fourier.spectra import demand, floor
 from ldpsql.recipes.fourier import folding
 from ldpsql.recipes.fourier.folding import Folding, Symmetry, reorder
 from ldpsql.recipes.fourier.recipe import Fourier, group_of
@@ -121,8 +121,8 @@ def test_three_predicates_among_ten_attributes() -> None:
     )
     assert 50 * alike.classes < plain.classes
     design = Fourier().design(workload.domain, Epsilon.parse("1"), {}, workload)
-    assert {len(face) for face in design.collected.information} == {1, 2, 3}
-    assert len(design.collected.information) == 10 + 45 + 120
+    assert {len(face) for face in design.collected.information} == {0, 1, 2, 3}
+    assert len(design.collected.information) == 1 + 10 + 45 + 120
     assert design.plan.questions < 40_000
 
 
@@ -170,6 +170,6 @@ def test_folding_keeps_one_value_per_class(face: tuple[int, ...]) -> None:
 
 
 def test_members_and_folds_of_an_axis() -> None:
-    assert FOLDING.members(6).tolist() == [1, 2, 2, 1]
-    assert FOLDING.members(5).tolist() == [1, 2, 2]
+    assert FOLDING.members_over((1,)).tolist() == [1, 2, 2, 1]
+    assert FOLDING.members_over((0,)).tolist() == [1, 2, 2]
     assert FOLDING.fold(np.arange(-6, 12), 1).tolist() == [0, 1, 2, 3, 2, 1] * 3

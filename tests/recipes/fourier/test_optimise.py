@@ -15,14 +15,12 @@ from support.fourier_designs import channel, domain_of, single_answers
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.queries import demand, floor
+from ldpsql.decoders.fourier.spectra import demand, floor
 from ldpsql.recipes.fourier import optimise
-from ldpsql.recipes.fourier.components import Component, Products
-from ldpsql.recipes.fourier.dictionary import Dictionary
+from ldpsql.recipes.fourier.candidates import Component, Dictionary, ListedSets, Products
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, design_families, emit
-from ldpsql.recipes.fourier.plan import plan_of
-from ldpsql.recipes.fourier.recipe import Fourier, group_of
+from ldpsql.recipes.fourier.optimise import Problem, design_families
+from ldpsql.recipes.fourier.recipe import Fourier, group_of, plan_of
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 
@@ -66,7 +64,7 @@ def solved(
     workload = all_of(sizes, kind)
     problem = problem_of(workload, epsilon)
     weights = problem.solve(problem.start(), 60_000)
-    families = emit(problem.split(weights), problem.components)
+    families = problem.emit(weights)
     promised = Epsilon.parse(epsilon)
     group = problem.folding.group
     plan = plan_of(families, group, promised, bits=30)
@@ -80,8 +78,8 @@ def solved(
 def moment(design: FourierDesign, *sides: tuple[int, int]) -> float:
     """M2 of the count of a box."""
     query = design.prepare(LinearQuery.count(Box(tuple((side,) for side in sides))))
-    faces = query.faces(design.group)
-    return design.collected.moment(faces, faces, query.whole(design.group) ** 2)
+    spectrum = query.spectrum(design.group)
+    return design.collected.covariance(spectrum, spectrum) + abs(spectrum[()]) ** 2
 
 
 def at_zero(design: FourierDesign, *sides: tuple[int, int]) -> float:
@@ -351,7 +349,7 @@ def test_pruning_never_takes_all_products(monkeypatch: pytest.MonkeyPatch) -> No
     sizes = [
         int((own > 0.0).sum())
         for component, own in zip(problem.components, problem.split(kept), strict=True)
-        if isinstance(component, Products)
+        if isinstance(component, Products) and not isinstance(component, ListedSets)
     ]
     assert sizes == [optimise._SPANNING]
     assert kept.sum() == pytest.approx(1.0)

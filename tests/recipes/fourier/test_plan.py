@@ -22,12 +22,10 @@ from support.significance import chi_square, chi_square_bound
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import Cluster
 from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.information import Collected
-from ldpsql.decoders.fourier.queries import demand, floor
-from ldpsql.recipes.fourier.components import Emitted
+from ldpsql.decoders.fourier.spectra import Collected, demand, floor
+from ldpsql.recipes.fourier.candidates import Emitted
 from ldpsql.recipes.fourier.optimise import design_families
-from ldpsql.recipes.fourier.plan import plan_of, round_weights
-from ldpsql.recipes.fourier.recipe import group_of
+from ldpsql.recipes.fourier.recipe import group_of, plan_of, round_weights
 from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.families import Batch, Complexes, batches
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, parts_of
-from ldpsql.decoders.fourier.information import Collected
-from ldpsql.decoders.fourier.queries import BoxQuery, box_terms
+from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, box_terms
 from ldpsql.estimate import Array
 from ldpsql.report import Histogram, Pair, Rows
 

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.fourier.estimator import FourierEstimator
+from ldpsql.decoders.fourier.design import FourierEstimator
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
 from ldpsql.decoders.fourier.projection import (
     FINE,
@@ -31,7 +31,7 @@ from ldpsql.decoders.fourier.projection import (
     Stop,
     project,
 )
-from ldpsql.decoders.fourier.queries import BoxQuery, demand
+from ldpsql.decoders.fourier.spectra import BoxQuery, demand
 from ldpsql.estimate import Array, Estimates
 from ldpsql.workload import Workload
 

@@ -13,9 +13,9 @@ Ten attributes of eight codes, three predicates at most, are 175 faces, but thre
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import combinations, product
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import chain, combinations, product
 from math import comb, prod
 
 import numpy as np
@@ -41,26 +41,18 @@ class Symmetry:
     kinds: tuple[int, ...]
 
     @classmethod
-    def none(cls, group: Group) -> Symmetry:
-        """Every axis is like itself alone."""
-        return cls(tuple(range(len(group.orders))))
-
-    @classmethod
     def of(cls, group: Group, demand: Mapping[Axes, Reals], listed: frozenset[int]) -> Symmetry:
         """Of a demand by face; where there are FEW_FACES or less there is nothing to gain."""
-        if len(group.faces) <= FEW_FACES:
-            return cls.none(group)
-
-        def alone(axis: int) -> tuple[object, ...]:
-            """What axes must have in common before their demands are compared."""
-            return group.orders[axis], group.bins[axis : axis + 1], axis in listed
-
         kinds: list[int] = []
-        for axis in range(len(group.orders)):
+        for axis, order in enumerate(group.orders):
+            # What axes must have in common before their demands are compared.
+            own = order, group.bins[axis : axis + 1], axis in listed
             alike = (
                 first
                 for first in sorted(set(kinds))
-                if alone(first) == alone(axis) and _can_exchange(demand, first, axis)
+                if (group.orders[first], group.bins[first : first + 1], first in listed) == own
+                and len(group.faces) > FEW_FACES
+                and _can_exchange(demand, first, axis)
             )
             kinds.append(next(alike, axis))
         return cls(tuple(kinds))
@@ -95,11 +87,8 @@ class Symmetry:
         """Axis -> axis, one map for each of the faces that are like one over these axes."""
         by_kind = self._by_kind(axes)
         choices = [combinations(self._members(kind), len(own)) for kind, own in by_kind.items()]
-        sources = [axis for own in by_kind.values() for axis in own]
-        return [
-            dict(zip(sources, (axis for part in chosen for axis in part), strict=True))
-            for chosen in product(*choices)
-        ]
+        sources = list(chain(*by_kind.values()))
+        return [dict(zip(sources, chain(*own), strict=True)) for own in product(*choices)]
 
 
 def reorder(array: Numbers, axes: Axes, names: Mapping[int, int]) -> Numbers:
@@ -120,87 +109,50 @@ def _can_exchange(demand: Mapping[Axes, Reals], one: int, other: int) -> bool:
     return True
 
 
-@dataclass(frozen=True, eq=False)
 class Folding:
     """The classes of the frequencies of a group.
 
-    symmetry: of its axes, none where it is empty; only faces that stand for themselves have
-    classes of their own.
+    symmetry: of its axes, none by default; only faces that stand for themselves have classes of
+    their own.
+    faces, blocks: one of every kind, small ones first.
+    offsets: number of the first class of every face.
+    classes: their number, that of the zero frequency not counted.
+    multiplicity: frequencies per class, shape (classes + 1,).
+    alike: how many faces each class stands for, of the same shape; both are 1 for the last.
     """
 
-    group: Group
-    symmetry: Symmetry = field(default_factory=lambda: Symmetry(()))
-
-    def __post_init__(self) -> None:
-        if not self.symmetry.kinds:
-            object.__setattr__(self, "symmetry", Symmetry.none(self.group))
-
-    @cached_property
-    def faces(self) -> tuple[Axes, ...]:
-        """One of every kind, small ones first."""
-        return tuple(filter(self.symmetry.stands_for_itself, self.group.faces))
-
-    @property
-    def blocks(self) -> tuple[Axes, ...]:
-        """One of every kind."""
-        return tuple(filter(self.symmetry.stands_for_itself, self.group.blocks))
+    def __init__(self, group: Group, symmetry: Symmetry | None = None) -> None:
+        self.group = group
+        self.symmetry = symmetry or Symmetry(tuple(range(len(group.orders))))
+        self.faces = tuple(filter(self.symmetry.stands_for_itself, group.faces))
+        self.blocks = tuple(filter(self.symmetry.stands_for_itself, group.blocks))
+        self.offsets, self.classes = {}, 0
+        members, alike = [], []
+        for face in self.faces:
+            own = self.members_over(face).reshape(self.shape(face))[face_slices(face, face)]
+            self.offsets[face] = self.classes
+            self.classes += own.size
+            members.append(own.ravel())
+            alike.append(np.full(own.size, self.symmetry.count(face), dtype=np.float64))
+        self.multiplicity = np.concatenate([*members, [1.0]])
+        self.alike = np.concatenate([*alike, [1.0]])
 
     def shape(self, axes: Axes) -> tuple[int, ...]:
         """Classes per axis, the zero coordinate included."""
         return tuple(order // 2 + 1 for order in self.group.shape(axes))
 
     @cached_property
-    def offsets(self) -> dict[Axes, int]:
-        """Number of the first class of every face."""
-        offsets, total = {}, 0
-        for face in self.faces:
-            offsets[face] = total
-            total += prod(size - 1 for size in self.shape(face))
-        return offsets
-
-    @cached_property
-    def classes(self) -> int:
-        """Number of classes, that of the zero frequency not counted."""
-        last = self.faces[-1]
-        return self.offsets[last] + prod(size - 1 for size in self.shape(last))
-
-    @cached_property
-    def multiplicity(self) -> Reals:
-        """Frequencies per class, shape (classes + 1,); 1 for the last."""
-        flat = np.ones(self.classes + 1)
-        for face, start in self.offsets.items():
-            members = self.members_over(face).reshape(self.shape(face))
-            own = members[face_slices(face, face)].ravel()
-            flat[start : start + own.size] = own
-        return flat
-
-    @cached_property
-    def alike(self) -> Reals:
-        """How many faces each class stands for, shape (classes + 1,); 1 for the last."""
-        flat = np.ones(self.classes + 1)
-        for face, start in self.offsets.items():
-            size = prod(own - 1 for own in self.shape(face))
-            flat[start : start + size] = self.symmetry.count(face)
-        return flat
+    def frequencies(self) -> Reals:
+        """How many each class stands for in all faces, shape (classes + 1,)."""
+        return np.asarray(self.multiplicity * self.alike)
 
     def members_over(self, axes: Axes) -> Reals:
-        """Frequencies behind each class of the dense folded array over some axes, flat."""
-        grid = np.ones(())
-        for order in self.group.shape(axes):
-            grid = np.multiply.outer(grid, self.members(order))
-        return grid.ravel()
+        """Frequencies behind each class of the dense folded array over some axes, flat.
 
-    @staticmethod
-    def members(order: int) -> Reals:
-        """Frequencies behind each class of one axis, the zero included, shape (order//2 + 1,).
-
-        f and -f, but for 0 and, on an even circle, order / 2, which are their own negatives.
+        On one axis f and -f, but for 0 and order / 2, which are their own negatives.
         """
-        members = np.full(order // 2 + 1, 2.0)
-        members[0] = 1.0
-        if order % 2 == 0:
-            members[-1] = 1.0
-        return members
+        own = [np.bincount(self.fold(np.arange(self.group.orders[a]), a)) for a in axes]
+        return np.asarray(reduce(np.multiply.outer, own, np.ones(())).ravel())
 
     def numbers(self, axes: Axes) -> Integers:
         """Class numbers of the dense folded array over some axes, of shape `shape(axes)`."""
@@ -215,21 +167,18 @@ class Folding:
 
     def places(self, axes: Axes) -> Integers:
         """Where each frequency of the dense array over some axes lies in the folded one, flat."""
-        places = np.zeros((), dtype=np.int64)
-        for axis, classes in zip(axes, self.shape(axes), strict=True):
-            own = self.fold(np.arange(self.group.orders[axis]), axis)
-            places = np.add.outer(places * classes, own)
-        return np.asarray(places.ravel())
+        folded = [self.fold(np.arange(self.group.orders[axis]), axis) for axis in axes]
+        return np.ravel_multi_index(np.ix_(*folded), self.shape(axes)).ravel()
 
     def fold_faces(self, faces: Mapping[Axes, Reals]) -> Reals:
         """Arrays that are symmetric in every axis, and alike for faces of one kind, as one flat
         array; 0 for the last class."""
-        flat = np.zeros(self.classes + 1)
-        for face, start in self.offsets.items():
-            # Coordinates 1 .. order // 2: a face's array has no zeros.
-            corner = faces[face][tuple(slice(0, order // 2) for order in self.group.shape(face))]
-            flat[start : start + corner.size] = corner.ravel()
-        return flat
+        # Coordinates 1 .. order // 2: a face's array has no zeros.
+        corners = [
+            faces[face][tuple(slice(order // 2) for order in self.group.shape(face))].ravel()
+            for face in self.faces
+        ]
+        return np.concatenate([*corners, [0.0]])
 
     def fold(self, coordinates: Integers, axis: int) -> Integers:
         """Class coordinate of frequencies on one axis."""

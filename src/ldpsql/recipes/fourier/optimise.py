@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
 
 import numpy as np
 
 from ldpsql.decoders.fourier.group import Group, Integers, Reals
-from ldpsql.decoders.fourier.information import RealCells
-from ldpsql.decoders.fourier.queries import demand, floor
+from ldpsql.decoders.fourier.spectra import RealCells, demand, floor
 from ldpsql.numerics import optimise_weights
-from ldpsql.recipes.fourier.components import ArcBundle, Component, Emitted, Products
-from ldpsql.recipes.fourier.dictionary import Dictionary
+from ldpsql.recipes.fourier.candidates import ArcBundle, Component, Dictionary, Emitted, ListedSets
 from ldpsql.recipes.fourier.folding import Folding, Symmetry
 from ldpsql.workload import Workload
 
@@ -42,12 +38,19 @@ class Problem:
 
     demand: gamma by class.  floor: mean over the queries of (q^(0) / N)^2 - mean of q^2; the
     mean variance per person is F + floor.
+
+    continued: the real cells and the Gram matrix of the queries there (`RealCells.grams`), where
+    queries may be continued over padding in whatever way suits the information. F is then convex in
+    the weights and in the continuation, and lowered in turns: a few steps of the weights, and the
+    best continuation for what they tell. The demand is that of the queries as they are, which
+    serves for a start and says which frequencies may not be lost.
     """
 
     folding: Folding
     demand: Reals
     floor: float
     components: Sequence[Component]
+    continued: tuple[RealCells, Reals] | None = None
 
     def split(self, weights: Reals) -> list[Reals]:
         """One value per candidate as one array per component, of its shape."""
@@ -69,7 +72,7 @@ class Problem:
         if (information[needed] <= 0.0).any():
             return float("inf")
         # A class stands for all its frequencies, and those of all faces like its own.
-        sizes = (self.folding.multiplicity * self.folding.alike)[needed]
+        sizes = self.folding.frequencies[needed]
         return float((sizes * self.demand[needed] / information[needed]).sum())
 
     def start(self) -> Reals:
@@ -78,7 +81,7 @@ class Problem:
         weights = np.concatenate(parts)
         return np.asarray(weights / weights.sum())
 
-    def drop(self, weights: Reals, share: float) -> tuple[Self, Reals]:
+    def drop(self, weights: Reals, share: float) -> tuple[Problem, Reals]:
         """The problem and weights without candidates below a share of the heaviest."""
         kept = np.where(weights > share * weights.max(), weights, 0.0)
         kept /= kept.sum()
@@ -90,9 +93,21 @@ class Problem:
 
     def solve(self, weights: Reals, steps: int) -> Reals:
         """Better weights after at most so many steps."""
-        return optimise_weights(
-            self._gains, weights, steps=steps, gap=GAP, floor=self.floor, careful=_CAREFUL
-        )
+        if self.continued is None:
+            return optimise_weights(
+                self._gains, weights, steps=steps, gap=GAP, floor=self.floor, careful=_CAREFUL
+            )
+        cells, grams = self.continued
+        turn = _TURN if cells.count <= _FEW_CELLS else _LONG_TURN
+        shape = self.folding.group.shape(cells.axes)
+        classes = self.folding.numbers(cells.axes).ravel()[self.folding.places(cells.axes)]
+        for _ in range(-(-steps // turn)):
+            information = self.information(weights)[classes].reshape(shape)
+            own = np.zeros(len(self.demand))
+            own[classes] = cells.demand(information, grams).ravel()  # alike for all of a class
+            own[-1] = 0.0
+            weights = replace(self, demand=own, continued=None).solve(weights, turn)
+        return weights
 
     def _gains(self, weights: Reals) -> tuple[Reals, float]:
         """-dF/dw_j = sum_f power_j(f) gamma_f / lambda_f^2 of every candidate, and F."""
@@ -103,46 +118,13 @@ class Problem:
         gains = [component.gains(slope).ravel() for component in self.components]
         return np.concatenate(gains), self.objective(information)
 
-
-@dataclass(frozen=True, eq=False)
-class RestrictedProblem(Problem):
-    """The same where queries may be continued over padding in whatever way suits the information.
-
-    F is then convex in the weights and in the continuation, and lowered in turns: a few steps of
-    the weights, and the best continuation for what they tell. The demand is that of the queries as
-    they are, which serves for a start and says which frequencies may not be lost.
-    grams: see `RealCells.grams`.
-    """
-
-    cells: RealCells
-    grams: Reals
-
-    @classmethod
-    def of(cls, problem: Problem, cells: RealCells, grams: Reals) -> RestrictedProblem:
-        """The restricted form of a problem."""
-        return cls(problem.folding, problem.demand, problem.floor, problem.components, cells, grams)
-
-    def solve(self, weights: Reals, steps: int) -> Reals:
-        """At most so many steps in all."""
-        turn = _TURN if self.cells.count <= _FEW_CELLS else _LONG_TURN
-        for _ in range(-(-steps // turn)):
-            weights = self._continued(self.information(weights)).solve(weights, turn)
-        return weights
-
-    def _continued(self, information: Reals) -> Problem:
-        """The problem of the queries continued as suits the information."""
-        shape = self.folding.group.shape(self.cells.axes)
-        wanted = self.cells.demand(information[self._numbers].reshape(shape), self.grams)
-        demand = np.zeros(len(self.demand))
-        demand[self._numbers] = wanted.ravel()  # alike for all frequencies of a class
-        demand[-1] = 0.0
-        return Problem(self.folding, demand, self.floor, self.components)
-
-    @cached_property
-    def _numbers(self) -> Integers:
-        """Class of every frequency of the block, flat."""
-        axes = self.cells.axes
-        return self.folding.numbers(axes).ravel()[self.folding.places(axes)]
+    def emit(self, weights: Reals) -> Iterator[Emitted]:
+        """The families of all candidates with positive weight, on all images of their faces."""
+        for component, own in zip(self.components, self.split(weights), strict=True):
+            images = self.folding.symmetry.images(component.axes)
+            for part in component.emit(own) if own.any() else ():
+                for names in images:
+                    yield Emitted(part.cluster.rename(names), part.weights / len(images))
 
 
 def design_families(
@@ -154,41 +136,31 @@ def design_families(
     """
     listed, wanted = equality_axes(workload), demand(workload, group)
     folding = Folding(group, Symmetry.of(group, wanted, listed))
-    needed = folding.fold_faces(wanted)
+    needed, continued = folding.fold_faces(wanted), None
     if not needed.any():
         needed[:-1] = 1.0
     if restricted:
         # The continuation may need any frequency, so none may be lost.
         needed[:-1] = np.maximum(needed[:-1], _FAINT * needed.max())
-    dictionary = Dictionary(folding, needed, odds, listed)
-    problem = Problem(folding, needed, floor(wanted), dictionary.components())
-    if restricted:
         cells = RealCells(group)
-        problem = RestrictedProblem.of(problem, cells, cells.grams(workload))
-    first, rest, polish = _STEPS[_size(problem)]
+        continued = cells, cells.grams(workload)
+    components = Dictionary(folding, needed, odds, listed).components()
+    problem = Problem(folding, needed, floor(wanted), components, continued)
+    # Fewer steps where one costs so much.
+    arcs = sum(c.harmonics.size for c in components if isinstance(c, ArcBundle))
+    is_large = folding.classes > _LARGE or arcs > _MANY_HARMONICS
+    first, rest, polish = _STEPS[2 if arcs > _HUGE_HARMONICS else int(is_large)]
     problem, weights = problem.drop(problem.solve(problem.start(), first), _FAINT)
     problem, weights = _prune(problem, problem.solve(weights, rest), polish)
-    return list(emit(problem.split(weights), problem.components, folding.symmetry))
-
-
-def _size(problem: Problem) -> int:
-    """0, or 1 or 2 where a step costs so much that fewer must do."""
-    arcs = sum(c.harmonics.size for c in problem.components if isinstance(c, ArcBundle))
-    if arcs > _HUGE_HARMONICS:
-        return 2
-    return int(problem.folding.classes > _LARGE or arcs > _MANY_HARMONICS)
+    return list(problem.emit(weights))
 
 
 def equality_axes(workload: Workload) -> frozenset[int]:
     """Dimensions that the workload's classes ask by equality only, and no declared query asks."""
-    kinds: dict[int, set[str]] = {}
-    for entry in workload.classes:
-        for axis, kind in entry.predicates:
-            kinds.setdefault(axis, set()).add(kind)
-    declared = {axis for query in workload.queries for axis in query.constrained}
-    return frozenset(
-        axis for axis, own in kinds.items() if own == {"equality"} and axis not in declared
-    )
+    asked = {pair for entry in workload.classes for pair in entry.predicates}
+    others = {axis for axis, kind in asked if kind != "equality"}
+    others |= {axis for query in workload.queries for axis in query.constrained}
+    return frozenset(axis for axis, _ in asked) - others
 
 
 # -- pruning --------------------------------------------------------------------------------------
@@ -211,7 +183,11 @@ def _prune(problem: Problem, weights: Reals, steps: int) -> tuple[Problem, Reals
 
 
 def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
-    """Weights with all but the heaviest candidates set to 0; again with sum 1."""
+    """Weights with all but the heaviest candidates set to 0; again with sum 1.
+
+    Components of products that would lose all of them keep the heaviest few: where characters are
+    too many for an arc each, only products tell about every frequency.
+    """
     symmetry, parts = problem.folding.symmetry, problem.split(weights)
     pairs = list(zip(problem.components, parts, strict=True))
     # A candidate becomes one family for each of its reflections on each image of its face.
@@ -224,24 +200,13 @@ def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
     fits = np.cumsum((families * phases)[ranked]) <= MOST_CELLS
     fits &= np.cumsum(families[ranked]) <= MOST_FAMILIES
     fits &= np.cumsum(images[ranked]) <= _CANDIDATES + int(problem.folding.alike[:-1].sum())
-    chosen = np.concatenate([ranked[fits], *_spanning_products(pairs, ranked[fits])])
     pruned = np.zeros_like(weights)
-    pruned[chosen] = weights[chosen]
-    return np.asarray(pruned / pruned.sum())
-
-
-def _spanning_products(
-    pairs: Sequence[tuple[Component, Reals]], chosen: Integers
-) -> Iterator[Integers]:
-    """The heaviest products of components that would lose all of them: where characters are too
-    many for an arc each, only products tell about every frequency."""
-    end = 0
-    for component, own in pairs:
-        start, end = end, end + own.size
-        is_lost = not ((chosen >= start) & (chosen < end)).any()
-        if is_lost and own.any() and isinstance(component, Products):
+    pruned[ranked[fits]] = weights[ranked[fits]]
+    for (component, own), left in zip(pairs, problem.split(pruned), strict=True):
+        if not left.any() and not isinstance(component, ArcBundle | ListedSets):
             heaviest = np.argsort(-own.ravel(), kind="stable")[:_SPANNING]
-            yield start + heaviest[own.ravel()[heaviest] > 0.0]
+            left.ravel()[heaviest] = own.ravel()[heaviest]  # a view of `pruned`
+    return np.asarray(pruned / pruned.sum())
 
 
 def _restore_arcs(problem: Problem, full: Sequence[Reals], kept: Reals, lost: Integers) -> Reals:
@@ -250,32 +215,9 @@ def _restore_arcs(problem: Problem, full: Sequence[Reals], kept: Reals, lost: In
 
     full: weights before pruning, per component; pruning leaves arcs in their places.
     """
-    least = 0.1 / max(int(np.count_nonzero(kept)), 1)
-    changed = []
-    for component, own, whole in zip(problem.components, problem.split(kept), full, strict=True):
-        again = np.zeros_like(own)
+    least, weights = 0.1 / max(int(np.count_nonzero(kept)), 1), kept.copy()
+    for component, own, whole in zip(problem.components, problem.split(weights), full, strict=True):
         if isinstance(component, ArcBundle):
             rows = np.isin(component.harmonics[:, 0], lost) & ~own.any(axis=1)
-            again[rows, whole[rows].argmax(axis=1)] = np.maximum(whole[rows].sum(axis=1), least)
-        changed.append((own + again).ravel())
-    weights = np.concatenate(changed)
+            own[rows, whole[rows].argmax(axis=1)] = np.maximum(whole[rows].sum(axis=1), least)
     return np.asarray(weights / weights.sum())
-
-
-# -- the families ---------------------------------------------------------------------------------
-
-
-def emit(
-    weights: Sequence[Reals], components: Sequence[Component], symmetry: Symmetry | None = None
-) -> Iterator[Emitted]:
-    """The families of all candidates with positive weight.
-
-    symmetry: under which every component stands for its images, which share its weight; None where
-    it is itself alone.
-    """
-    for component, own in zip(components, weights, strict=True):
-        images = [{}] if symmetry is None else symmetry.images(component.axes)
-        for part in component.emit(own) if own.any() else ():
-            for names in images:
-                cluster = part.cluster.rename(names) if names else part.cluster
-                yield Emitted(cluster, part.weights / len(images))

@@ -1,29 +1,47 @@
 """The mechanism `fourier`: the group of a record domain, designs, and their restoration from JSON.
 
 Very large axes are made coarse; axes whose sizes would give characters of huge order are padded to
-a near size of small primes. Source: docs/spec/fourier.md#6.1 and docs/spec/fourier.md#6.4.
+a near size of small primes. In a plan, families with the same factors and kind of base set are the
+choices of one step of one face, and their orders, characters and lengths are columns over it.
+Source: docs/spec/fourier.md#6.1 and docs/spec/fourier.md#6.4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from math import ceil, lcm, log2, sqrt
-from typing import Any, Literal
+from math import ceil, lcm, log2, prod, sqrt
+from typing import Literal
+
+import numpy as np
 
 from ldpsql.boxes import CodeSet
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import Axes, Group
-from ldpsql.decoders.fourier.information import RealCells
+from ldpsql.decoders.fourier.group import Axes, Group, Integers, Look, Reals
+from ldpsql.decoders.fourier.spectra import RealCells
+from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
+from ldpsql.recipes.fourier.candidates import Emitted
 from ldpsql.recipes.fourier.optimise import design_families, equality_axes
-from ldpsql.recipes.fourier.plan import plan_of
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import plan_from_json
+from ldpsql_device.plan import (
+    LARGEST_RADIX,
+    WORDS,
+    Arcs,
+    Comb,
+    Digit,
+    Face,
+    Part,
+    Plan,
+    Scrambled,
+    Step,
+    Term,
+    plan_from_json,
+    varying,
+)
 
 DEFAULT_BINS = 4096
 _MOST_BINS = 1 << 24
@@ -31,119 +49,11 @@ LARGEST_ORDER = 1024
 MOST_UNORDERED = 1 << 13
 MOST_PADDING = 0.12
 WIDENED = 1.25
-
-
-def group_of(
-    domain: RecordDomain, workload: Workload, most_bins: int, widened: frozenset[int] = frozenset()
-) -> Group:
-    """One axis per dimension and per measure; blocks from the workload's largest queries.
-
-    most_bins: a dimension of more codes gets about so many bins of equal width; codes without
-    neighbours keep bins of their own. SurveyError where those are too many.
-    widened: dimensions whose circles are to be larger than they need (`one_sided`).
-    """
-    unordered = tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes)))
-    for name, count in zip(domain.names, unordered, strict=True):
-        if count > MOST_UNORDERED:
-            raise SurveyError(
-                f"{name} has {count} values without an order, more than {MOST_UNORDERED} that "
-                "fourier collects one by one; use olh, or fewer values"
-            )
-    bins = tuple(map(_bins, domain.sizes, unordered, repeat(most_bins)))
-    signs = range(len(bins), len(bins) + len(domain.bounds))
-    largest = workload.supports or ((),)
-    blocks = tuple(
-        block
-        for support in largest
-        for block in ([(*support, sign) for sign in signs] or [support])
-        if block
-    )
-    if not blocks:
-        # A single code cannot be asked about; its report is one bit that tells nothing.
-        return Group((2, *bins[1:]), bins, domain.sizes, ((0,),), unordered)
-    room = [ceil(WIDENED * size) if axis in widened else size for axis, size in enumerate(bins)]
-    orders = _orders(room, blocks)
-    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, unordered)
-
-
-def _bins(size: int, unordered: int, most: int) -> int:
-    """As few equal bins as have the width that keeps them within the limit, and those of unordered
-    codes."""
-    joined = size - unordered
-    if size <= most or not joined:
-        return size
-    width = -(-joined // max(most - unordered, 1))
-    return -(-joined // width) + unordered
-
-
-def _orders(bins: Sequence[int], blocks: Sequence[Axes]) -> tuple[int, ...]:
-    """Padded where some block would have characters of an order beyond LARGEST_ORDER."""
-    awkward = {
-        axis
-        for block in blocks
-        if len(sizes := [bins[axis] for axis in block if axis < len(bins)]) > 1
-        and lcm(*sizes) > LARGEST_ORDER
-        for axis in block
-        if axis < len(bins)
-    }
-    return tuple(_smooth(size) if axis in awkward else size for axis, size in enumerate(bins))
-
-
-def _smooth(size: int) -> int:
-    """The next 2^a 3^b if it is near enough, else the size itself."""
-    best = min(2**a * 3**b for a in range(25) for b in range(16) if 2**a * 3**b >= size)
-    return best if best <= size * (1.0 + MOST_PADDING) else size
-
-
-def one_sided(workload: Workload) -> frozenset[int]:
-    """Dimensions of which half of the workload's predicates or more have only one end."""
-    ends: dict[int, list[float]] = {}
-    for axis, weight, is_one_sided in _predicates(workload):
-        own = ends.setdefault(axis, [0.0, 0.0])
-        own[is_one_sided] += weight
-    return frozenset(axis for axis, (two, one) in ends.items() if one >= two)
-
-
-def is_mostly_one_sided(workload: Workload) -> bool:
-    """Whether that is so of all predicates together."""
-    balance = sum(
-        weight if is_one_sided else -weight for _, weight, is_one_sided in _predicates(workload)
-    )
-    return balance >= 0.0 and bool(one_sided(workload))
-
-
-def _predicates(workload: Workload) -> Iterator[tuple[int, float, bool]]:
-    """(dimension, weight, whether it has only one end) of every predicate."""
-    for entry in workload.classes:
-        for axis, kind in entry.predicates:
-            yield axis, entry.weight, kind == "prefix"
-    for query in workload.queries:
-        for _, sides in query.terms:
-            for axis, side in enumerate(sides):
-                if side is not None:
-                    share = query.weight / len(query.terms)
-                    yield axis, share, _has_one_end(side, axis, workload.domain)
-
-
-def _has_one_end(side: CodeSet, axis: int, domain: RecordDomain) -> bool:
-    """Whether a side is one interval at either end of the codes with neighbours; one code is an
-    equality."""
-    last = domain.sizes[axis] - domain.unordered_codes(axis)
-    (low, high), *others = side
-    return not others and high - low > 1 and (low == 0 or high == last)
-
-
 LEAST_BINS, MOST_BINS = 256, 4096
 """How many bins `auto` gives a very large dimension."""
-
-
-def bins_for(people: int) -> int:
-    """16 sqrt(people / 40), a power of two: finer bins would cost more noise than they tell.
-
-    Source: docs/spec/fourier.md#6.4.
-    """
-    wanted = log2(16.0 * sqrt(people / 40.0))
-    return min(max(1 << max(round(wanted), 0), LEAST_BINS), MOST_BINS)
+_BITS, _FEWER_BITS, _MANY_FAMILIES = 6, 4, 1 << 14
+_LEAST_SHARE = 2.0**-30
+"""Lighter weights are raised to this part of all: a device tells parts of 2^-32 apart."""
 
 
 @dataclass(frozen=True)
@@ -184,10 +94,10 @@ class Fourier(Recipe[FourierOptions]):
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> FourierDesign:
         """From `FourierDesign.to_json`; every family is checked."""
         group = Group(
-            tuple(map(_whole, data["orders"])),
-            tuple(map(_whole, data["bins"])),
+            tuple(map(whole, data["orders"])),
+            tuple(map(whole, data["bins"])),
             domain.sizes,
-            tuple(_block(block, len(data["orders"])) for block in data["blocks"]),
+            tuple(tuple(map(whole, block)) for block in data["blocks"]),
             tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes))),
         )
         _check_axes(group, domain)
@@ -197,6 +107,72 @@ class Fourier(Recipe[FourierOptions]):
         workload = Workload.from_json(domain, data["workload"])
         plan = plan_from_json(data["plan"])
         return FourierDesign(domain, epsilon, workload, group, plan, restricted)
+
+
+FOURIER = Fourier()
+
+# -- the group ------------------------------------------------------------------------------------
+
+
+def group_of(
+    domain: RecordDomain, workload: Workload, most_bins: int, widened: frozenset[int] = frozenset()
+) -> Group:
+    """One axis per dimension and per measure; blocks from the workload's largest queries.
+
+    most_bins: a dimension of more codes gets about so many bins of equal width; codes without
+    neighbours keep bins of their own. SurveyError where those are too many.
+    widened: dimensions whose circles are to be larger than they need (`one_sided`).
+    """
+    unordered = tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes)))
+    for name, count in zip(domain.names, unordered, strict=True):
+        if count > MOST_UNORDERED:
+            raise SurveyError(
+                f"{name} has {count} values without an order, more than {MOST_UNORDERED} that "
+                "fourier collects one by one; use olh, or fewer values"
+            )
+    bins = tuple(_bins(*own, most_bins) for own in zip(domain.sizes, unordered, strict=True))
+    signs = range(len(bins), len(bins) + len(domain.bounds))
+    blocks = tuple(
+        block
+        for support in workload.supports or ((),)
+        for block in ([(*support, sign) for sign in signs] or [support])
+        if block
+    )
+    if not blocks:
+        # A single code cannot be asked about; its report is one bit that tells nothing.
+        return Group((2, *bins[1:]), bins, domain.sizes, ((0,),), unordered)
+    orders = [ceil(WIDENED * size) if axis in widened else size for axis, size in enumerate(bins)]
+    # Padded where some block would have characters of an order beyond LARGEST_ORDER.
+    asked = [[axis for axis in block if axis < len(bins)] for block in blocks]
+    large = [own for own in asked if lcm(*(orders[axis] for axis in own)) > LARGEST_ORDER]
+    for axis in {axis for own in large if len(own) > 1 for axis in own}:
+        orders[axis] = _smooth(orders[axis])
+    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, unordered)
+
+
+def _bins(size: int, unordered: int, most: int) -> int:
+    """As few equal bins as have the width that keeps them within the limit, and those of unordered
+    codes."""
+    joined = size - unordered
+    if size <= most or not joined:
+        return size
+    width = -(-joined // max(most - unordered, 1))
+    return -(-joined // width) + unordered
+
+
+def _smooth(size: int) -> int:
+    """The next 2^a 3^b if it is near enough, else the size itself."""
+    best = min(2**a * 3**b for a in range(25) for b in range(16) if 2**a * 3**b >= size)
+    return best if best <= size * (1.0 + MOST_PADDING) else size
+
+
+def bins_for(people: int) -> int:
+    """16 sqrt(people / 40), a power of two: finer bins would cost more noise than they tell.
+
+    Source: docs/spec/fourier.md#6.4.
+    """
+    wanted = log2(16.0 * sqrt(people / 40.0))
+    return min(max(1 << max(round(wanted), 0), LEAST_BINS), MOST_BINS)
 
 
 def _group_and_form(
@@ -218,9 +194,49 @@ def _group_and_form(
     return group_of(domain, workload, chosen.bins, frozenset(widened)), True
 
 
+def one_sided(workload: Workload) -> frozenset[int]:
+    """Dimensions of which half of the workload's predicates or more have only one end."""
+    return frozenset(axis for axis, (two, one) in _ends(workload).items() if one >= two)
+
+
+def is_mostly_one_sided(workload: Workload) -> bool:
+    """Whether that is so of all predicates together."""
+    ends = _ends(workload).values()
+    two, one = (sum(own) for own in zip([0.0, 0.0], *ends, strict=True))
+    return one >= two and bool(one_sided(workload))
+
+
+def _ends(workload: Workload) -> dict[int, list[float]]:
+    """By dimension, the weight of the predicates with two ends, and of those with only one."""
+    predicates = [
+        (axis, entry.weight, kind == "prefix")
+        for entry in workload.classes
+        for axis, kind in entry.predicates
+    ]
+    predicates += [
+        (axis, query.weight / len(query.terms), _has_one_end(side, axis, workload.domain))
+        for query in workload.queries
+        for _, sides in query.terms
+        for axis, side in enumerate(sides)
+        if side is not None
+    ]
+    ends: dict[int, list[float]] = {}
+    for axis, weight, has_one_end in predicates:
+        ends.setdefault(axis, [0.0, 0.0])[has_one_end] += weight
+    return ends
+
+
+def _has_one_end(side: CodeSet, axis: int, domain: RecordDomain) -> bool:
+    """Whether a side is one interval at either end of the codes with neighbours; one code is an
+    equality."""
+    last = domain.sizes[axis] - domain.unordered_codes(axis)
+    (low, high), *others = side
+    return not others and high - low > 1 and (low == 0 or high == last)
+
+
 def _check_axes(group: Group, domain: RecordDomain) -> None:
     """SurveyError unless the group is one that the domain's records can be embedded in."""
-    signs = len(domain.bounds)
+    signs, axes = len(domain.bounds), range(len(group.orders))
     if len(group.bins) != len(domain.sizes) or len(group.orders) != len(group.bins) + signs:
         raise SurveyError("the design has not one axis per dimension and measure")
     fits = all(
@@ -231,9 +247,10 @@ def _check_axes(group: Group, domain: RecordDomain) -> None:
     )
     if not fits or group.orders[len(group.bins) :] != (2,) * signs:
         raise SurveyError("the axes of the design do not fit the schema")
+    ascending = all(block == tuple(sorted(set(block) & set(axes))) for block in group.blocks)
     inside = any(set(a) < set(b) for a in group.blocks for b in group.blocks)
     crowded = any(sum(axis >= len(group.bins) for axis in block) > 1 for block in group.blocks)
-    if not group.blocks or not all(group.blocks) or inside or crowded:
+    if not group.blocks or not all(group.blocks) or not ascending or inside or crowded:
         raise SurveyError("the blocks of the design are not those of a survey")
 
 
@@ -242,19 +259,84 @@ def _is_even(codes: int, bins: int) -> bool:
     return codes == bins == 0 or (bins > 0 and -(-codes // -(-codes // bins)) == bins)
 
 
-def _block(entry: Sequence[Any], axes: int) -> Axes:
-    """Axes in ascending order."""
-    block = tuple(map(_whole, entry))
-    if list(block) != sorted(set(block)) or not set(block) <= set(range(axes)):
-        raise SurveyError("a block of the design holds an axis twice, or one that does not exist")
-    return block
+# -- the plan -------------------------------------------------------------------------------------
 
 
-def _whole(value: Any) -> int:
-    """A JSON integer as it is."""
-    if type(value) is not int:
-        raise SurveyError("a design holds whole numbers only")
-    return value
+def plan_of(
+    families: Iterable[Emitted], group: Group, epsilon: Epsilon, bits: int | None = None
+) -> Plan:
+    """The plan that asks the families with probabilities proportional to their weights.
+
+    A weight is a short mantissa with an exponent: it is most of what a family takes in a compressed
+    survey, and rounding it raises the expected error by a ten-thousandth at most.
+    bits: of the mantissa of a weight. By default 6, and 4 for many families: errors of so many
+    weights average out, as every frequency is informed by dozens of them.
+    """
+    faces = _merge(families)
+    weights = np.concatenate([part.weights for parts in faces for part in parts])
+    most = bits or (_BITS if len(weights) <= _MANY_FAMILIES else _FEWER_BITS)
+    mantissas, exponents = round_weights(weights, most)
+    looks, tables = group.looks()
+    built, end = [], 0
+    for parts in faces:
+        start, end = end, end + sum(len(part.weights) for part in parts)
+        step = Step(tuple(mantissas[start:end].tolist()), tuple(exponents[start:end].tolist()))
+        built.append(Face(sum(step.choice.weights), (_part(parts, looks),), (step,)))
+    signs = len(group.orders) - group.dimensions
+    odds = int(epsilon.odds * WORDS)
+    return Plan((*group.sizes, *(2 for _ in range(signs))), (odds,), tuple(built), tables)
 
 
-FOURIER = Fourier()
+def _merge(families: Iterable[Emitted]) -> list[list[Emitted]]:
+    """Clusters of one shape together, in the order of the first of each.
+
+    Not where the largest orders of all would make more phases than a symbol may have values.
+    """
+    faces: dict[tuple[str, tuple[Axes, ...], int], list[Emitted]] = {}
+    for part in families:
+        shape, number = (part.cluster.base, part.cluster.factors), 0
+        while True:
+            own = [*faces.get((*shape, number), []), part]
+            orders = zip(*(other.cluster.orders for other in own), strict=True)
+            if len(own) == 1 or prod(map(max, orders)) <= LARGEST_RADIX:
+                break
+            number += 1
+        faces[*shape, number] = own
+    return list(faces.values())
+
+
+def round_weights(weights: Reals, bits: int) -> tuple[Integers, Integers]:
+    """Mantissas below 2^bits and exponents from 0: whole weights in proportion to the given ones.
+
+    Each is rounded to `bits` significant bits; very small ones are raised.
+    """
+    fractions, exponents = np.frexp(np.maximum(weights, weights.sum() * _LEAST_SHARE))
+    mantissas = np.rint(fractions * (1 << bits)).astype(np.int64)
+    # A fraction just below 1 is rounded up to 2^bits: half of that, and one more exponent.
+    is_full = mantissas == 1 << bits
+    mantissas[is_full] >>= 1
+    exponents = exponents.astype(np.int64) + is_full
+    return mantissas, exponents - exponents.min()
+
+
+def _part(parts: Sequence[Emitted], looks: Sequence[Look]) -> Part:
+    """Symbol and response of all families of a face, each integer a column over its one step."""
+    clusters = [part.cluster for part in parts]
+    first = clusters[0]
+    orders = np.concatenate([np.tile(c.orders, (len(c), 1)) for c in clusters])
+    steps = np.concatenate([cluster.steps for cluster in clusters])
+    numbers = [varying(0, column) for column in np.concatenate([c.parameters for c in clusters]).T]
+    digits = []
+    for place, factor in enumerate(first.factors):
+        terms = []
+        for axis in factor:
+            divide, cuts = looks[axis]
+            coefficient = varying(0, steps[:, first.columns[axis]])
+            terms.append(Term(axis, coefficient, divide=divide, cuts=cuts))
+        digits.append(Digit(tuple(terms), varying(0, orders[:, place]), modulus=True))
+    response: Arcs | Comb | Scrambled
+    if first.base == "arcs":
+        response = Arcs(0, tuple(numbers))
+    else:
+        response = (Comb if first.base == "comb" else Scrambled)(0, *numbers)
+    return Part(tuple(digits), response)

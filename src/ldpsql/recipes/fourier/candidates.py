@@ -1,0 +1,544 @@
+"""Which families a design may choose from, in bulk, for the optimiser.
+
+A component holds many candidate families of one structure, with an array of one weight each. It
+adds the information that the weights give every class of frequencies (`inform`), and takes the
+slope gamma / lambda^2 back to a gain per candidate (`gains`): the transpose, up to the number of
+frequencies in each class. The powers behind both are |X(h)|^2 / s^2, averaged over the reflections
+of the axes. It says how many families a candidate is and how many phases each has, where weights
+start, and which families those with weight are. Under the symmetry of the folding a component
+stands for its images, which share its weights. t0 = 1 / (E + 1) is the share of its phases that a
+family's base set holds where nothing else matters.
+Source: docs/spec/fourier.md#2.2 and docs/spec/fourier.md#2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from itertools import combinations, product
+from math import gcd, prod
+from typing import Self
+
+import numpy as np
+
+from ldpsql.decoders.fourier.families import Batch, Cluster, arc_transform
+from ldpsql.decoders.fourier.group import Axes, Integers, Reals
+from ldpsql.recipes.fourier.folding import Folding
+from ldpsql_device.plan import LARGEST_LISTED
+
+LARGEST_ACTIVE = 3
+COMB_EPSILON, PAIR_EPSILON = 1.0, 0.75
+_ARC_ENTRIES = 1 << 23
+_ROWS = {2: 400, 3: 96}
+_PAIR_ROWS = 384
+_COMBS = 6144
+_SCRAMBLED_CHARACTERS, _SCRAMBLED_SEEDS, _SUBSET_SEEDS = 64, 4, 96
+_SCRAMBLED_CELLS = 1 << 16
+_LISTED_ENTRIES = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Emitted:
+    """A cluster of families and the weight of each, shape (F,)."""
+
+    cluster: Cluster
+    weights: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class ArcBundle:
+    """Arcs of the characters of one face that have one order.
+
+    characters: class coordinates, shape (n, axes).  lengths: of the arcs, shape (L,).
+    harmonics: class of h k for h = 1..r//2, shape (n, r//2).
+    powers: of h and -h together, shape (L, r//2).
+    """
+
+    folding: Folding
+    axes: Axes
+    order: int
+    characters: Integers
+    lengths: Integers
+    harmonics: Integers
+    powers: Reals
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Characters x lengths."""
+        return (len(self.characters), len(self.lengths))
+
+    @property
+    def copies(self) -> Integers:
+        """Reflections of the character."""
+        return np.bincount(reflections(self.characters, self.axes, self.folding)[0])[:, None]
+
+    @property
+    def phases(self) -> Integers:
+        """The order."""
+        return np.array(self.order)
+
+    def start(self, demand: Reals) -> Reals:
+        """Proportional to sqrt(gamma) of the character: the best if harmonics did not overlap."""
+        own = np.sqrt(demand[self.harmonics[:, 0]]) / len(self.lengths)
+        return np.repeat(own[:, None], len(self.lengths), axis=1)
+
+    def inform(self, weights: Reals, into: Reals) -> None:
+        """lambda at h k += w |X(h)|^2 / s^2, shared evenly by the frequencies of the class."""
+        values = (weights @ self.powers).ravel()
+        into += np.bincount(self.harmonics.ravel(), values, len(into)) / self.folding.frequencies
+
+    def gains(self, slope: Reals) -> Reals:
+        """sum_h |X(h)|^2 / s^2 slope at h k."""
+        return np.asarray(slope[self.harmonics] @ self.powers.T)
+
+    def drop(self, weights: Reals) -> tuple[Self, Reals]:
+        """As it is: a lost character may be needed again."""
+        return self, weights
+
+    def emit(self, weights: Reals) -> list[Emitted]:
+        """One family per reflection of the character."""
+        chosen, length = np.nonzero(weights)
+        orders = np.full((len(chosen), 1), self.order)
+        lengths, own = self.lengths[length][:, None], [self.characters[chosen]]
+        return emit_arcs(self.folding, [self.axes], orders, lengths, own, weights[chosen, length])
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Candidates for one factor of a product of arcs.
+
+    axes: of the factor.  powers: |B^(h)|^2 / r^2 at every class of the factor's axes (zero
+    included), averaged over reflections, shape (n, classes).  characters: (n, axes).
+    orders, lengths: (n,).
+    """
+
+    axes: Axes
+    powers: Reals
+    characters: Integers
+    orders: Integers
+    lengths: Integers
+
+    def pick(self, rows: Integers) -> Factor:
+        """Some of the candidates."""
+        characters, orders, lengths = self.characters[rows], self.orders[rows], self.lengths[rows]
+        return Factor(self.axes, self.powers[rows], characters, orders, lengths)
+
+    @property
+    def fractions(self) -> Reals:
+        """L / r of every candidate."""
+        return self.lengths / self.orders
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Products of arcs on disjoint factors: boxes, and pair-arc x axis-arc.
+
+    The transform of a product is the product of the factors' transforms, so its power is of rank
+    one: one matrix product per factor does the work for all combinations of their candidates.
+    axes: of all factors, ascending.
+    scale: ((E - 1) / (1 + (E - 1) fraction))^2 of every combination, 0 for those left out.
+    """
+
+    folding: Folding
+    axes: Axes
+    factors: tuple[Factor, ...]
+    scale: Reals
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Candidates of each factor."""
+        return self.scale.shape
+
+    @property
+    def copies(self) -> Integers:
+        """Two at most for every factor of two axes."""
+        return np.array(2 ** sum(len(factor.axes) - 1 for factor in self.factors))
+
+    @property
+    def phases(self) -> Integers:
+        """Product of the orders."""
+        return np.asarray(reduce(np.multiply.outer, [factor.orders for factor in self.factors]))
+
+    @cached_property
+    def _classes(self) -> Integers:
+        """Class numbers, one axis of the array per factor."""
+        places = [self.axes.index(axis) for factor in self.factors for axis in factor.axes]
+        by_factor = np.transpose(self.folding.numbers(self.axes), places)
+        return by_factor.reshape([factor.powers.shape[1] for factor in self.factors])
+
+    def start(self, demand: Reals) -> Reals:
+        """Alike, a tenth of what the arcs of all classes have."""
+        used = (self.scale > 0.0).astype(np.float64)
+        return used / max(float(used.sum()), 1.0) * float(np.sqrt(demand).sum()) * 0.1
+
+    def inform(self, weights: Reals, into: Reals) -> None:
+        """lambda at (f_1, ..., f_P) += sum over combinations of w scale prod_p power_p(f_p), per
+        frequency, of one image, to the mean of the faces of its kind."""
+        summed = weights * self.scale
+        for factor in self.factors:
+            summed = np.tensordot(summed, factor.powers, axes=(0, 0))
+        if len(self.folding.faces) == len(self.folding.group.faces):
+            # Every face stands for itself: each class occurs once, and indices need no summing.
+            into[self._classes.ravel()] += summed.ravel()
+        else:
+            added = np.bincount(self._classes.ravel(), summed.ravel(), len(into))
+            into += added / self.folding.alike
+
+    def gains(self, slope: Reals) -> Reals:
+        """The same products from the side of the frequencies, all members of a class counted."""
+        gained = slope[self._classes] * self.folding.multiplicity[self._classes]
+        for factor in self.factors:
+            gained = np.tensordot(gained, factor.powers, axes=(0, 1))
+        return np.asarray(gained * self.scale)
+
+    def drop(self, weights: Reals) -> tuple[Self, Reals]:
+        """Without the candidates of a factor that take part in nothing."""
+        kept = tuple(np.unique(places) for places in np.nonzero(weights))
+        factors = tuple(f.pick(rows) for f, rows in zip(self.factors, kept, strict=True))
+        cut = np.ix_(*kept)
+        return replace(self, factors=factors, scale=self.scale[cut]), weights[cut]
+
+    def emit(self, weights: Reals) -> list[Emitted]:
+        """Reflections inside factors of several axes."""
+        chosen = np.nonzero(weights)
+        pairs = list(zip(self.factors, chosen, strict=True))
+        return emit_arcs(
+            self.folding,
+            [factor.axes for factor in self.factors],
+            np.stack([factor.orders[own] for factor, own in pairs], axis=1),
+            np.stack([factor.lengths[own] for factor, own in pairs], axis=1),
+            [factor.characters[own] for factor, own in pairs],
+            weights[chosen],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ListedSets(Products):
+    """Families given one by one: of their one factor only the powers, |X(h)|^2 / s^2, count.
+
+    cluster: as it will be emitted, all reflections of a candidate in it.
+    candidate: which candidate each family of the cluster belongs to, shape (families,).
+    """
+
+    cluster: Cluster
+    candidate: Integers
+
+    @property
+    def copies(self) -> Integers:
+        """Families per candidate."""
+        return np.bincount(self.candidate, minlength=len(self.scale))
+
+    def drop(self, weights: Reals) -> tuple[Self, Reals]:
+        """Without the candidates that weigh nothing."""
+        kept, own = np.flatnonzero(weights), np.flatnonzero(weights[self.candidate])
+        found, left = super().drop(weights)
+        candidate = np.searchsorted(kept, self.candidate[own])
+        return replace(found, cluster=self.cluster.pick(own), candidate=candidate), left
+
+    def emit(self, weights: Reals) -> list[Emitted]:
+        """The families of the candidates with positive weight."""
+        shares = (weights / self.copies)[self.candidate]
+        kept = np.flatnonzero(shares)
+        return [Emitted(self.cluster.pick(kept), shares[kept])]
+
+
+Component = ArcBundle | Products
+
+
+def reflections(characters: Integers, axes: Axes, folding: Folding) -> tuple[Integers, Integers]:
+    """(rows, characters) of every reflection that is neither the same nor the conjugate.
+
+    Coordinates beyond the first that is not its own conjugate may change sign: the arcs of a
+    character and of its conjugate are the same families.
+    """
+    orders = np.array(folding.group.shape(axes), dtype=np.int64)
+    is_free = characters * 2 % orders != 0  # not its own conjugate
+    may_flip = is_free & (np.cumsum(is_free, axis=1) > 1)
+    rows, changed = [], []
+    for signs in product((False, True), repeat=len(axes)):
+        flip = np.array(signs[::-1], dtype=bool)
+        rows.append(np.flatnonzero((may_flip | ~flip).all(axis=1)))
+        own = characters[rows[-1]]
+        changed.append(np.where(flip, (orders - own) % orders, own))
+    return np.concatenate(rows), np.concatenate(changed)
+
+
+def emit_arcs(
+    folding: Folding,
+    factors: Sequence[Axes],
+    orders: Integers,
+    lengths: Integers,
+    characters: Sequence[Integers],
+    weights: Reals,
+) -> list[Emitted]:
+    """Products of arcs and their reflections, which share the weight; a cluster for all of the same
+    orders.
+
+    orders, lengths: shape (n, factors).  characters: per factor, shape (n, axes of it).
+    """
+    emitted = []
+    for group in np.unique(orders, axis=0):
+        rows = np.flatnonzero((orders == group).all(axis=1))
+        own, owner = [chosen[rows] for chosen in characters], np.arange(len(rows))
+        for place, axes in enumerate(factors):
+            again, reflected = reflections(own[place], axes, folding)
+            own, owner = [chosen[again] for chosen in own], owner[again]
+            own[place] = reflected
+        joined, ends = np.concatenate(own, axis=1), lengths[rows][owner]
+        shape = tuple(map(int, group))
+        cluster = Cluster("arcs", tuple(factors), shape, joined, ends, folding.group)
+        copies = np.bincount(owner, minlength=len(rows))
+        emitted.append(Emitted(cluster, (weights[rows] / copies)[owner]))
+    return emitted
+
+
+# -- the dictionary -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Candidates for one workload at one epsilon.
+
+    demand: gamma by class.  odds: E.  listed: axes asked by equality only.
+    """
+
+    folding: Folding
+    demand: Reals
+    odds: float
+    listed: frozenset[int]
+    _kept: dict[tuple[int, int, int], Factor] = field(default_factory=dict)
+    """Factors over one axis, by its order: axes of one order have the same ones."""
+
+    def components(self) -> list[Component]:
+        """All candidates, in bulk."""
+        components: list[Component] = []
+        for face in self.folding.faces:
+            if not self._needed(face).any():
+                continue
+            components += self._arcs(face)
+            if len(face) == 1:
+                components += self._combs(face)
+            elif len(face) <= LARGEST_ACTIVE:
+                factors = tuple(self._axis_factor(axis, _ROWS[len(face)], 6) for axis in face)
+                components.append(self._products(factors))
+            if len(face) == LARGEST_ACTIVE and self.odds > np.exp(PAIR_EPSILON) - 1e-9:
+                # Arcs of characters on two axes times arcs on the third, in all groupings.
+                for lone in face:
+                    pair = self._pair_factor(tuple(axis for axis in face if axis != lone))
+                    components.append(self._products((pair, self._axis_factor(lone, 96, 3))))
+        for block in self.folding.blocks:
+            components += self._scrambled(block)
+        return components
+
+    @property
+    def _least(self) -> float:
+        return 1.0 / (self.odds + 1.0)
+
+    def _needed(self, face: Axes) -> Reals:
+        """gamma of the classes of a face, in the shape of the face."""
+        own = self.folding.numbers(face)[tuple(slice(1, None) for _ in face)]
+        return np.asarray(self.demand[own])
+
+    # -- arcs ---------------------------------------------------------------------------------
+
+    def _arcs(self, face: Axes) -> Iterator[ArcBundle]:
+        """Every character of the face that is needed, by order; the neediest if there are many."""
+        characters = np.argwhere(self._needed(face) > 0.0) + 1
+        need = self._needed(face)[tuple(characters.T - 1)]
+        orders, numbers = self._orders(face, characters), self.folding.numbers(face)
+        ranked = np.argsort(-need, kind="stable")
+        # A character costs the optimiser r / 2 harmonics in every step.
+        kept = np.sort(ranked[np.cumsum(orders[ranked] // 2) <= _ARC_ENTRIES])
+        for order in map(int, np.unique(orders[kept])):
+            chosen = characters[kept[orders[kept] == order]]
+            lengths, steps = self._arc_lengths(order), np.arange(1, order // 2 + 1)
+            classes = (
+                self.folding.fold(np.outer(own, steps), axis)
+                for own, axis in zip(chosen.T, face, strict=True)
+            )
+            # X(h) = (E - 1) B(h), the arc's transform, for h != 0, and s = r + (E - 1) L.
+            inside = np.abs(arc_transform(order, lengths, steps))
+            sums = order + (self.odds - 1.0) * lengths[:, None]
+            powers = 2.0 * ((self.odds - 1.0) * inside / sums) ** 2
+            powers[:, 2 * steps == order] /= 2.0  # order / 2 is its own negative
+            harmonics = numbers[tuple(classes)]
+            yield ArcBundle(self.folding, face, order, chosen, lengths, harmonics, powers)
+
+    def _orders(self, axes: Axes, characters: Integers) -> Integers:
+        """Order of each character, shape (n,)."""
+        moduli = np.array(self.folding.group.shape(axes), dtype=np.int64)
+        return np.asarray(np.lcm.reduce(moduli // np.gcd(characters, moduli), axis=1))
+
+    def _arc_lengths(self, order: int) -> Integers:
+        """Around t0 r, and from there geometrically to r / 2."""
+        ideal = self._least * order
+        wanted = [np.floor(ideal), np.ceil(ideal)]
+        wanted += [round(ideal * (0.5 / self._least) ** (i / 4)) for i in range(1, 5)]
+        return np.unique(np.clip(wanted, 1, max(order // 2, 1)).astype(np.int64))
+
+    # -- products -----------------------------------------------------------------------------
+
+    def _products(self, factors: tuple[Factor, ...]) -> Products:
+        """All combinations whose base sets hold a useful share of the phases, or one phase."""
+        fraction = reduce(np.multiply.outer, [factor.fractions for factor in factors])
+        single = reduce(np.multiply.outer, [1.0 / factor.orders for factor in factors])
+        used = (fraction >= self._least / 2.0) & (fraction <= 0.5)
+        used |= np.isclose(fraction, single)
+        # |X|^2 / s^2 = ((E - 1) / (1 + (E - 1) fraction))^2 prod_p |B_p|^2 / r_p^2
+        scale = ((self.odds - 1.0) / (1.0 + (self.odds - 1.0) * fraction)) ** 2
+        axes = tuple(sorted(axis for factor in factors for axis in factor.axes))
+        return Products(self.folding, axes, factors, np.where(used, scale, 0.0))
+
+    def _axis_factor(self, axis: int, rows: int, widths: int) -> Factor:
+        """Characters of one axis with arcs; spaced geometrically where there are too many."""
+        order = self.folding.group.orders[axis]
+        if (order, rows, widths) not in self._kept:
+            chosen = _spaced(1, order // 2, max(1, rows // widths))
+            self._kept[order, rows, widths] = self._factor((axis,), chosen[:, None], widths)
+        return replace(self._kept[order, rows, widths], axes=(axis,))
+
+    def _pair_factor(self, pair: Axes) -> Factor:
+        """Characters with both coordinates non-zero; the neediest if there are many."""
+        need = self._needed(pair)
+        best = np.sort(np.argsort(-need.ravel(), kind="stable")[: _PAIR_ROWS // 3])
+        return self._factor(pair, np.stack(np.unravel_index(best, need.shape), axis=1) + 1, 3)
+
+    def _factor(self, axes: Axes, characters: Integers, widths: int) -> Factor:
+        """Every character with arcs of its lengths."""
+        rows = [
+            (character, order, length)
+            for character, order in zip(characters, self._orders(axes, characters), strict=True)
+            for length in self._box_lengths(int(order), widths)
+        ]
+        powers = np.array([self._indicator_power(axes, *row) for row in rows])
+        return Factor(axes, powers, *(np.array(column) for column in zip(*rows, strict=True)))
+
+    def _box_lengths(self, order: int, widths: int) -> Integers:
+        """Geometric between max(t0, 1/r) and a half."""
+        shares = np.geomspace(min(max(self._least, 1.0 / order), 0.5), 0.5, widths)
+        return np.unique(np.clip((shares * order).round().astype(np.int64), 1, max(order // 2, 1)))
+
+    def _indicator_power(self, axes: Axes, character: Integers, order: int, length: int) -> Reals:
+        """|B^(h)|^2 / r^2 at the classes of the axes, per frequency, shape (classes,)."""
+        steps, shape = np.arange(order), self.folding.shape(axes)
+        folded = [self.folding.fold(k * steps, a) for k, a in zip(character, axes, strict=True)]
+        places = np.ravel_multi_index(folded, shape)
+        power = np.abs(arc_transform(order, np.array([length]), steps)[0] / order) ** 2
+        # Harmonics h k may meet in a class: their sum is shared by the frequencies of the class.
+        return np.bincount(places, power, prod(shape)) / self.folding.members_over(axes)
+
+    # -- listed families ----------------------------------------------------------------------
+
+    def _combs(self, face: Axes) -> Iterator[ListedSets]:
+        """Windows that are also combs, for a block of one axis at not too small an epsilon."""
+        order = self.folding.group.orders[face[0]]
+        is_used = face in self.folding.group.blocks and self.odds >= np.exp(COMB_EPSILON) - 1e-9
+        if not is_used or not 4 <= order <= LARGEST_LISTED:
+            return
+        # 12 combs for each tooth at most, of order // 2 + 1 powers each.
+        teeth = _spaced(2, order // 2, max(1, _COMBS * 513 // (12 * (order // 2 + 1))))
+        rows = set()
+        for tooth, wider, split in product(
+            map(int, teeth), (1.0, 1.5, 2.25), (0.125, 0.375, 0.625, 0.875)
+        ):
+            # A window and a width whose shares of the circle multiply to the wanted one.
+            share, circle = self._least * wider, order // gcd(tooth, order)
+            window, width = round(order * share**split), round(circle * share ** (1.0 - split))
+            if share <= 0.5 and 1 <= window <= order and 1 <= width < circle:
+                rows.add((tooth, window, width))
+        if rows:
+            parameters = np.array(sorted(rows), dtype=np.int64)
+            identity = np.ones((len(parameters), 1), dtype=np.int64)
+            cluster = Cluster("comb", (face,), (order,), identity, parameters, self.folding.group)
+            yield self._listed(face, cluster, np.arange(len(parameters)))
+
+    def _scrambled(self, block: Axes) -> Iterator[ListedSets]:
+        """Arcs along the needed characters of the other axes, whose start depends on the listed
+        axes of a block by a random map, and random subsets of the listed axes."""
+        signs = self.folding.group.dimensions
+        listed = tuple(axis for axis in block if axis in self.listed)
+        others = tuple(axis for axis in block if axis not in self.listed)
+        cells = self.folding.group.cells(listed)
+        if not listed or not 3 <= cells <= LARGEST_LISTED:
+            return
+        length = min(max(1, round(cells * self._least)), cells - 1)
+        yield from self._random(listed, (), np.zeros((1, 0), np.int64), 1, [length], _SUBSET_SEEDS)
+        for size in range(1, len(others) + 1):
+            for part in combinations(others, size):
+                if size <= LARGEST_ACTIVE - 1 or any(axis >= signs for axis in part):
+                    yield from self._twisted(listed, part, cells)
+
+    def _twisted(self, listed: Axes, part: Axes, cells: int) -> Iterator[ListedSets]:
+        """Scrambled arcs."""
+        need = self._needed(part)
+        characters = np.argwhere(need > 0.0) + 1
+        best = np.argsort(-need[tuple(characters.T - 1)], kind="stable")
+        chosen = characters[best[:_SCRAMBLED_CHARACTERS]]
+        orders = self._orders(part, chosen)
+        for order in map(int, np.unique(orders)):
+            if cells * order <= _SCRAMBLED_CELLS:
+                lengths, own = self._box_lengths(order, 3).tolist(), chosen[orders == order]
+                yield from self._random(listed, part, own, order, lengths, _SCRAMBLED_SEEDS)
+
+    def _random(
+        self,
+        listed: Axes,
+        part: Axes,
+        characters: Integers,
+        order: int,
+        lengths: Sequence[int],
+        seeds: int,
+    ) -> Iterator[ListedSets]:
+        """Scrambled families of every character, length and seed, with their reflections."""
+        axes, group = tuple(sorted((*listed, *part))), self.folding.group
+        count = len(characters) * len(lengths) * seeds
+        if count * prod(self.folding.shape(axes)) > _LISTED_ENTRIES:
+            return
+        owners, reflected = reflections(characters, part, self.folding)
+        rows, parameters, candidate = [], [], []
+        combined = product(range(len(characters)), lengths, range(seeds))
+        for place, (number, length, seed) in enumerate(combined):
+            for character in reflected[owners == number]:
+                for flips in range(1 << len(listed)):
+                    rows.append(character)
+                    parameters.append((length, seed, flips))
+                    candidate.append(place)
+        identity = np.ones((len(rows), len(listed)), dtype=np.int64)
+        cluster = Cluster(
+            "scrambled",
+            (*((axis,) for axis in listed), part),
+            (*group.shape(listed), order),
+            np.concatenate([identity, np.array(rows).reshape(len(rows), len(part))], axis=1),
+            np.array(parameters),
+            group,
+        )
+        yield self._listed(axes, cluster, np.array(candidate))
+
+    def _listed(self, axes: Axes, cluster: Cluster, candidate: Integers) -> ListedSets:
+        """Candidates with their powers, averaged over their families and all reflections."""
+        folding, cells = self.folding, prod(self.folding.shape(axes))
+        folded, powers = folding.places(axes), np.zeros((candidate[-1] + 1) * cells)
+        step = max(1, (1 << 20) // cluster.phases)
+        for first in range(0, len(cluster), step):
+            numbers = np.arange(first, min(first + step, len(cluster)))
+            batch = Batch(cluster.pick(numbers), numbers, self.odds)
+            # h and -h count, so half spectra double.
+            value = 2.0 * batch.halves * np.abs(batch.transform) ** 2
+            flat = folded[batch.frequencies] + batch.spread(candidate[numbers] * cells)
+            powers += np.bincount(flat.ravel(), value.ravel(), powers.size)
+        copies = np.bincount(candidate)[:, None] * folding.members_over(axes)
+        orders, lengths = (
+            np.full(len(copies), cluster.phases),
+            np.zeros(len(copies), dtype=np.int64),
+        )
+        powers = powers.reshape(copies.shape) / copies
+        factor = Factor(axes, powers, lengths[:, None], orders, lengths)
+        return ListedSets(folding, axes, (factor,), np.ones(len(copies)), cluster, candidate)
+
+
+def _spaced(first: int, last: int, most: int) -> Integers:
+    """All whole numbers from first to last, or about so many, spaced geometrically."""
+    if last - first < most:
+        return np.arange(first, last + 1)
+    return np.unique(np.geomspace(first, last, most).round().astype(np.int64))
