@@ -18,8 +18,10 @@ share * r and 1 / (n share) before it. No bound on the size of the batch is need
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -27,10 +29,15 @@ from functools import lru_cache
 import numpy as np
 
 from ldpsql.numerics import epsilon_of
-from ldpsql.shuffle.blanket import UNEVEN, Atom, Blanket, clones
 from ldpsql.shuffle.expectation import Jumps, positive_part
 from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, odds_below
 from ldpsql_device.guarantee import Central
+
+Atom = tuple[Fraction, Fraction, Fraction]
+UNEVEN = Fraction(1, 1 << 43)
+"""By how much the probabilities of reports in one atom may differ, relatively, unless a blanket
+says more; the accountant counts with the worse. Half of it is for uneven draws, half for what
+`merged` puts together."""
 
 FEWEST, MOST = 2, 10**10
 """Honest people for whom the accountant works."""
@@ -38,6 +45,102 @@ STEP = Decimal("0.001")
 """Local epsilons are multiples of it."""
 _SMALLEST_DECADE = -6
 _PER_DECADE = 9000
+_PLACES = 8 * _PER_DECADE
+"""Decimals of four significant digits from 0.000001 to above the largest epsilon, 20."""
+
+
+# -- blankets ----------------------------------------------------------------------------------
+# What a local channel does without looking: whatever the record, a report y comes out with
+# probability r(y) at least. So every person's report is, with probability sum r, one drawn from r
+# without looking at the record: among those the report of one person hides.
+
+
+@dataclass(frozen=True)
+class Blanket:
+    """The blanket of a local channel, for one worst pair of records x0 and x1.
+
+    atoms: (r, R0, R1) for every class of reports with equal ratios: its probability under the
+    blanket, at most the least of the channel over all records, and under the two records.  The R0
+    add up to 1, so do the R1.  Reports whose ratios differ by less than `uneven`, as those of
+    64-bit draws do, may be one class; r is then the least of them, times their number.
+    share: the chance with which a person's report goes into the batch that is looked at,
+    independently of the record; 1 where there is one shuffler. The atoms are given that it does.
+    uneven: see `UNEVEN`.
+    Source: Balle, Bell, Gascon, Nissim 2019, section 5; docs/spec/shuffle.md#2.1. Raises ValueError
+    for atoms that are not a blanket.
+    """
+
+    atoms: tuple[Atom, ...]
+    share: Fraction = Fraction(1)
+    uneven: Fraction = UNEVEN
+
+    def __post_init__(self) -> None:
+        if any(not 0 <= r <= min(one, other) for r, one, other in self.atoms):
+            raise ValueError("a blanket is nowhere above the channel")
+        if any(sum(atom[side] for atom in self.atoms) != 1 for side in (1, 2)):
+            raise ValueError("the reports of a record have probability 1 together")
+        if not 0 < self.share <= 1:
+            raise ValueError("a batch holds a positive share of the people")
+
+    @property
+    def odds(self) -> Fraction | None:
+        """The largest ratio of an atom's probabilities under the two records; None if unbounded."""
+        pairs = [(max(atom[1:]), min(atom[1:])) for atom in self.atoms if max(atom[1:])]
+        if any(low == 0 for _, low in pairs):
+            return None
+        return max(high / low for high, low in pairs)
+
+
+def unary(one: Fraction, zero: Fraction, size: int) -> Blanket:
+    """A vector of `size` bits sent as one message: a person's own bit is 1 with probability `one`,
+    each other one with probability `zero`.
+
+    The patterns of the two bits in which two records differ decide, and whether all others are 1.
+    Of all records the least likely to send some bits are at a 0 of them; where no bit is 0, all
+    send them alike. The paper takes the least over the two bits alone (docs/spec/shuffle.md#2.1),
+    where people at a third bit set these as if they had no own one; but that bit is in the report
+    as well, and tells that they are at a third. ValueError for fewer than two bits.
+    """
+    if not 0 < zero < one < 1:
+        raise ValueError("a bit is 1 more often where it should be")
+    if size < 2:
+        raise ValueError("two records differ in two bits")
+    # The four patterns of the two bits: only the first is set, only the second, none, both.
+    left, right = one * (1 - zero), zero * (1 - one)
+    none, both = (1 - one) * (1 - zero), one * zero
+    # Both set: no other bit is 0 with probability `full`, whichever of the two is the person's own.
+    full = zero ** (size - 2)
+    atoms = [(right, left, right), (right, right, left), (none, none, none)]
+    atoms.append((both * full, both * full, both * full))
+    if size > 2:
+        # Else somebody at a 0 among the others sends them with less: the ratio of 0 at an own bit.
+        least, partly = (1 - one) / (1 - zero), both * (1 - full)
+        atoms.append((zero * zero * least * (1 - full), partly, partly))
+    return Blanket(tuple(atoms))
+
+
+def merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    """Atoms whose ratios agree to 16 digits, added up: these differ by less than 2^-49."""
+    totals: dict[tuple[str, str], Atom] = {}
+    zero = Fraction(0)
+    for r, one, two in atoms:
+        key = (f"{float(one / r):.15e}", f"{float(two / r):.15e}")
+        total = totals.get(key, (zero, zero, zero))
+        totals[key] = (total[0] + r, total[1] + one, total[2] + two)
+    return tuple(totals.values())
+
+
+def clones(odds: Fraction) -> Blanket:
+    """Any local channel whose reports have odds of at most `odds` between any two records.
+
+    Source: Feldman, McMillan, Talwar 2021 ("Hiding among the clones"), Theorem 3.1; Kairouz, Oh,
+    Viswanath 2015 for the two-point form; docs/spec/shuffle.md#2.1.
+    """
+    if odds < 1:
+        raise ValueError("odds are at least 1")
+    high, low = odds / (1 + odds), 1 / (1 + odds)
+    clone = 1 / (2 * odds)
+    return Blanket(((clone, high, low), (clone, low, high)))
 
 
 # -- delta at an epsilon -----------------------------------------------------------------------
@@ -134,13 +237,11 @@ def epsilon_of_batch(
     def suffices(place: int) -> bool:
         return Fraction(delta_of(blankets, people, _decimal(place))) <= delta
 
-    low, high = -1, _place_above(LARGEST_EPSILON if limit is None else limit)
+    high = bisect_left(range(_PLACES), LARGEST_EPSILON if limit is None else limit, key=_decimal)
     if not suffices(high):
         return limit
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return _decimal(high) if limit is None else min(_decimal(high), limit)
+    found = _decimal(bisect_left(range(high), True, key=suffices))
+    return found if limit is None else min(found, limit)
 
 
 def largest_local(blankets_at: Callable[[Epsilon], Sequence[Blanket]], central: Central) -> Epsilon:
@@ -149,15 +250,14 @@ def largest_local(blankets_at: Callable[[Epsilon], Sequence[Blanket]], central: 
     blankets_at: of the mechanism at a local epsilon.  The central epsilon itself always does,
     without any shuffling: it is returned where no larger one is found.
     """
-    low, high = int(central.epsilon.value / STEP), int(LARGEST_EPSILON / STEP) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        local = Epsilon(middle * STEP)
-        if keeps(blankets_at(local), central, local):
-            low = middle
-        else:
-            high = middle
-    return max(Epsilon(max(low, 1) * STEP), central.epsilon, key=lambda epsilon: epsilon.value)
+
+    def fails(thousandths: int) -> bool:
+        local = Epsilon(thousandths * STEP)
+        return not keeps(blankets_at(local), central, local)
+
+    low, high = int(central.epsilon.value / STEP), int(LARGEST_EPSILON / STEP)
+    largest = low + bisect_left(range(low + 1, high + 1), True, key=fails)
+    return max(Epsilon(max(largest, 1) * STEP), central.epsilon, key=lambda epsilon: epsilon.value)
 
 
 @lru_cache(maxsize=64)
@@ -170,16 +270,6 @@ def _decimal(place: int) -> Decimal:
     """Decimals of four significant digits in order; place 0 is the smallest."""
     decade, step = divmod(place, _PER_DECADE)
     return Decimal(1000 + step).scaleb(decade + _SMALLEST_DECADE - 3)
-
-
-def _place_above(value: Decimal) -> int:
-    """The place of a value, or of the next larger one; 0 for values below the smallest."""
-    if value <= _decimal(0):
-        return 0
-    decade = value.adjusted()
-    scaled = value.scaleb(3 - decade)
-    step = int(scaled) + (scaled != int(scaled)) - 1000
-    return (decade - _SMALLEST_DECADE) * _PER_DECADE + step
 
 
 # -- a published closed form -------------------------------------------------------------------
