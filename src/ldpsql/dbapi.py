@@ -299,7 +299,8 @@ class Cursor:
         session = self._open().session
         self._result = None
         self._result = session.execute(sql, parameters)
-        self._rows = _rows(self._result.table)
+        columns = (column.to_pylist() for column in self._result.table.columns)
+        self._rows = zip(*columns, strict=True)  # an answer without columns has no rows
         return self
 
     def executemany(self, sql: str, parameters: Sequence[Parameters]) -> NoReturn:
@@ -315,6 +316,11 @@ class Cursor:
         return self._result
 
     @property
+    def _unread(self) -> Iterator[Row]:
+        _ = self.result
+        return self._rows
+
+    @property
     def description(self) -> tuple[Description, ...] | None:
         """(name, type code, None, None, None, None, None) per column; None before `execute`.
 
@@ -322,10 +328,8 @@ class Cursor:
         """
         if self._result is None:
             return None
-        return tuple(
-            (column.name, str(column.type), None, None, None, None, None)
-            for column in self._result.columns
-        )
+        names = ((column.name, str(column.type)) for column in self._result.columns)
+        return tuple((*name, None, None, None, None, None) for name in names)
 
     @property
     def rowcount(self) -> int:
@@ -334,25 +338,21 @@ class Cursor:
 
     def fetchone(self) -> Row | None:
         """The next row, or None."""
-        _ = self.result
-        return next(self._rows, None)
+        return next(self._unread, None)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """The next rows, `arraysize` of them unless told otherwise; fewer at the end."""
-        _ = self.result
-        return list(islice(self._rows, self.arraysize if size is None else size))
+        return list(islice(self._unread, self.arraysize if size is None else size))
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""
-        _ = self.result
-        return list(self._rows)
+        return list(self._unread)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Row:
-        _ = self.result
-        return next(self._rows)
+        return next(self._unread)
 
     def arrow(self) -> pa.Table:
         """The whole answer as an Arrow table."""
@@ -401,8 +401,3 @@ class Cursor:
             raise InterfaceError("the cursor is closed")
         _ = self.connection.session
         return self.connection
-
-
-def _rows(table: pa.Table) -> Iterator[Row]:
-    """Rows as tuples of Python values; an answer without columns has none."""
-    return zip(*(column.to_pylist() for column in table.columns), strict=True)
