@@ -38,7 +38,7 @@ DIMENSIONS = {
 WORK = """
 import resource, sys, time
 from pathlib import Path
-from ldpsql.shuffler.shuffle import shuffle_reports
+from ldpsql.shuffler import shuffle_reports
 from ldpsql.survey import Survey
 folder = Path(sys.argv[1])
 survey = Survey.from_json(folder / "survey.json")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from support.significance import chi_square, chi_square_bound
 
-from ldpsql.shuffler import permutation
-from ldpsql.shuffler.permutation import permuted, regrouped
+from ldpsql import shuffler
+from ldpsql.shuffler import permuted, regrouped
 from ldpsql.simulation import SeededEntropy
 
 KIND = np.dtype([("a", "<u2"), ("b", "u1")])
@@ -34,7 +34,7 @@ def shuffled(count: int, folder, entropy, part: int = 50) -> np.ndarray:
 @pytest.fixture
 def small(monkeypatch):
     """Buckets of two rows."""
-    monkeypatch.setattr(permutation, "CAPACITY", 2)
+    monkeypatch.setattr(shuffler, "CAPACITY", 2)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 100, 3000])
@@ -60,7 +60,7 @@ def orders(draw, times: int, size: int) -> tuple[float, int]:
 @pytest.mark.parametrize("capacity", [1, 2, 100])
 def test_all_orders_are_equally_likely(tmp_path, monkeypatch, capacity):
     """With a bucket per row or two, and with all in memory; four rows in two parts."""
-    monkeypatch.setattr(permutation, "CAPACITY", capacity)
+    monkeypatch.setattr(shuffler, "CAPACITY", capacity)
     entropy = SeededEntropy(7)
 
     def draw():
@@ -73,8 +73,8 @@ def test_all_orders_are_equally_likely(tmp_path, monkeypatch, capacity):
 
 def test_buckets_alone_would_be_seen(tmp_path, monkeypatch):
     """Negative control: without the second pass rows keep their order within a bucket."""
-    monkeypatch.setattr(permutation, "CAPACITY", 2)
-    monkeypatch.setattr(permutation, "in_random_order", lambda rows, entropy: rows)
+    monkeypatch.setattr(shuffler, "CAPACITY", 2)
+    monkeypatch.setattr(shuffler, "in_random_order", lambda rows, entropy: rows)
     entropy = SeededEntropy(7)
 
     def draw():
@@ -86,7 +86,7 @@ def test_buckets_alone_would_be_seen(tmp_path, monkeypatch):
 
 def test_neighbours_are_as_far_apart_as_chance_has_it(tmp_path, monkeypatch):
     """The rank correlation of place before and after, over many rows and many buckets."""
-    monkeypatch.setattr(permutation, "CAPACITY", 64)
+    monkeypatch.setattr(shuffler, "CAPACITY", 64)
     count = 20_000
     after = shuffled(count, tmp_path, SeededEntropy(3), part=999)["a"].astype(float)
     before = np.arange(count, dtype=float)
