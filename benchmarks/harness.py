@@ -21,7 +21,7 @@ from ldpsql.bench.summary import lines
 from ldpsql.bench.truth import People
 from ldpsql.boxes import LinearQuery
 from ldpsql.designer.file import read_file
-from ldpsql.engine.rewrite.boxes import slices
+from ldpsql.engine.where import slices
 from ldpsql.simulation import simulate
 from ldpsql_device.epsilon import Epsilon
 

@@ -9,6 +9,7 @@ NotSupportedError
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
 
@@ -39,6 +40,10 @@ class Located(Error):
         where = f" at {place.line}:{place.column}" if place else ""
         way_out = f"; {hint}" if hint else ""
         super().__init__(f"{reason}{where}{way_out}")
+
+    def at(self, sql: str, place: Place | None) -> Self:
+        """The same error at a place of an SQL text."""
+        return type(self)(self.reason, sql=sql, place=place, hint=self.hint)
 
     def caret(self) -> str:
         """The source line and a caret under the place; empty without a place."""

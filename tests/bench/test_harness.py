@@ -24,7 +24,7 @@ from ldpsql.bench.runs import Outcome
 from ldpsql.bench.summary import lines, refusals
 from ldpsql.bench.truth import People
 from ldpsql.boxes import LinearQuery
-from ldpsql.engine.rewrite.boxes import slices
+from ldpsql.engine.where import slices
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import OperationalError, StoreError, SurveyError
 

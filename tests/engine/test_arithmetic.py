@@ -64,12 +64,12 @@ def expression(text: str) -> Expression:
 
 
 SCHEMA = Schema((), (Measure("x", (0, 1)), Measure("y", (0, 1))))
-PLACES = {Target(): 0, Target(measure=0): 1, Target(measure=1): 2}
+TARGETS = (Target(), Target(measure=0), Target(measure=1))
 
 
 def form(text: str, sums: Sums = SUMS) -> Form:
     """The form of a formula."""
-    return form_of(expand(expression(text), SCHEMA), PLACES, sums)
+    return form_of(expand(expression(text), SCHEMA), TARGETS, sums)
 
 
 def reference(text: str) -> Callable[[np.ndarray], np.ndarray]:

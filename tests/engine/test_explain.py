@@ -10,14 +10,12 @@ import pytest
 from ldpsql.boxes import Box
 from ldpsql.designer import design
 from ldpsql.engine.explain import (
-    Passes,
     SliceReports,
     describe_box,
     explain,
     explain_verbose,
 )
-from ldpsql.engine.rewrite import PASSES
-from ldpsql.engine.rewrite.boxes import boxes
+from ldpsql.engine.plan import PASSES, QueryPlan, make_plans
 from ldpsql.parser import parse
 
 SURVEY = design("""
@@ -42,14 +40,11 @@ nulls = "value"
 """)
 
 
-def trace(sql: str) -> Passes:
+def trace(sql: str) -> list[tuple[str, QueryPlan]]:
     """The plan after every pass."""
     statement = parse(sql, None, lambda _: SURVEY)
     (base,) = statement.bases
-    found = [("boxes", boxes(base, SURVEY, sql))]
-    for name, rewrite in PASSES:
-        found.append((name, rewrite(found[-1][1])))
-    return found
+    return make_plans(base, SURVEY, sql)
 
 
 def explained(sql: str, people: int = 1000) -> list[str]:

@@ -100,12 +100,12 @@ def test_groups_that_nobody_draws_so_often_are_named() -> None:
     asked = survey("ehio")
     shares = question_shares(asked.design.plan)
     fair = np.random.default_rng(2).multinomial(100_000, shares)
-    assert uneven_report_types(asked, fair) == ()
+    assert uneven_report_types(asked, fair) == []
     stuffed = fair.copy()
     stuffed[1] += round(0.1 * fair[1])
     (note,) = uneven_report_types(asked, stuffed)
     assert "not spread over the groups as devices draw them" in note
-    assert uneven_report_types(asked, np.zeros(len(shares), dtype=np.int64)) == ()
+    assert uneven_report_types(asked, np.zeros(len(shares), dtype=np.int64)) == []
 
 
 def test_null_answers_say_what_to_do() -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
-from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
+from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.session import Session
 from ldpsql.recipes.base import achieved
 from ldpsql.report_files import BATCH_KEY, ShuffledBatch
@@ -91,5 +91,5 @@ def test_too_few_to_hide_among_leave_the_local_promise(survey):
 def test_local_surveys_have_nothing_to_fall_short_of(survey):
     local = Survey.of("app", survey.schema, "1", "hio")
     assert guarantee_of_batches(local, 1) == local.guarantee
-    assert shortfall_notes(local, local.guarantee) == ()
+    assert shortfall_notes(local, local.guarantee) == []
     assert guarantee_of_batches(survey, None) == survey.guarantee

@@ -17,7 +17,7 @@ from support.significance import chi_square, chi_square_bound, normal_bound
 import ldpsql
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
-from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
+from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.recipes import registry
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report_files import BATCH_KEY, ShuffledBatch

@@ -15,7 +15,8 @@ from math import prod
 
 import numpy as np
 
-from ldpsql.engine.rewrite.boxes import rows, slices
+from ldpsql.engine.plan import rows
+from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL, counted
 from ldpsql.parser import parse
 from ldpsql.parser.query import GroupKey, Measurement, Query

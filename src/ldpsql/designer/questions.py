@@ -12,9 +12,9 @@ from itertools import product
 
 from ldpsql.aggregates import Aggregate, Target, aggregates, targets_of
 from ldpsql.designer.forecast import take_evenly
-from ldpsql.engine.plan import Slice, linear
-from ldpsql.engine.rewrite.boxes import rows, slices
-from ldpsql.engine.rewrite.disjoin import disjoint
+from ldpsql.engine.disjoin import disjoint
+from ldpsql.engine.plan import linear, rows
+from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query

@@ -8,12 +8,12 @@ quotient as long as it is one, so AVG(x) * 12 - 3 has as honest an interval as A
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ldpsql.aggregates import Expression, Leaf, evaluate
+from ldpsql.aggregates import Expression, Target, evaluate
 from ldpsql.estimate import Array, Ratio, quantile
 
 SURCHARGE = 1.15
@@ -186,25 +186,25 @@ class Quotient(Form):
         return Quotient(self.sums, raised, y)
 
 
-def form_of(expression: Expression, places: Mapping[Leaf, int], sums: Sums) -> Form:
-    """The form of an expression over sums; places: which of the T sums a target is."""
+def form_of(expression: Expression, targets: Sequence[Target], sums: Sums) -> Form:
+    """The form of an expression over sums; targets: what the T sums are."""
     units = np.eye(sums.values.shape[1])
     nothing = np.zeros(len(units))
     with np.errstate(divide="ignore", invalid="ignore"):
         return evaluate(
             expression,
-            lambda target: Affine(sums, 0.0, units[places[target]]),
+            lambda target: Affine(sums, 0.0, units[targets.index(target)]),
             lambda value: Affine(sums, value, nothing),
         )
 
 
-def replicate(expression: Expression, places: Mapping[Leaf, int], sums: Sums) -> Array | None:
+def replicate(expression: Expression, targets: Sequence[Target], sums: Sums) -> Array | None:
     """The expression on every replicate of the sums, shape (r, R); None without replicates."""
     drawn = sums.replicates
     if drawn is None:
         return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        values = evaluate(expression, lambda target: drawn[:, :, places[target]], np.asarray)
+        values = evaluate(expression, lambda target: drawn[:, :, targets.index(target)], np.asarray)
     return np.broadcast_to(values, drawn.shape[:2])
 
 

@@ -14,14 +14,12 @@ import numpy as np
 
 from ldpsql import domains
 from ldpsql.boxes import Box, CodeSet, intersect
-from ldpsql.engine.plan import QueryPlan, Slice
+from ldpsql.engine.plan import QueryPlan
+from ldpsql.engine.where import Slice
 from ldpsql.estimate import Array
 from ldpsql.survey import Survey
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension
-
-Passes = Sequence[tuple[str, QueryPlan]]
-"""The plan after every pass, with the pass's name."""
 
 _SHOWN = 20
 
@@ -59,20 +57,21 @@ def explain(
     for place, piece in enumerate(plan.slices):
         lines += _slice(piece, survey, f" ({reports[place].people})")
         if piece.boxes:
-            lines += _first_row(plan, place, reports[place])
+            lines += _indent(_first_row(plan, place, reports[place]))
     return lines
 
 
 def explain_verbose(
-    passes: Passes, reports: Sequence[SliceReports], promised: Guarantee | None = None
+    plans: Sequence[tuple[str, QueryPlan]],
+    reports: Sequence[SliceReports],
+    promised: Guarantee | None = None,
 ) -> list[str]:
-    """The plan after every pass, then as `explain`."""
+    """The plan after every pass (`make_plans`), the last as by `explain`."""
     lines: list[str] = []
-    for name, plan in passes[:-1]:
-        lines.append(f"after {name}:")
-        for piece in plan.slices:
-            lines += _indent(_slice(piece, plan.survey))
-    name, final = passes[-1]
+    for name, plan in plans[:-1]:
+        shown = [line for piece in plan.slices for line in _slice(piece, plan.survey)]
+        lines += [f"after {name}:", *_indent(shown)]
+    name, final = plans[-1]
     return [*lines, f"after {name}:", *_indent(explain(final, reports, promised))]
 
 
@@ -87,17 +86,17 @@ def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
 def _first_row(plan: QueryPlan, place: int, reports: SliceReports) -> list[str]:
     """How the sums of the first row are answered, and how well."""
     design, (keys, _) = plan.survey.design, plan.private_rows[0]
-    lines = [f"  group: {', '.join(map(str, keys))}"] if keys else []
+    lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
     for number, target in enumerate(plan.targets):
         planned = plan.planned[place][0][number]
-        lines.append(f"  {target.label}")
+        lines.append(target.label)
         if reports.people:
             stderr = float(np.sqrt(design.variance([planned], reports.people)[0]))
             note = " per unit of the public column" if target.weight else ""
-            lines.append(f"    predicted standard error: {stderr:.4g}{note}")
+            lines.append(f"  predicted standard error: {stderr:.4g}{note}")
         if reports.errors is not None:
-            lines.append(f"    standard error of these reports: {reports.errors[number]:.4g}")
-        lines += _indent(_indent(design.describe(planned)))
+            lines.append(f"  standard error of these reports: {reports.errors[number]:.4g}")
+        lines += _indent(design.describe(planned))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""What whoever reads an answer should know besides.
+"""What whoever reads an answer should know besides, and what the batches keep of a promise.
 
 Anybody can send whatever fits the report format, so reports may be forged, and estimates that are
 unbiased for honest ones may then be anything. Two signs of it cost nothing to look for: a sum that
@@ -9,22 +9,27 @@ proof, and reports forged with care show neither.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr
 
 from ldpsql.engine.relation import Relation
 from ldpsql.estimate import Array
 from ldpsql.parser.query import Statement
+from ldpsql.recipes.base import achieved
 from ldpsql.report import Integers, question_shares
 from ldpsql.survey import Survey
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.guarantee import Central, Guarantee
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is not an explanation: one in a thousand million."""
 _MOST_SUSPECTS, _ROUNDING = 64, 1e-9
 
 
-def notes_on_statement(statement: Statement, relations: Collection[Relation]) -> tuple[str, ...]:
+def notes_on_statement(statement: Statement, relations: Collection[Relation]) -> list[str]:
     """Numbers without an error bar, and numbers that are not estimable."""
     notes = []
     if any(output.is_bare for output in statement.outputs):
@@ -39,10 +44,10 @@ def notes_on_statement(statement: Statement, relations: Collection[Relation]) ->
             "told from zero; ask about more people (a wider range, fewer groups), or collect more "
             "reports"
         )
-    return tuple(notes)
+    return notes
 
 
-def notes_on_estimator(relation: Relation, estimator: str) -> tuple[str, ...]:
+def notes_on_estimator(relation: Relation, estimator: str) -> list[str]:
     """What the estimator does to its values, and what is not promised to people."""
     survey, design = relation.plan.survey, relation.plan.survey.design
     notes = []
@@ -56,18 +61,20 @@ def notes_on_estimator(relation: Relation, estimator: str) -> tuple[str, ...]:
         notes.append(f"{survey.table}: estimator {estimator} is biased: {bias}")
     if design.guarantee.kind == "none":
         notes.append(f"{survey.table}: {design.guarantee} ({design.name})")
-    return tuple(notes)
+    return notes
 
 
-def impossible_sums(relation: Relation, people: int, estimator: str) -> tuple[str, ...]:
+# -- signs of forged reports ----------------------------------------------------------------------
+
+
+def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str]:
     """A note where unbiased sums lie far outside of what so many people can add up to.
 
     Sums of public columns are left out: what they can add up to is in the reports themselves.
     """
     plan, design = relation.plan, relation.plan.survey.design
     if estimator in design.biases:
-        return ()
-    values = relation.sums.values
+        return []
     variances = np.diagonal(relation.sums.covariance, axis1=1, axis2=2)
     rows: set[int] = set()
     for place, target in enumerate(plan.targets):
@@ -79,18 +86,19 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> tuple[st
         elif target.amounts is not None:
             each = tuple(amount for amount, _ in target.amounts[1])
         least, most = min(0.0, *each) * people, max(0.0, *each) * people
-        beyond = np.maximum(least - values[:, place], values[:, place] - most)
+        values = relation.sums.values[:, place]
+        beyond = np.maximum(least - values, values - most)
         far = np.flatnonzero(_is_far(beyond, variances[:, place], most - least))[:_MOST_SUSPECTS]
         if far.size:
             expected = _expected(relation, far, place, people)
             rows.update(far[_is_far(beyond[far], expected, most - least)].tolist())
     if not rows:
-        return ()
-    return (
+        return []
+    return [
         f"{plan.survey.table}: {len(rows)} row(s) hold estimates more than {SUSPICIOUS:g} standard "
         f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
-        "made for another survey",
-    )
+        "made for another survey"
+    ]
 
 
 def _is_far(beyond: Array, variances: Array, span: float) -> NDArray[np.bool_]:
@@ -117,37 +125,52 @@ def _expected(relation: Relation, rows: Integers, place: int, people: int) -> Ar
     return np.asarray(np.max(by_slice, axis=0))
 
 
-def uneven_report_types(survey: Survey, sizes: Integers) -> tuple[str, ...]:
+def uneven_report_types(survey: Survey, sizes: Integers) -> list[str]:
     """A note where report types are not as frequent as the survey has devices draw them.
 
     sizes: reports of every type, shape (report types,).
     """
-    design, people = survey.design, int(sizes.sum())
-    shares = question_shares(design.plan)
-    if not people:
-        return ()
-    expected = shares * people
+    expected = question_shares(survey.design.plan) * int(sizes.sum())
     if not _is_beyond_chance(sizes, expected):
-        return ()
+        return []
     farthest = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
-    return (
+    return [
         f"{survey.table}: reports are not spread over the groups as devices draw them (a group has "
         f"{int(sizes[farthest]):,} reports, {float(expected[farthest]):,.0f} expected); some were "
-        "lost by group, or forged",
-    )
+        "lost by group, or forged"
+    ]
 
 
 def _is_beyond_chance(sizes: Integers, expected: Array) -> bool:
-    """Pearson's chi-square on its normal scale (Wilson and Hilferty); rare types together."""
+    """Pearson's chi-square test; rare types count together."""
     rare = expected < 5.0
     observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
     wanted = np.append(expected[~rare], expected[rare].sum())
     observed, wanted = observed[wanted >= 5.0], wanted[wanted >= 5.0]
-    degrees = len(wanted) - 1
-    if degrees < 1:
-        return False
-    statistic = float(np.sum((observed - wanted) ** 2 / wanted))
-    # (chi2 / df)^(1/3) is normal with mean 1 - 2 / (9 df) and variance 2 / (9 df), nearly.
-    spread = 2.0 / (9.0 * degrees)
-    score = ((statistic / degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5
-    return bool(score > SUSPICIOUS)
+    statistic = np.sum((observed - wanted) ** 2 / wanted)
+    return len(wanted) > 1 and bool(chdtrc(len(wanted) - 1, statistic) < ndtr(-SUSPICIOUS))
+
+
+# -- small batches --------------------------------------------------------------------------------
+
+
+def guarantee_of_batches(survey: Survey, smallest: int | None) -> Guarantee:
+    """What each person was promised and got; smallest: reports of the smallest batch, or None."""
+    trust = survey.shuffled
+    if trust is None or smallest is None or smallest >= trust.users:
+        return survey.guarantee
+    epsilon, people = achieved(survey.design, trust, smallest), trust.people_of(smallest)
+    if epsilon is None or people < 2 or epsilon >= survey.epsilon.value:
+        return replace(survey.guarantee, central=None)
+    return replace(survey.guarantee, central=Central(Epsilon(epsilon), trust.central.delta, people))
+
+
+def shortfall_notes(survey: Survey, got: Guarantee) -> list[str]:
+    """A note for whoever reads an answer, where a batch was smaller than designed."""
+    if got == survey.guarantee:
+        return []
+    promise = "no more than the local promise" if got.central is None else str(got.central)
+    return [
+        f"{survey.table}: a batch was smaller than designed, and the promise is {promise}, not "
+        f"{survey.guarantee.central}"
+    ]

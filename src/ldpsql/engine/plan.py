@@ -2,36 +2,34 @@
 
     Query --boxes--> QueryPlan --disjoin--> QueryPlan --cells--> QueryPlan
 
-Every pass takes a plan and returns a plan (`rewrite.PASSES`); `explain` prints any of them.
+`disjoin` comes before `cells`, because a person in two boxes would be counted twice. `explain`
+prints the plan after any pass.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 
-from ldpsql.aggregates import Target
-from ldpsql.boxes import Box, LinearQuery, Side, intersect
+from ldpsql import domains
+from ldpsql.aggregates import Target, targets_of
+from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
 from ldpsql.decoders.base import PlannedQuery
-from ldpsql.parser.query import Query
+from ldpsql.domains import find_dimension
+from ldpsql.engine.disjoin import disjoint
+from ldpsql.engine.where import Slice, slices
+from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.parser.query import GroupKey, Query
 from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
+MAX_ROWS = 100_000
+
 Key = tuple[Value | None, ...]
-
-
-@dataclass(frozen=True)
-class Slice:
-    """The people who satisfy one public condition, and the private boxes asked of them.
-
-    condition: DuckDB SQL over the public columns, or None for everybody. The conditions of a
-    plan's slices exclude one another.
-    boxes: the private part of WHERE; may overlap before `disjoin`, are disjoint after it.
-    """
-
-    condition: str | None
-    boxes: tuple[Box, ...]
 
 
 @dataclass(frozen=True)
@@ -54,20 +52,123 @@ class QueryPlan:
     planned: tuple[tuple[tuple[PlannedQuery, ...], ...], ...] = ()
 
 
+def make_plans(query: Query, survey: Survey, sql: str) -> list[tuple[str, QueryPlan]]:
+    """The plan of a base query after every pass, with the pass's name; errors as for `boxes`."""
+    plans = [("boxes", boxes(query, survey, sql))]
+    for name, rewrite in PASSES:
+        plans.append((name, rewrite(plans[-1][1])))
+    return plans
+
+
+def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
+    """WHERE and GROUP BY as boxes of codes; `sql` is the text that error messages point into.
+
+    QueryError where a literal does not fit its column; UnsupportedSQL where WHERE or GROUP BY
+    fall apart into too many parts.
+    """
+    schema = survey.schema
+    keys = (key.column for key in query.keys)
+    return QueryPlan(
+        survey,
+        query,
+        slices(query.predicate, schema, sql),
+        tuple(column for column in keys if find_dimension(schema, column) is None),
+        rows(query.keys, schema, sql),
+        tuple(dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))),
+    )
+
+
+def disjoin(plan: QueryPlan) -> QueryPlan:
+    """The boxes of every slice disjoint, in an order that does not depend on how the question was
+    put; UnsupportedSQL where that takes too many boxes."""
+    sizes = RecordDomain.of(plan.survey.schema).sizes
+    pieces = tuple(Slice(piece.condition, disjoint(piece.boxes, sizes)) for piece in plan.slices)
+    return replace(plan, slices=pieces)
+
+
+def cells(plan: QueryPlan) -> QueryPlan:
+    """The linear query of every slice, row and target in the design's own form.
+
+    Mechanisms that answer from tree nodes cover each box with the fewest nodes; mechanisms that
+    answer boxes take them as they are.
+    """
+    design, schema = plan.survey.design, plan.survey.schema
+    planned = tuple(
+        tuple(
+            tuple(design.prepare(linear(piece, box, target, schema)) for target in plan.targets)
+            for _, box in plan.private_rows
+        )
+        for piece in plan.slices
+    )
+    return replace(plan, planned=planned)
+
+
+PASSES: tuple[tuple[str, Callable[[QueryPlan], QueryPlan]], ...] = (
+    ("disjoin", disjoin),
+    ("cells", cells),
+)
+
+
 def linear(piece: Slice, row: Box, target: Target, schema: Schema) -> LinearQuery:
     """The linear query for one target in one row of one slice of a question to a schema."""
     sizes = RecordDomain.of(schema).sizes
     amounts: list[tuple[float, Box]] = [(1.0, row)]
     if target.amounts is not None:
         index, by_codes = target.amounts
-        amounts = []
-        for amount, codes in by_codes:
-            sides: list[Side] = list(row.sides)
-            side = sides[index]
-            sides[index] = codes if side is None else intersect(side, codes)
-            amounts.append((amount, Box(tuple(sides))))
+        amounts = [(amount, row & _one_side(index, codes, schema)) for amount, codes in by_codes]
     terms = tuple(
         (amount, (box & part).normal(sizes)) for amount, part in amounts for box in piece.boxes
     )
     kept = tuple((amount, box) for amount, box in terms if amount and not box.is_empty)
     return LinearQuery(kept, target.measure, target.weight)
+
+
+def rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[tuple[Key, Box], ...]:
+    """One row per combination of private keys, with its box; only those that can hold a record.
+
+    UnsupportedSQL for more than MAX_ROWS combinations.
+    """
+    private = [key for key in keys if find_dimension(schema, key.column) is not None]
+    labels = [_labels(key, schema, sql) for key in private]
+    count = prod(map(len, labels))
+    if count > MAX_ROWS:
+        raise UnsupportedSQL(
+            f"GROUP BY would give {count} rows, the limit is {MAX_ROWS}",
+            sql=sql,
+            place=private[0].place,
+            hint="group by fewer columns, or by bin(column, width)",
+        )
+    kept: list[tuple[Key, Box]] = []
+    for combination in product(*labels):
+        box = Box.whole(len(schema.dimensions))
+        for _, side in combination:
+            box = box & side
+        if not box.is_empty:
+            kept.append((tuple(value for value, _ in combination), box))
+    return tuple(kept)
+
+
+def _labels(key: GroupKey, schema: Schema, sql: str) -> list[tuple[Value | None, Box]]:
+    """The values of one private key with their boxes."""
+    index = find_dimension(schema, key.column)
+    assert index is not None
+    dimension = schema.dimensions[index]
+    found: list[tuple[Value | None, CodeSet]]
+    if key.width is None:
+        values = enumerate(domains.labels(dimension))
+        found = [(value, ((code, code + 1),)) for code, value in values]
+    else:
+        try:
+            found = [*domains.bins(dimension.domain, key.width)]
+        except QueryError as error:
+            raise error.at(sql, key.place) from None
+        nulls = domains.null_codes(dimension)
+        found += [(None, nulls)] if nulls else []
+    return [(value, _one_side(index, codes, schema)) for value, codes in found]
+
+
+def _one_side(index: int, codes: CodeSet, schema: Schema) -> Box:
+    """The box that constrains one dimension."""
+    sides: list[Side] = [None] * len(schema.dimensions)
+    sides[index] = codes
+    return Box(tuple(sides))

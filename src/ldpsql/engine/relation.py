@@ -16,11 +16,12 @@ from operator import add
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.aggregates import Leaf, expand
-from ldpsql.decoders.base import AnyEstimator
+from ldpsql.aggregates import Expression, expand
+from ldpsql.decoders.base import AnyEstimator, PlannedQuery
 from ldpsql.domains import find_dimension
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
-from ldpsql.engine.plan import Key, QueryPlan, Slice
+from ldpsql.engine.plan import Key, QueryPlan
+from ldpsql.engine.where import Slice
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.binder import relation_types
 from ldpsql.store.base import Moment, Selection
@@ -28,8 +29,6 @@ from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.values import Value
 
 _LARGEST_JOINT = 4000
-
-EstimatorsOf = Callable[[Selection], Mapping[Key, AnyEstimator]]
 
 
 def selection(plan: QueryPlan, piece: Slice) -> Selection:
@@ -55,7 +54,12 @@ class Relation:
     estimators: tuple[Mapping[Key, AnyEstimator], ...]
 
     @classmethod
-    def of(cls, plan: QueryPlan, level: float, estimators_of: EstimatorsOf) -> Relation:
+    def of(
+        cls,
+        plan: QueryPlan,
+        level: float,
+        estimators_of: Callable[[Selection], Mapping[Key, AnyEstimator]],
+    ) -> Relation:
         """Fetch what the plan's slices need."""
         estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
         keys = dict.fromkeys(key for by_key in estimators for key in by_key)
@@ -69,7 +73,11 @@ class Relation:
     @cached_property
     def sums(self) -> Sums:
         """All sums of all rows, with the covariance within each row."""
-        rows = [row for key in self.public for row in self._rows(key)]
+        rows: list[Estimates] = []
+        nothing = [self._nothing(1)] * len(self.plan.private_rows)
+        for key in self.public:
+            parts = [estimator.answer_rows(planned) for planned, estimator in self._asked(key)]
+            rows += [reduce(add, row) for row in zip(*(parts or [nothing]), strict=True)]
         shape = (len(rows), len(self.plan.targets))
         drawn = [row.replicates for row in rows if row.replicates is not None]
         return Sums(
@@ -79,37 +87,34 @@ class Relation:
             np.stack(drawn, axis=1) if rows and len(drawn) == len(rows) else None,
         )
 
-    def _rows(self, key: Key) -> list[Estimates]:
-        """The sums of all private rows under one public key."""
-        parts = [
-            estimators[key].answer_rows(planned)
-            for planned, estimators in zip(self.plan.planned, self.estimators, strict=True)
-            if key in estimators
-        ]
-        nothing = Estimates.exact([0.0] * len(self.plan.targets))
-        rows = zip(*parts, strict=True) if parts else (() for _ in self.plan.private_rows)
-        return [reduce(add, row) if row else nothing for row in rows]
+    def _asked(self, key: Key) -> list[tuple[Sequence[Sequence[PlannedQuery]], AnyEstimator]]:
+        """The planned queries of every slice that has people under a public key, and who answers
+        them."""
+        slices = zip(self.plan.planned, self.estimators, strict=True)
+        return [(planned, by_key[key]) for planned, by_key in slices if key in by_key]
+
+    def _nothing(self, rows: int) -> Estimates:
+        """The sums of some rows where nobody is."""
+        return Estimates.exact([0.0] * (rows * len(self.plan.targets)))
+
+    @cached_property
+    def _expressions(self) -> list[Expression]:
+        """What each measurement is of the plan's targets."""
+        columns, schema = self.plan.query.columns, self.plan.survey.schema
+        return [expand(column.expression, schema) for column in columns]
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
         """The form of every measurement, each at its own level or the relation's."""
+        levels = (column.level or self.level for column in self.plan.query.columns)
         return tuple(
-            form_of(
-                expand(column.expression, self.plan.survey.schema),
-                self._places,
-                self.sums if column.level is None else replace(self.sums, level=column.level),
-            )
-            for column in self.plan.query.columns
+            form_of(expression, self.plan.targets, replace(self.sums, level=level))
+            for expression, level in zip(self._expressions, levels, strict=True)
         )
-
-    @cached_property
-    def _places(self) -> dict[Leaf, int]:
-        return {target: index for index, target in enumerate(self.plan.targets)}
 
     def _replicates(self, index: int) -> Array | None:
         """One measurement evaluated on every replicate, (r, R); None where there are none."""
-        expression = self.plan.query.columns[index].expression
-        return replicate(expand(expression, self.plan.survey.schema), self._places, self.sums)
+        return replicate(self._expressions[index], self.plan.targets, self.sums)
 
     def typical(self, index: int) -> Array | None:
         """Typical error of one measurement, (R,); None where nothing was post-processed."""
@@ -156,6 +161,8 @@ class Relation:
         Rows under different public keys are disjoint sets of people, hence independent.
         NotSupportedError where the covariance would be too large.
         """
+        from scipy.linalg import block_diag  # noqa: PLC0415  (slow to import)
+
         per_key, targets = len(self.plan.private_rows), len(self.plan.targets)
         if len(rows) * targets > _LARGEST_JOINT:
             raise NotSupportedError(
@@ -171,24 +178,16 @@ class Relation:
                 continue
             # The measurements of these rows are a linear map of their sums: one block of slopes,
             # (columns, targets), per row.
-            gradient = np.zeros((len(inside) * width, len(inside) * targets))
-            for position, place in enumerate(inside):
-                down, across = position * width, position * targets
-                gradient[down : down + width, across : across + targets] = slopes[:, place, :]
-            joint = self._joint_sums(key, [rows[place] % per_key for place in inside])
-            where = np.concatenate([np.arange(width) + place * width for place in inside])
-            covariance[np.ix_(where, where)] = joint.map(gradient).covariance
+            gradient = block_diag(*(slopes[:, place, :] for place in inside))
+            chosen = [rows[place] % per_key for place in inside]
+            parts = [
+                estimator.answer([query for row in chosen for query in planned[row]])
+                for planned, estimator in self._asked(key)
+            ]
+            joint = reduce(add, parts or [self._nothing(len(chosen))]).map(gradient)
+            where = (np.array(inside)[:, None] * width + np.arange(width)).ravel()
+            covariance[np.ix_(where, where)] = joint.covariance
         drawn = [self._replicates(column) for column in columns]
         known = [part[:, list(rows)] for part in drawn if part is not None]
         replicates = np.stack(known, axis=2).reshape(-1, size) if known else None
         return Estimates(values.T.ravel(), covariance, replicates)
-
-    def _joint_sums(self, key: Key, rows: Sequence[int]) -> Estimates:
-        """The sums of some private rows under one public key, row by row, with covariance."""
-        parts = []
-        for planned, estimators in zip(self.plan.planned, self.estimators, strict=True):
-            if key in estimators:
-                queries = [query for row in rows for query in planned[row]]
-                parts.append(estimators[key].answer(queries))
-        nothing = Estimates.exact([0.0] * (len(rows) * len(self.plan.targets)))
-        return reduce(add, parts) if parts else nothing

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.engine.promise import guarantee_of_batches, shortfall_notes
+from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey

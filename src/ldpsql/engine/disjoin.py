@@ -1,4 +1,4 @@
-"""The second pass: overlapping boxes to disjoint ones, as few as is easy.
+"""Overlapping boxes to disjoint ones, as few as is easy.
 
 A set of records is cut along one dimension after the other: codes behind which the same set of
 the remaining dimensions lies stay together. The result depends on the set alone, not on how it
@@ -9,14 +9,11 @@ taken, and boxes that differ in one side only are merged.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from itertools import chain, permutations
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise, permutations
 
 from ldpsql.boxes import Box, CodeSet, Interval, Side, code_set, complement
-from ldpsql.engine.plan import QueryPlan, Slice
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.record_domain import RecordDomain
 
 MAX_BOXES = 20_000
 _MAX_STEPS = 2_000_000
@@ -24,17 +21,6 @@ _REORDERED_BOXES = 40
 _REORDERED_DIMENSIONS = 3
 
 _Sides = tuple[Side, ...]
-
-
-def disjoin(plan: QueryPlan) -> QueryPlan:
-    """The plan with the boxes of every slice disjoint, in an order that does not depend on how
-    the question was put.
-
-    UnsupportedSQL where that takes more than MAX_BOXES boxes.
-    """
-    sizes = RecordDomain.of(plan.survey.schema).sizes
-    pieces = tuple(Slice(piece.condition, disjoint(piece.boxes, sizes)) for piece in plan.slices)
-    return replace(plan, slices=pieces)
 
 
 def disjoint(boxes: Sequence[Box], sizes: Sequence[int]) -> tuple[Box, ...]:
@@ -59,9 +45,7 @@ def cut(boxes: Sequence[Box], sizes: Sequence[int]) -> list[Box]:
 def outside(boxes: Sequence[Box], sizes: Sequence[int]) -> list[Box]:
     """Disjoint boxes that hold all other records; full sides are written as None."""
     normal = [box.normal(sizes) for box in boxes if not box.is_empty]
-    used = _used(normal)
-    cutter = _Cutter([sizes[i] for i in used])
-    return _spread(cutter.rest([_pick(box, used) for box in normal], 0), used, sizes)
+    return _cut_along(normal, _used(normal), sizes, inside=False)
 
 
 def _used(boxes: Sequence[Box]) -> list[int]:
@@ -72,84 +56,76 @@ def _used(boxes: Sequence[Box]) -> list[int]:
 
 
 def _along(boxes: Sequence[Box], order: Sequence[int], sizes: Sequence[int]) -> list[Box]:
-    """Disjoint boxes, cutting along the dimensions in the given order."""
-    cutter = _Cutter([sizes[i] for i in order])
-    pieces = cutter.cut([_pick(box, order) for box in boxes], 0)
-    return _merge(_spread(pieces, order, sizes), order, sizes)
+    """Disjoint boxes, cut along dimensions in the given order; those that differ in one side only
+    are merged, until there are none."""
+    pieces = _cut_along(boxes, order, sizes, inside=True)
+    before = -1
+    while len(pieces) != before:
+        before = len(pieces)
+        for i in order:
+            groups: dict[_Sides, list[Side]] = {}
+            for box in pieces:
+                groups.setdefault((*box.sides[:i], *box.sides[i + 1 :]), []).append(box.sides[i])
+            if len(groups) < len(pieces):
+                pieces = [
+                    Box((*key[:i], _union(sides, sizes[i]), *key[i:]))
+                    for key, sides in groups.items()
+                ]
+    return pieces
 
 
-def _pick(box: Box, order: Sequence[int]) -> _Sides:
-    return tuple(box.sides[i] for i in order)
-
-
-def _spread(pieces: Iterable[_Sides], order: Sequence[int], sizes: Sequence[int]) -> list[Box]:
-    """Sides along some dimensions as boxes over all of them."""
-    spread = []
-    for piece in pieces:
+def _cut_along(
+    boxes: Sequence[Box], order: Sequence[int], sizes: Sequence[int], *, inside: bool
+) -> list[Box]:
+    """Disjoint boxes of the records inside, or outside, of some boxes."""
+    cutter = _Cutter([sizes[i] for i in order], inside)
+    pieces = []
+    for piece in cutter.pieces([tuple(box.sides[i] for i in order) for box in boxes], 0):
         sides: list[Side] = [None] * len(sizes)
         for i, side in zip(order, piece, strict=True):
             sides[i] = side
-        spread.append(Box(tuple(sides)))
-    return spread
+        pieces.append(Box(tuple(sides)))
+    return pieces
 
 
 class _Cutter:
     """Cuts sets of records along dimensions of the given sizes, counting its steps."""
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], inside: bool) -> None:
         self.sizes = sizes
+        self.inside = inside
         self.steps = 0
 
-    def cut(self, boxes: list[_Sides], at: int) -> tuple[_Sides, ...]:
+    def pieces(self, boxes: list[_Sides], at: int) -> tuple[_Sides, ...]:
         """Disjoint boxes over the dimensions from `at` on, one tuple of sides each."""
         free = (None,) * (len(self.sizes) - at)
-        if len(boxes) < 2:
+        if not boxes or free in boxes:
+            return (free,) if bool(boxes) == self.inside else ()
+        if len(boxes) == 1 and self.inside:
             return tuple(boxes)
-        if free in boxes:
-            return (free,)
         if len(free) == 1:
-            return ((self._side(_union(boxes), at),),)
-        return self._pieces(boxes, at, self.cut)
-
-    def rest(self, boxes: list[_Sides], at: int) -> tuple[_Sides, ...]:
-        """Disjoint boxes over the dimensions from `at` on that hold what the boxes leave out."""
-        free = (None,) * (len(self.sizes) - at)
-        if not boxes:
-            return (free,)
-        if free in boxes:
-            return ()
-        if len(free) == 1:
-            side = complement(_union(boxes), self.sizes[at])
-            return ((self._side(side, at),),) if side else ()
-        return self._pieces(boxes, at, self.rest)
-
-    def _pieces(
-        self,
-        boxes: list[_Sides],
-        at: int,
-        behind: Callable[[list[_Sides], int], tuple[_Sides, ...]],
-    ) -> tuple[_Sides, ...]:
-        """Cut at one dimension; `behind` says what lies behind each of its stretches."""
+            union = code_set(chain.from_iterable(box[0] or () for box in boxes))
+            chosen = union if self.inside else complement(union, self.sizes[at])
+            return ((_union([chosen], self.sizes[at]),),) if chosen else ()
         by_tails: dict[tuple[_Sides, ...], list[Interval]] = {}
         for intervals, members in self._segments(boxes, at):
             tails = list(dict.fromkeys(boxes[member][1:] for member in members))
-            by_tails.setdefault(behind(tails, at + 1), []).extend(intervals)
-        pieces = [
-            (self._side(code_set(intervals), at), *tail)
+            by_tails.setdefault(self.pieces(tails, at + 1), []).extend(intervals)
+        found = [
+            (_union([tuple(intervals)], self.sizes[at]), *tail)
             for tails, intervals in by_tails.items()
             for tail in tails
         ]
-        if len(pieces) > MAX_BOXES:
+        if len(found) > MAX_BOXES:
             raise too_many_boxes()
-        return tuple(sorted(pieces, key=_rank))
+        return tuple(sorted(found, key=_rank))
 
     def _segments(
         self, boxes: list[_Sides], at: int
-    ) -> list[tuple[list[Interval], tuple[int, ...]]]:
+    ) -> Iterable[tuple[list[Interval], tuple[int, ...]]]:
         """Stretches of codes that lie in the same boxes, and which boxes those are."""
-        size = self.sizes[at]
-        everywhere: CodeSet = ((0, size),)
-        ends = {0, size}
+        everywhere: CodeSet = ((0, self.sizes[at]),)
+        ends = {0, self.sizes[at]}
         for box in boxes:
             ends.update(chain.from_iterable(box[0] or ()))
         cuts = sorted(ends)
@@ -163,13 +139,9 @@ class _Cutter:
                 for segment in range(first, last):
                     members[segment].append(index)
         together: dict[tuple[int, ...], list[Interval]] = {}
-        for position, inside in enumerate(members):
-            stretch = (cuts[position], cuts[position + 1])
+        for stretch, inside in zip(pairwise(cuts), members, strict=True):
             together.setdefault(tuple(inside), []).append(stretch)
-        return [(intervals, inside) for inside, intervals in together.items()]
-
-    def _side(self, codes: CodeSet, at: int) -> Side:
-        return None if codes == ((0, self.sizes[at]),) else codes
+        return ((intervals, inside) for inside, intervals in together.items())
 
 
 def too_many_boxes() -> UnsupportedSQL:
@@ -180,34 +152,12 @@ def too_many_boxes() -> UnsupportedSQL:
     )
 
 
-def _merge(boxes: list[Box], order: Sequence[int], sizes: Sequence[int]) -> list[Box]:
-    """Boxes that differ in one side only as one box, until there are none."""
-    before = -1
-    while len(boxes) != before:
-        before = len(boxes)
-        for i in order:
-            groups: dict[_Sides, list[Side]] = {}
-            for box in boxes:
-                key = (*box.sides[:i], *box.sides[i + 1 :])
-                groups.setdefault(key, []).append(box.sides[i])
-            if len(groups) < len(boxes):
-                boxes = [
-                    Box((*key[:i], _join_sides(sides, sizes[i]), *key[i:]))
-                    for key, sides in groups.items()
-                ]
-    return boxes
-
-
-def _join_sides(sides: list[Side], size: int) -> Side:
+def _union(sides: Sequence[Side], size: int) -> Side:
+    """The union of sides; a full one is None."""
     if None in sides:
         return None
     codes = code_set(chain.from_iterable(side or () for side in sides))
     return None if codes == ((0, size),) else codes
-
-
-def _union(boxes: list[_Sides]) -> CodeSet:
-    """The union of boxes of one dimension, none of them free."""
-    return code_set(chain.from_iterable(box[0] or () for box in boxes))
 
 
 def _cost(boxes: list[Box]) -> tuple[int, int]:

@@ -5,13 +5,12 @@ from importlib import import_module
 
 import pytest
 from support.executed_lines import lines_run
-from support.rewrite_fixtures import compiled
+from support.plan_fixtures import compiled
 from support.sql_survey import APP, base_of, marked
 
 from ldpsql.boxes import Box
-from ldpsql.engine.plan import Slice
-from ldpsql.engine.rewrite.boxes import MAX_CONDITIONS, boxes
-from ldpsql.engine.rewrite.disjoin import disjoin
+from ldpsql.engine.plan import boxes, disjoin
+from ldpsql.engine.where import MAX_CONDITIONS, Slice
 from ldpsql.errors import QueryError, UnsupportedSQL
 
 
@@ -148,7 +147,7 @@ def test_work_that_grows_with_the_square_is_caught() -> None:
 def test_a_condition_that_falls_apart_into_too_many_boxes_is_refused_at_its_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(import_module("ldpsql.engine.rewrite.disjoin"), "MAX_BOXES", 69)
+    monkeypatch.setattr(import_module("ldpsql.engine.disjoin"), "MAX_BOXES", 69)
     where = " OR ".join(f"(age = {i + 18} AND hours = {i})" for i in range(70))
     with pytest.raises(UnsupportedSQL) as caught:
         compiled(f"SELECT COUNT(*) FROM app WHERE active OR {where}")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.rewrite_fixtures import FOLDER, PLANNERS, rendered
+from support.plan_fixtures import FOLDER, PLANNERS, rendered
 
-from ldpsql.engine.rewrite import PASSES
+from ldpsql.engine.plan import PASSES
 
 
 @pytest.mark.parametrize("name", PLANNERS)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpsql.boxes import Box, codes
-from ldpsql.engine.rewrite.disjoin import cut, disjoint, outside
+from ldpsql.engine.disjoin import cut, disjoint, outside
 from ldpsql.errors import UnsupportedSQL
 
-MODULE = import_module("ldpsql.engine.rewrite.disjoin")
+MODULE = import_module("ldpsql.engine.disjoin")
 SIZES = (4, 3, 5)
 CELLS = list(product(*map(range, SIZES)))
 

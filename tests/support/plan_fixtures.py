@@ -1,4 +1,4 @@
-"""The .sql files in engine/rewrite: SQL, and what a pass makes of it, in comments."""
+"""The .sql files in engine/plan: SQL, and what a pass makes of it, in comments."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from pathlib import Path
 from support.sql_survey import APP, base_of
 
 from ldpsql.boxes import Box
-from ldpsql.engine.plan import QueryPlan
-from ldpsql.engine.rewrite.boxes import boxes
-from ldpsql.engine.rewrite.cells import cells
-from ldpsql.engine.rewrite.disjoin import disjoin
+from ldpsql.engine.plan import QueryPlan, boxes, cells, disjoin
 from ldpsql.survey import Survey
 
-FOLDER = Path(__file__).parents[1] / "engine" / "rewrite"
+FOLDER = Path(__file__).parents[1] / "engine" / "plan"
 _SHOWN_ROWS = 6
 
 

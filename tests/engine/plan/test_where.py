@@ -14,9 +14,7 @@ from support.sql_survey import survey
 
 from ldpsql.boxes import Box
 from ldpsql.domains import labels
-from ldpsql.engine.plan import QueryPlan
-from ldpsql.engine.rewrite.boxes import boxes
-from ldpsql.engine.rewrite.disjoin import disjoin
+from ldpsql.engine.plan import QueryPlan, boxes, disjoin
 from ldpsql.parser import parse
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, int_domain

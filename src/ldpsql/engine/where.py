@@ -1,0 +1,355 @@
+"""WHERE to slices: conditions on public columns as SQL, those on private ones as boxes of codes.
+
+What WHERE says of public columns stays SQL and is exact: people are split by which public
+conditions hold, and each part, a slice, has boxes of its own, which may overlap.
+
+On the way a predicate is a formula that is true exactly where the predicate is TRUE. SQL's logic
+has three values, but a row passes WHERE only where it is TRUE. Negation is pushed down to the
+atoms, each of which knows where it is TRUE and where it is FALSE; between them, AND and OR are
+then the plain ones. Atoms of one dimension are joined into one set of codes as the formula is
+built, atoms of public columns into one text, so that what remains is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import chain
+from typing import Literal
+
+from ldpsql import domains
+from ldpsql.boxes import NOTHING, Box, CodeSet, Side, code_set, complement
+from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.engine.disjoin import cut, outside
+from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.parser.query import (
+    And,
+    Atom,
+    Comparison,
+    Constant,
+    Membership,
+    Not,
+    NullTest,
+    Or,
+    Predicate,
+)
+from ldpsql.record_domain import RecordDomain
+from ldpsql.sql import literal, quote
+from ldpsql_device.errors import InternalError
+from ldpsql_device.schema import Dimension, PublicColumn, Schema
+from ldpsql_device.values import Value
+
+MAX_CONDITIONS = 8
+_COMPACTED = 64
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The people who satisfy one public condition, and the private boxes asked of them.
+
+    condition: DuckDB SQL over the public columns, or None for everybody. The conditions of a
+    plan's slices exclude one another.
+    boxes: the private part of WHERE; may overlap before `disjoin`, are disjoint after it.
+    """
+
+    condition: str | None
+    boxes: tuple[Box, ...]
+
+
+def slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice, ...]:
+    """WHERE as slices with their boxes, which may overlap; `sql` is what errors point into.
+
+    QueryError where a literal does not fit its column; UnsupportedSQL where WHERE falls apart
+    into too many parts.
+    """
+    sizes = RecordDomain.of(schema).sizes
+    if predicate is None:
+        return (Slice(None, (Box.whole(len(sizes)),)),)
+    compiler = _Compiler(schema, sql, sizes)
+    formula = compiler.formula(predicate, True)
+    try:
+        public = len(set(_conditions(formula)))
+        if public > MAX_CONDITIONS:
+            raise UnsupportedSQL(
+                f"WHERE mixes {public} conditions on public columns with private ones, "
+                f"at most {MAX_CONDITIONS} can be told apart",
+                hint="join conditions on public columns by AND or OR in one place",
+            )
+        parts = compiler.split(formula)
+    except UnsupportedSQL as error:
+        place = next((atom.place for atom in _atoms(predicate)), None)
+        raise error.at(sql, place) from None
+    by_boxes: dict[tuple[Box, ...], list[str]] = {}
+    for conditions, inside in parts:
+        if inside:
+            by_boxes.setdefault(inside, []).append(" AND ".join(conditions))
+    parted = (Slice(_any_of(texts), inside) for inside, texts in by_boxes.items())
+    return tuple(parted) or (Slice(None, ()),)
+
+
+def _any_of(texts: list[str]) -> str | None:
+    if "" in texts:
+        return None
+    return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts)
+
+
+def _atoms(predicate: Predicate) -> Iterator[Atom]:
+    if isinstance(predicate, Not):
+        yield from _atoms(predicate.operand)
+    elif isinstance(predicate, And | Or):
+        for operand in predicate.operands:
+            yield from _atoms(operand)
+    elif not isinstance(predicate, Constant):
+        yield predicate
+
+
+# -- formulas -------------------------------------------------------------------------------------
+
+Word = Literal["AND", "OR"]
+
+
+@dataclass(frozen=True)
+class _Within:
+    """The code of one dimension lies in a set; neither empty nor full."""
+
+    dimension: int
+    codes: CodeSet
+
+
+@dataclass(frozen=True)
+class _Holds:
+    """A condition over public columns, in SQL, is TRUE."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class _Junction:
+    """Every operand is true, or at least one is."""
+
+    word: Word
+    operands: tuple[_Formula, ...]
+
+
+_Formula = bool | _Within | _Holds | _Junction
+
+
+def _conditions(formula: _Formula) -> Iterator[str]:
+    """The public conditions of a formula, from left to right, with repetitions."""
+    if isinstance(formula, _Holds):
+        yield formula.text
+    elif isinstance(formula, _Junction):
+        for operand in formula.operands:
+            yield from _conditions(operand)
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    """Makes and splits the formulas of one survey; sizes: codes per dimension."""
+
+    schema: Schema
+    sql: str
+    sizes: tuple[int, ...]
+
+    def formula(self, predicate: Predicate, wanted: bool) -> _Formula:
+        """Where a predicate is TRUE (wanted) or FALSE (not wanted)."""
+        if isinstance(predicate, Not):
+            return self.formula(predicate.operand, not wanted)
+        if isinstance(predicate, And | Or):
+            operands = (self.formula(operand, wanted) for operand in predicate.operands)
+            return self._join("AND" if isinstance(predicate, And) == wanted else "OR", operands)
+        if isinstance(predicate, Constant):
+            return predicate.value is wanted
+        return self._atom(predicate, wanted)
+
+    def _atom(self, atom: Atom, wanted: bool) -> _Formula:
+        if isinstance(atom, Comparison) and atom.literal is None:
+            return False
+        index = find_dimension(self.schema, atom.column)
+        column = find_public_column(self.schema, atom.column)
+        try:
+            if index is not None:
+                return self._within(index, _codes(atom, self.schema.dimensions[index], wanted))
+            if column is None:
+                raise InternalError(f"the survey has no column {atom.column!r} to compare")
+            text = _condition(atom, column)
+        except QueryError as error:
+            raise error.at(self.sql, atom.place) from None
+        return _Holds(text if wanted else f"NOT ({text})")
+
+    def _within(self, dimension: int, codes: CodeSet) -> _Formula:
+        is_full = codes == ((0, self.sizes[dimension]),)
+        return is_full if is_full or not codes else _Within(dimension, codes)
+
+    def _join(self, word: Word, operands: Iterable[_Formula]) -> _Formula:
+        """Operands under AND or OR, with everything of one dimension or of public columns as
+        one."""
+        absorbing = word == "OR"
+        codes: dict[int, list[CodeSet]] = {}
+        texts: dict[str, None] = {}
+        others: dict[_Formula, None] = {}
+        nested = (
+            each.operands if isinstance(each, _Junction) and each.word == word else (each,)
+            for each in operands
+        )
+        for operand in chain.from_iterable(nested):
+            if operand is absorbing:
+                return absorbing
+            if isinstance(operand, _Within):
+                codes.setdefault(operand.dimension, []).append(operand.codes)
+            elif isinstance(operand, _Holds):
+                texts[operand.text] = None
+            elif isinstance(operand, _Junction):
+                others[operand] = None
+        joined: list[_Formula] = []
+        for dimension, sets in sorted(codes.items()):
+            within = self._within(dimension, _merge(word, sets, self.sizes[dimension]))
+            if within is absorbing:
+                return absorbing
+            if isinstance(within, _Within):
+                joined.append(within)
+        if texts:
+            fused = f" {word} ".join(f"({text})" for text in texts)
+            joined.append(_Holds(fused if len(texts) > 1 else next(iter(texts))))
+        joined += others
+        if not joined:
+            return not absorbing
+        return joined[0] if len(joined) == 1 else _Junction(word, tuple(joined))
+
+    def _assume(self, formula: _Formula, text: str, value: bool) -> _Formula:
+        """The formula where a public condition is known to be TRUE, or known not to be."""
+        if isinstance(formula, _Holds):
+            return value if formula.text == text else formula
+        if isinstance(formula, _Junction):
+            operands = (self._assume(operand, text, value) for operand in formula.operands)
+            return self._join(formula.word, operands)
+        return formula
+
+    def _negate(self, formula: _Formula) -> _Formula:
+        """The opposite of a formula without public conditions."""
+        if isinstance(formula, _Within):
+            dimension = formula.dimension
+            return self._within(dimension, complement(formula.codes, self.sizes[dimension]))
+        assert isinstance(formula, _Junction)
+        opposite: Word = "OR" if formula.word == "AND" else "AND"
+        return self._join(opposite, (self._negate(operand) for operand in formula.operands))
+
+    def split(self, formula: _Formula) -> list[tuple[tuple[str, ...], tuple[Box, ...]]]:
+        """The private boxes under every truth assignment of the public conditions that matters."""
+        text = next(_conditions(formula), None)
+        if text is None:
+            return [((), tuple(self._boxes(formula)))]
+        yes = self.split(self._assume(formula, text, True))
+        no = self.split(self._assume(formula, text, False))
+        if yes == no:
+            return yes
+        return [((f"({text})", *others), inside) for others, inside in yes] + [
+            ((f"({text}) IS NOT TRUE", *others), inside) for others, inside in no
+        ]
+
+    def _boxes(self, formula: _Formula) -> list[Box]:
+        """The boxes of a formula without public conditions; they may overlap."""
+        if isinstance(formula, bool):
+            return [Box.whole(len(self.sizes))] if formula else []
+        if isinstance(formula, _Within):
+            sides: list[Side] = [None] * len(self.sizes)
+            sides[formula.dimension] = formula.codes
+            return [Box(tuple(sides))]
+        assert isinstance(formula, _Junction)
+        if formula.word == "AND":
+            return self._intersection(formula)
+        union = dict.fromkeys(box for each in formula.operands for box in self._boxes(each))
+        return list(union) if len(union) <= _COMPACTED else cut(list(union), self.sizes)
+
+    def _intersection(self, formula: _Junction) -> list[Box]:
+        """AND of sets and of ORs. Several ORs are not multiplied out, which may take exponential
+        time: they hold outside of where one of them fails."""
+        common = Box.whole(len(self.sizes))
+        for operand in formula.operands:
+            if isinstance(operand, _Within):
+                common = common & self._boxes(operand)[0]
+        unions = [each for each in formula.operands if isinstance(each, _Junction)]
+        if not unions:
+            return [common]
+        if len(unions) == 1:
+            candidates = self._boxes(unions[0])
+        else:
+            failing = [box for one in unions for box in self._boxes(self._negate(one))]
+            candidates = outside(failing, self.sizes)
+        inside = (common & box for box in candidates)
+        return [box for box in inside if not box.is_empty]
+
+
+# -- atoms ----------------------------------------------------------------------------------------
+
+
+def _merge(word: Word, sets: list[CodeSet], size: int) -> CodeSet:
+    """Union or intersection of many sets, by one sort."""
+    if len(sets) == 1:
+        return sets[0]
+    if word == "OR":
+        return code_set(chain.from_iterable(sets))
+    return complement(code_set(chain.from_iterable(complement(s, size) for s in sets)), size)
+
+
+def _codes(atom: Atom, dimension: Dimension, wanted: bool) -> CodeSet:
+    """The codes where an atom is TRUE (wanted) or FALSE (not wanted); no literal is NULL alone."""
+    if isinstance(atom, NullTest):
+        return domains.null_codes(dimension) if wanted else domains.present_codes(dimension)
+    domain = dimension.domain
+    if isinstance(atom, Comparison):
+        assert atom.literal is not None
+        true = domains.matching(domain, atom.op, atom.literal)
+    else:
+        # True and 1 are equal, and of two types.
+        values = {(type(value), value): value for value in atom.literals if value is not None}
+        true = code_set(
+            chain.from_iterable(domains.matching(domain, "=", value) for value in values.values())
+        )
+        if not wanted and None in atom.literals:
+            return NOTHING
+    return true if wanted else complement(true, domain.size)
+
+
+def _condition(atom: Atom, column: PublicColumn) -> str:
+    """An atom over a public column as SQL; QueryError, without a place, for another type."""
+    name = quote(column.name)
+    if isinstance(atom, Comparison):
+        return f"{name} {atom.op} {_literal_for(atom.literal, column)}"
+    if isinstance(atom, Membership):
+        return f"{name} IN ({', '.join(_literal_for(value, column) for value in atom.literals)})"
+    return f"{name} IS NULL"
+
+
+def _literal_for(value: Value | None, column: PublicColumn) -> str:
+    """The literal of a value that is compared with a column; QueryError where it does not fit."""
+    if column.type in ("date", "timestamp") and isinstance(value, str | date):
+        return literal(_moment(value, column.type))
+    kind = "number" if column.is_numeric else column.type
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    given = "number" if is_number else {str: "text", bool: "bool"}.get(type(value))
+    if value is not None and given != kind:
+        raise QueryError(
+            f"{column.name} is a column of type {column.type} "
+            f"and cannot be compared with {str(value)[:40]!r}"
+        )
+    return literal(value)
+
+
+def _moment(value: str | date, kind: str) -> date:
+    """A date or timestamp; a text is read as the column's type, as DuckDB reads it."""
+    if not isinstance(value, str):
+        return value
+    shown = f"{value[:40]!r}"
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise QueryError(f"{shown} is not a {kind}", hint="write 2026-01-31") from None
+    if moment.tzinfo is not None:
+        raise QueryError(f"{shown} has a time zone", hint="write local time without one")
+    if kind == "timestamp":
+        return moment
+    if moment.time() != datetime.min.time():
+        raise QueryError(f"{shown} is not a date", hint="write 2026-01-31")
+    return moment.date()
