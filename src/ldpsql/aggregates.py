@@ -1,8 +1,7 @@
 """Aggregates: which there are, what each is computed from, and arithmetic over them.
 
-An aggregate is one entry of `AGGREGATES` and nothing else. The entry says which names it has in
-SQL, which columns it takes, and which function it is of sums over people. The parser, EXPLAIN, the
-answers, their error bars and their notes all read it:
+An aggregate is one entry of `AGGREGATES` and nothing else, which the parser, EXPLAIN, the answers,
+their error bars and their notes read. It says which function of sums over people it is:
 
 - The sums (`Target`) become the linear queries that reports answer.
 - The function is an `Expression` over these sums. Its shape decides the interval: a linear form of
@@ -28,9 +27,6 @@ T = TypeVar("T")
 
 Operator = Literal["+", "-", "*", "/"]
 Amounts = tuple[tuple[float, CodeSet], ...]
-
-
-# -- expressions --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -90,18 +86,22 @@ _OPERATORS: Mapping[Operator, Callable[[Any, Any], Any]] = {
 }
 
 
-def evaluate(expression: Expression, leaf: Callable[[Leaf], T], number: Callable[[float], T]) -> T:
-    """Evaluate an expression by Python's operators, in the arithmetic of whatever the leaves are.
+def evaluate(
+    expression: Expression,
+    leaf: Callable[[Leaf], T],
+    number: Callable[[float], T],
+    combine: Callable[[Operator, T, T], T] = lambda op, left, right: _OPERATORS[op](left, right),
+) -> T:
+    """Evaluate an expression in the arithmetic of whatever the leaves are.
 
-    leaf, number: the value of an aggregate or sum, and of a constant.
+    leaf, number: the value of an aggregate or sum, and of a constant.  combine: of an operator and
+    two values; by Python's own operators unless another way is given.
     """
     if isinstance(expression, Number):
         return number(expression.value)
     if isinstance(expression, Arithmetic):
-        left = evaluate(expression.left, leaf, number)
-        right = evaluate(expression.right, leaf, number)
-        result: T = _OPERATORS[expression.op](left, right)
-        return result
+        left = evaluate(expression.left, leaf, number, combine)
+        return combine(expression.op, left, evaluate(expression.right, leaf, number, combine))
     return leaf(expression)
 
 
@@ -110,16 +110,9 @@ def label(
     leaf: Callable[[Leaf], str] = lambda leaf: leaf.label,
     number: Callable[[float], str] = "{:g}".format,
 ) -> str:
-    """An expression as it would be written, every operation in brackets.
-
-    leaf, number: the texts of an aggregate or sum, and of a constant.
-    """
-    if isinstance(expression, Number):
-        return number(expression.value)
-    if isinstance(expression, Arithmetic):
-        left, right = (label(side, leaf, number) for side in (expression.left, expression.right))
-        return f"({left} {expression.op} {right})"
-    return leaf(expression)
+    """An expression as it would be written, every operation in brackets; leaf and number: the
+    texts of an aggregate or sum, and of a constant."""
+    return evaluate(expression, leaf, number, "({1} {0} {2})".format)
 
 
 def leaves(expression: Expression) -> Iterator[Leaf]:
@@ -182,10 +175,10 @@ def people_with(schema: Schema, column: str | None) -> Target:
 
 def sum_of(schema: Schema, column: str | None) -> Target:
     """The sum of a measure or a numeric public column; NULLs add nothing."""
-    measure = None if column is None else find_measure(schema, column)
+    measure = find_measure(schema, column or "")
     if measure is not None:
         return Target(measure=measure, label=f"SUM({schema.measures[measure].name})")
-    public = None if column is None else find_public_column(schema, column)
+    public = find_public_column(schema, column or "")
     if public is None or not public.is_numeric:
         raise InternalError(f"the survey has no numeric column {column!r}")
     return Target(weight=Weight(public.name), label=f"SUM({public.name}), public")

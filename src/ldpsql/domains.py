@@ -148,20 +148,26 @@ def _point(domain: Ordered, literal: Value) -> Point:
         if number and literal == literal:  # noqa: PLR0124  (not NaN)
             return literal  # type: ignore[return-value]
     else:
-        moment = _parsed(literal, domain.type) if isinstance(literal, str) else literal
+        moment = read_moment(literal, domain.type) if isinstance(literal, str) else literal
         if isinstance(moment, datetime) and moment.tzinfo is not None:
-            raise QueryError(f"{literal!r} has a time zone", hint="write local time without")
+            raise QueryError(f"{literal!r} has a time zone", hint="write local time without one")
         if isinstance(moment, date):
             exact = microseconds(moment)
             return exact if domain.type == "timestamp" else Fraction(exact, _DAY)
     raise QueryError(f"a column of type {domain.type} cannot be compared with {literal!r}")
 
 
-def _parsed(text: str, kind: str) -> datetime:
+def read_moment(text: str, kind: str) -> datetime:
+    """The date or timestamp in a text, as DuckDB reads it; QueryError for anything else."""
     try:
-        return datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise QueryError(f"{text!r} is not a {kind} (write 2026-01-31)") from None
+        reason = f"{text[:40]!r} is not a {kind}"
+        raise QueryError(reason, hint="write 2026-01-31") from None
+    if moment.tzinfo is not None:
+        reason = f"{text[:40]!r} has a time zone"
+        raise QueryError(reason, hint="write local time without one")
+    return moment
 
 
 def _cut(domain: Ordered, point: Point, *, inclusive: bool) -> int:

@@ -325,7 +325,12 @@ def _condition(atom: Atom, column: PublicColumn) -> str:
 def _literal_for(value: Value | None, column: PublicColumn) -> str:
     """The literal of a value that is compared with a column; QueryError where it does not fit."""
     if column.type in ("date", "timestamp") and isinstance(value, str | date):
-        return literal(_moment(value, column.type))
+        moment = domains.read_moment(value, column.type) if isinstance(value, str) else value
+        if isinstance(value, str) and column.type == "date" and isinstance(moment, datetime):
+            if moment.time() != datetime.min.time():
+                raise QueryError(f"{value[:40]!r} is not a date", hint="write 2026-01-31")
+            moment = moment.date()
+        return literal(moment)
     kind = "number" if column.is_numeric else column.type
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     given = "number" if is_number else {str: "text", bool: "bool"}.get(type(value))
@@ -335,21 +340,3 @@ def _literal_for(value: Value | None, column: PublicColumn) -> str:
             f"and cannot be compared with {str(value)[:40]!r}"
         )
     return literal(value)
-
-
-def _moment(value: str | date, kind: str) -> date:
-    """A date or timestamp; a text is read as the column's type, as DuckDB reads it."""
-    if not isinstance(value, str):
-        return value
-    shown = f"{value[:40]!r}"
-    try:
-        moment = datetime.fromisoformat(value.strip())
-    except ValueError:
-        raise QueryError(f"{shown} is not a {kind}", hint="write 2026-01-31") from None
-    if moment.tzinfo is not None:
-        raise QueryError(f"{shown} has a time zone", hint="write local time without one")
-    if kind == "timestamp":
-        return moment
-    if moment.time() != datetime.min.time():
-        raise QueryError(f"{shown} is not a date", hint="write 2026-01-31")
-    return moment.date()

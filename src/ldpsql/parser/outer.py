@@ -256,11 +256,10 @@ class OuterReader:
                 waiting += node.iter_expressions()
 
     def _refusal(self, node: exp.Expr) -> Refusal:
-        name = self.source.function_name(node)
+        name, what = self.source.name_call(node)
         if name in ERROR_BARS or name == "BIN":
             reason = f"{name} is answered only in the SELECT over a survey's table"
             return unsupported(reason, node, "name it there and use its name here")
-        what = f"the function {name}" if isinstance(node, exp.Func) else name
         hint = "use plain SQL functions over the result"
         return unsupported(f"{what} is not answered", node, hint)
 

@@ -11,17 +11,9 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from ldpsql.domains import COMPARISONS
+from ldpsql.parser.allowed import function_name
 from ldpsql.parser.columns import Columns
-from ldpsql.parser.query import (
-    And,
-    Comparison,
-    Constant,
-    Membership,
-    Not,
-    NullTest,
-    Or,
-    Predicate,
-)
+from ldpsql.parser.query import And, Comparison, Constant, Membership, Not, NullTest, Or, Predicate
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql_device.values import Value
@@ -102,9 +94,8 @@ def _between(node: exp.Expr, columns: Columns) -> Predicate:
 
 def _membership(node: exp.Expr, columns: Columns) -> Predicate:
     if node.args.get("query") is not None:
-        raise unsupported(
-            "a subquery in WHERE is not answered", node, "write the values in the list"
-        )
+        reason = "a subquery in WHERE is not answered"
+        raise unsupported(reason, node, "write the values in the list")
     if any(node.args.get(key) for key in ("unnest", "field", "is_global")):
         raise unsupported("IN takes a list of constants", node, "write IN (1, 2, 3)")
     if not node.expressions:
@@ -173,26 +164,24 @@ def _constant(node: exp.Expr, whole: exp.Expr, columns: Columns) -> Value | None
 def _refusal(node: exp.Expr) -> Refusal:
     """Why a node is not part of a predicate, and what to write instead."""
     for kinds, reason, hint in _REASONS:
-        if isinstance(node, kinds) or (kinds in _ANYWHERE and node.find(*kinds)):
+        if isinstance(node, kinds) or (
+            kinds in _ANYWHERE and any(isinstance(part, kinds) for part in node.walk())
+        ):
             return unsupported(reason, node, hint)
-    reason = f"{type(node).__name__.upper()} is not understood in WHERE"
-    return unsupported(reason, node, "compare the column itself with a constant")
+    return unsupported(f"{function_name(node)} is not understood in WHERE", node, _ON_COLUMN)
 
 
-_ANYWHERE = ((exp.Query,), (exp.Interval,))
-_REASONS: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
-    ((exp.Query,), "a subquery in WHERE is not answered", "ask it first and write its answer"),
+_ANYWHERE = (exp.Query, exp.Interval)
+_ON_COLUMN = "compare the column itself with a constant"
+_REASONS: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], str, str], ...] = (
+    (exp.Query, "a subquery in WHERE is not answered", "ask it first and write its answer"),
     (
         (exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.SimilarTo),
         "patterns are not matched in WHERE",
         "list the values: column IN ('a', 'b')",
     ),
-    ((exp.AggFunc,), "an aggregate cannot stand in WHERE", "write it in HAVING"),
-    (
-        (exp.Interval,),
-        "intervals are not computed in WHERE",
-        "write the date, or give it as a parameter",
-    ),
+    (exp.AggFunc, "an aggregate cannot stand in WHERE", "write it in HAVING"),
+    (exp.Interval, "intervals are not computed in WHERE", "write the date, or give a parameter"),
     (
         (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.Neg),
         "arithmetic on columns is not answered in WHERE",
@@ -203,16 +192,8 @@ _REASONS: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
         "a comparison of comparisons is not answered",
         "write BETWEEN, or AND of two",
     ),
-    (
-        (exp.Cast,),
-        "a column cannot be cast in WHERE",
-        "compare the column itself with a constant",
-    ),
-    ((exp.Literal,), "a constant is not a condition", "write TRUE or FALSE"),
-    ((exp.Tuple,), "rows are not compared", "compare each column, joined by AND"),
-    (
-        (exp.Func,),
-        "a function cannot stand in WHERE",
-        "compare the column itself with a constant",
-    ),
+    (exp.Cast, "a column cannot be cast in WHERE", _ON_COLUMN),
+    (exp.Literal, "a constant is not a condition", "write TRUE or FALSE"),
+    (exp.Tuple, "rows are not compared", "compare each column, joined by AND"),
+    (exp.Func, "a function cannot stand in WHERE", _ON_COLUMN),
 )

@@ -20,8 +20,6 @@ ROW = "ldpsql_row"
 What = Literal["value", "stderr", "low", "high"]
 Mode = Literal["answer", "explain", "explain verbose"]
 
-# -- predicates ---------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -80,8 +78,6 @@ class Or:
 
 Atom = Comparison | Membership | NullTest
 Predicate = Atom | Constant | Not | And | Or
-
-# -- queries -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

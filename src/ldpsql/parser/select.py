@@ -383,13 +383,12 @@ class SelectReader:
         for kinds, reason, hint in _REFUSED_NODES:
             if isinstance(node, kinds):
                 return unsupported(reason, node, hint)
-        name = self.columns.source.function_name(node)
+        name, what = self.columns.source.name_call(node)
         if isinstance(node, exp.AggFunc):
             reason = f"{name} is not answered from randomized reports"
             return unsupported(reason, node, f"use {_aggregates()}")
         if _is_bin(node):
             return unsupported("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
-        what = f"the function {name}" if isinstance(node, exp.Func) else name
         hint = "use aggregates and arithmetic over them"
         return unsupported(f"{what} is not answered here", node, hint)
 

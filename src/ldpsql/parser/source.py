@@ -29,6 +29,7 @@ _FRAMES, _SHALLOW = 12_000, 8
 _RAISING = threading.Lock()
 _Expr = TypeVar("_Expr", bound=exp.Expr | None)
 _Span = tuple[int, int]
+_Where = exp.Expr | Token | _Span | None
 
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
 _EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.I | re.S)
@@ -52,11 +53,7 @@ class Refusal(Exception):
     """An error about SQL at some offsets of its text; `parse` makes the located error of it."""
 
     def __init__(
-        self,
-        kind: type[QueryError | UnsupportedSQL],
-        reason: str,
-        where: exp.Expr | Token | _Span | None,
-        hint: str,
+        self, kind: type[QueryError | UnsupportedSQL], reason: str, where: _Where, hint: str
     ) -> None:
         self.kind, self.reason, self.hint = kind, reason, hint
         while isinstance(where, exp.Expr):  # a node without any trace stands where its parent does
@@ -69,14 +66,12 @@ class Refusal(Exception):
         return self.kind(self.reason, sql=sql, place=place, hint=self.hint)
 
 
-def wrong(reason: str, where: exp.Expr | Token | _Span | None = None, hint: str = "") -> Refusal:
+def wrong(reason: str, where: _Where = None, hint: str = "") -> Refusal:
     """An error for SQL that is wrong, at a node, a token, or inclusive offsets."""
     return Refusal(QueryError, reason, where, hint)
 
 
-def unsupported(
-    reason: str, where: exp.Expr | Token | _Span | None = None, hint: str = ""
-) -> Refusal:
+def unsupported(reason: str, where: _Where = None, hint: str = "") -> Refusal:
     """An error for SQL outside the subset."""
     return Refusal(UnsupportedSQL, reason, where, hint)
 
@@ -114,11 +109,12 @@ class Source:
         found = span(node)
         return self.sql[found[0] : found[1] + 1] if found else node.sql(dialect="duckdb")
 
-    def function_name(self, node: exp.Expr) -> str:
-        """A function's name in capitals, as it is written (VAR_POP, not sqlglot's VARIANCE_POP);
-        the kind of node for anything else."""
+    def name_call(self, node: exp.Expr) -> tuple[str, str]:
+        """A function's name in capitals, as it is written (VAR_POP, not sqlglot's VARIANCE_POP),
+        the kind of node for anything else; and the same in words."""
         written = _CALL.match(self.text(node)) if isinstance(node, exp.Func) else None
-        return written[1].upper() if written else function_name(node)
+        name = written[1].upper() if written else function_name(node)
+        return name, f"the function {name}" if isinstance(node, exp.Func) else name
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -287,7 +283,7 @@ def syntax_tree(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
         with _quiet():
             parsed = _PlacingParser(dialect=DuckDB()).parse(list(tokens), source.sql)
     except ParseError as error:
-        raise _syntax_error(source.sql, error) from None
+        raise _syntax_error(source, error) from None
     except RecursionError:
         raise
     except Exception as error:
@@ -338,14 +334,15 @@ def _quiet() -> Iterator[None]:
         logger.removeFilter(from_others)
 
 
-def _syntax_error(sql: str, error: ParseError) -> QueryError:
+def _syntax_error(source: Source, error: ParseError) -> Refusal:
     first = error.errors[0] if error.errors else {}
     text = _TOKEN.sub(lambda match: repr(match.group(1)), str(first.get("description") or ""))
     text = re.sub(r"<class '.*?(\w+)'>", r"\1", text).strip().rstrip(".")
-    near = str(first.get("highlight") or "")
-    line, last = first.get("line"), first.get("col")
-    place = None
-    if isinstance(line, int) and isinstance(last, int):
-        place = Place(line, max(1, last - len(near) + 1), max(1, len(near)))
-    reason = f"syntax error near {near[:40]!r}" if near.strip() else "syntax error"
-    return QueryError(reason, sql=sql, place=place, hint=text[:1].lower() + text[1:])
+    at = first.get("line"), first.get("col")
+    near = next((token for token in source.tokens if (token.line, token.col) == at), None)
+    reason = (
+        f"syntax error near {source.sql[near.start : near.end + 1][:40]!r}"
+        if near
+        else "syntax error"
+    )
+    return wrong(reason, near, text[:1].lower() + text[1:])

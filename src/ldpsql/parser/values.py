@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 from sqlglot import Token, TokenType, exp
 
+from ldpsql.domains import read_moment
+from ldpsql.errors import QueryError
 from ldpsql.parser.source import Refusal, is_unicode, unsupported, wrong
 from ldpsql_device.values import Value
 
@@ -129,8 +131,7 @@ def _cast(node: exp.Expr) -> _Folded:
     if value is None or (kind, type(value)) in _UNCHANGED:
         return value
     if kind in _MOMENTS and isinstance(value, str | date):
-        moment = _moment(value, node)
-        return moment.date() if kind == "DATE" else moment
+        return _moment(value, kind, node)
     if isinstance(value, _Number) and not isinstance(value, bool):
         if kind in _WHOLE and value == int(value):
             return int(value)
@@ -139,17 +140,15 @@ def _cast(node: exp.Expr) -> _Folded:
     raise unsupported(f"this value cannot be cast to {kind} here", node, "write the value out")
 
 
-def _moment(value: str | date, node: exp.Expr) -> datetime:
-    if not isinstance(value, str):
-        return value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])
+def _moment(value: str | date, kind: str, node: exp.Expr) -> date:
+    """A date, or a datetime for any other kind."""
     try:
-        moment = datetime.fromisoformat(value.strip())
-    except ValueError:
-        reason = f"{value[:40]!r} is not a date or time"
-        raise wrong(reason, node, "write 2026-01-31") from None
-    if moment.tzinfo is not None:
-        raise wrong(f"{value[:40]!r} has a time zone", node, "write local time without one")
-    return moment
+        moment = read_moment(value, kind.lower()) if isinstance(value, str) else value
+    except QueryError as error:
+        raise wrong(error.reason, node, error.hint) from None
+    if not isinstance(moment, datetime):
+        moment = datetime(*moment.timetuple()[:3])
+    return moment.date() if kind == "DATE" else moment
 
 
 # -- parameters -----------------------------------------------------------------------------------
@@ -167,8 +166,13 @@ _OPERANDS = {
 
 
 class Placeholder(NamedTuple):
-    """A place for a value: its name ("" for `?`, digits for `$1`) and its offsets in the text."""
+    """A place for a value.
 
+    key: a name, or a place in the sequence of values.  name: as written, "" for `?`.
+    start, end: its offsets in the text.
+    """
+
+    key: str | int
     name: str
     start: int
     end: int
@@ -194,17 +198,14 @@ def bind(
         token, name = tokens[position], _name_at(tokens, position)
         if name is not None:
             end = tokens[position + bool(name)].end
-            placeholders.append(Placeholder(name, token.start, end))
+            key = int(name) - 1 if name.isdigit() else name or len(placeholders)
+            placeholders.append(Placeholder(key, name, token.start, end))
             token = Token(TokenType.NUMBER, "0", token.line, token.col, token.start, end)
         bound.append(token)
         position += 2 if name else 1
     if isinstance(parameters, str | bytes):
         raise wrong("parameters must be a sequence or a mapping, not a string")
-    given = (
-        _find_by_name(placeholders, parameters)
-        if isinstance(parameters, Mapping)
-        else _find_by_position(placeholders, parameters or ())
-    )
+    given = _find_values(placeholders, parameters)
     pairs = zip(placeholders, given, strict=True)
     return tuple(bound), {at.start: _literal(at, value) for at, value in pairs}
 
@@ -241,36 +242,27 @@ def _name_at(tokens: Sequence[Token], position: int) -> str | None:
     return None
 
 
-def _find_by_name(
-    placeholders: Sequence[Placeholder], parameters: Mapping[str, object]
-) -> list[object]:
+def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) -> list[object]:
+    """The value of every placeholder."""
+    by_name = isinstance(parameters, Mapping)
+    pairs = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters or ())
+    given: dict[object, object] = dict(pairs)
     for each in placeholders:
-        if not each.name or each.name.isdigit():
+        if by_name and isinstance(each.key, int):
             raise each.error("{} takes a sequence of parameters")
-        if each.name not in parameters:
+        if isinstance(each.key, str) and each.key not in given:
             raise each.error("no value for the parameter {}")
-    unused = set(parameters) - {each.name for each in placeholders}
-    if unused:
-        raise wrong(f"the parameter {min(map(str, unused))!r} does not occur in the SQL")
-    return [parameters[each.name] for each in placeholders]
-
-
-def _find_by_position(
-    placeholders: Sequence[Placeholder], parameters: Sequence[object]
-) -> list[object]:
-    for each in placeholders:
-        if each.name and not each.name.isdigit():
-            raise each.error("no value for the parameter {}")
-        if bool(each.name) != bool(placeholders[0].name):
+        if not by_name and bool(each.name) != bool(placeholders[0].name):
             raise each.error("? and numbered parameters are mixed")
-    numbers = [int(each.name or index + 1) - 1 for index, each in enumerate(placeholders)]
-    if set(numbers) != set(range(len(parameters))):
-        raise wrong(
-            f"the SQL takes {max(numbers, default=-1) + 1} parameters, "
-            f"{len(parameters)} were given",
-            placeholders[0][1:] if placeholders else None,
-        )
-    return [parameters[number] for number in numbers]
+    keys = [each.key for each in placeholders]
+    if by_name and set(given) != set(keys):
+        unused = min(str(key) for key in given if key not in keys)
+        raise wrong(f"the parameter {unused!r} does not occur in the SQL")
+    if set(given) != set(keys):
+        taken = max((key + 1 for key in keys if isinstance(key, int)), default=0)
+        where = placeholders[0][2:] if placeholders else None
+        raise wrong(f"the SQL takes {taken} parameters, {len(given)} were given", where)
+    return [given[key] for key in keys]
 
 
 def _literal(at: Placeholder, value: object) -> exp.Expr:
