@@ -18,9 +18,9 @@ from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from ldpsql.bench.harness import RunsDone
     from ldpsql.bench.questions import Draft, Question, Wanted
     from ldpsql.bench.runs import Comparison
+    from ldpsql.bench.summary import Line
 
 
 @click.command(short_help="Compare mechanisms on a table of your own, against the truth.")
@@ -153,14 +153,15 @@ def bench(
     from ldpsql.bench.candidates import read_candidates  # noqa: PLC0415
     from ldpsql.bench.questions import KINDS, Draft, Wanted  # noqa: PLC0415
     from ldpsql.bench.runs import Comparison  # noqa: PLC0415
+    from ldpsql.bench.summary import table  # noqa: PLC0415
     from ldpsql.bench.truth import People  # noqa: PLC0415
+    from ldpsql.cli.bench_results import tables, write_page  # noqa: PLC0415
     from ldpsql.designer.file import read_file  # noqa: PLC0415
+    from ldpsql.plots.charts import require_matplotlib  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     if pictures is not None:
-        from ldpsql.plots.charts import require_matplotlib  # noqa: PLC0415
-
         require_matplotlib()
     for written in (target, pictures / "index.html" if pictures else None):
         if written is not None:  # an OSError comes before any work
@@ -195,59 +196,29 @@ def bench(
         notes.append(skipped_note(skipped))
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    if folder is None and target is not None:
-        folder = target.with_name(f"{target.name}.cases")
-    if folder is None and pictures is not None:
-        folder = pictures / "cases"
-    with tempfile.TemporaryDirectory(prefix="ldpsql-bench-") as temporary:
-        _compare(comparison, folder or Path(temporary), jobs, target, pictures, source.name)
+    beside = target.with_name(f"{target.name}.cases") if target else None
+    results = _results(comparison, folder or beside or (pictures and pictures / "cases"), jobs)
+    if target is not None:
+        rows = table(results)
+        write_document(Document(schema=rows.schema, batches=[rows]), None, target)
+    for block in tables(results):
+        click.echo(block)
+    if pictures is not None:
+        page = write_page(results, pictures, source.name, confidence)
+        click.echo(f"figures: {page}", err=True)
 
 
-def _questions(workloads: Sequence[str], wanted: Wanted, draft: Draft) -> tuple[Question, ...]:
-    from ldpsql.bench.questions import KINDS, from_texts  # noqa: PLC0415
-
-    questions: list[Question] = []
-    for workload in dict.fromkeys(workloads):
-        if workload in KINDS:
-            questions += replace(wanted, kinds=(workload,)).questions(draft)
-        elif workload.lower().endswith(".sql"):
-            questions += from_texts(_statements(Path(workload)), Path(workload).name, draft)
-        else:
-            raise click.UsageError(
-                f"--workload is one of {', '.join(KINDS)}, or a file that ends in .sql, "
-                f"not {workload!r}"
-            )
-    return tuple(questions)
-
-
-def _statements(path: Path) -> list[tuple[int, str]]:
-    """The statements of a file, each with the number of its first line."""
-    from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
-
-    statements, line = [], 1
-    for part in split_statements(path.read_text(encoding="utf-8-sig", errors="surrogateescape")):
-        if not is_blank(part):
-            blank_lines = part[: len(part) - len(part.lstrip())].count("\n")
-            statements.append((line + blank_lines, part.strip()))
-        line += part.count("\n")
-    return statements
-
-
-def _compare(
-    comparison: Comparison,
-    place: Path,
-    jobs: int,
-    target: Path | None,
-    pictures: Path | None,
-    name: str,
-) -> None:
-    from ldpsql.bench.harness import compare  # noqa: PLC0415
-    from ldpsql.bench.summary import lines, refusals, table  # noqa: PLC0415
-    from ldpsql.cli.bench_results import tables, write_page  # noqa: PLC0415
+def _results(comparison: Comparison, folder: Path | None, jobs: int) -> list[Line]:
+    """Run what `folder` does not hold; SurveyError where there is nothing to compare."""
+    from ldpsql.bench.harness import RunsDone, compare  # noqa: PLC0415
+    from ldpsql.bench.summary import lines, refusals  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     kept = len(comparison.cases)
-    with Progress("comparing", sys.stderr) as shown:
+    with (
+        tempfile.TemporaryDirectory(prefix="ldpsql-bench-") as temporary,
+        Progress("comparing", sys.stderr) as shown,
+    ):
 
         def say(run: RunsDone) -> None:
             nonlocal kept
@@ -258,7 +229,7 @@ def _compare(
             setting = f"{case.candidate.label}, epsilon {case.epsilon}, {case.users} people"
             shown.show(f"{known}{left}, {setting}")
 
-        outcomes = compare(comparison, place, jobs=jobs, say=say)
+        outcomes = compare(comparison, folder or Path(temporary), jobs=jobs, say=say)
     before = f" ({kept} done before)" if kept else ""
     click.echo(f"{len(outcomes)} of {len(outcomes)} runs{before}", err=True)
     for label, reason in refusals(outcomes).items():
@@ -268,14 +239,33 @@ def _compare(
         left_out = all(outcome.refused is not None for _, outcome in outcomes)
         what = "no mechanism fits this survey" if left_out else "the answers have no rows"
         raise SurveyError(what)
-    if target is not None:
-        rows = table(results)
-        write_document(Document(schema=rows.schema, batches=[rows]), None, target)
-    for block in tables(results):
-        click.echo(block)
-    if pictures is not None:
-        page = write_page(results, pictures, name, comparison.confidence)
-        click.echo(f"figures: {page}", err=True)
+    return results
+
+
+def _questions(workloads: Sequence[str], wanted: Wanted, draft: Draft) -> tuple[Question, ...]:
+    from ldpsql.bench.questions import KINDS, from_texts  # noqa: PLC0415
+    from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
+
+    questions: list[Question] = []
+    for workload in dict.fromkeys(workloads):
+        path = Path(workload)
+        if workload in KINDS:
+            questions += replace(wanted, kinds=(workload,)).questions(draft)
+        elif path.suffix.lower() == ".sql":
+            statements, line = [], 1  # each with the number of its first line
+            text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
+            for part in split_statements(text):
+                if not is_blank(part):
+                    blank_lines = part[: len(part) - len(part.lstrip())].count("\n")
+                    statements.append((line + blank_lines, part.strip()))
+                line += part.count("\n")
+            questions += from_texts(statements, path.name, draft)
+        else:
+            raise click.UsageError(
+                f"--workload is one of {', '.join(KINDS)}, or a file that ends in .sql, "
+                f"not {workload!r}"
+            )
+    return tuple(questions)
 
 
 @click.command(short_help="Run a whole survey on generated people.")

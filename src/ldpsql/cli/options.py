@@ -176,11 +176,10 @@ def read_parameters(values: Sequence[str]) -> list[Any] | dict[str, Any] | None:
 
 def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """Read KEY=VALUE pairs; UsageError for anything else."""
-    parts = [pair.partition("=") for pair in pairs]
-    for key, equals, _ in parts:
-        if not equals or not key:
-            raise click.UsageError(f"an option of a mechanism is KEY=VALUE, not {key!r}")
-    return {key: _value(text) for key, _, text in parts}
+    for pair in pairs:
+        if "=" not in pair[1:]:
+            raise click.UsageError(f"an option of a mechanism is KEY=VALUE, not {pair!r}")
+    return {key: _value(text) for key, _, text in (pair.partition("=") for pair in pairs)}
 
 
 def stdin() -> TextIO:
