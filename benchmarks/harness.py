@@ -15,7 +15,7 @@ from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
 from ldpsql.bench.candidates import read_candidates
 from ldpsql.bench.harness import compare
-from ldpsql.bench.questions import Draft, Wanted
+from ldpsql.bench.questions import Wanted
 from ldpsql.bench.runs import Comparison
 from ldpsql.bench.summary import lines
 from ldpsql.bench.truth import People
@@ -43,7 +43,6 @@ TARGET = Path("out/harness.json")
 def comparison(people: int, name: str, epsilon: str, repetitions: int, queries: int) -> Comparison:
     """Counts over ranges of one and two dimensions, people spread evenly."""
     file = read_file(SURVEY.format(epsilon))
-    draft = Draft(file.table, file.schema)
     random = np.random.default_rng(3)
     table = pa.table(
         {"age": random.integers(0, 64, people), "region": random.integers(0, 16, people)}
@@ -52,7 +51,7 @@ def comparison(people: int, name: str, epsilon: str, repetitions: int, queries: 
     return Comparison(
         file,
         People(table),
-        wanted.questions(draft),
+        wanted.questions(file),
         read_candidates([name]),
         (epsilon,),
         repetitions=repetitions,

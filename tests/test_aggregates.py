@@ -19,7 +19,7 @@ from ldpsql.aggregates import (
     people_with,
     targets_of,
 )
-from ldpsql.bench.questions import Draft, question
+from ldpsql.bench.questions import question
 from ldpsql.bench.truth import Truth
 from ldpsql.boxes import Weight
 from ldpsql.designer import design
@@ -162,9 +162,9 @@ def test_a_new_aggregate_has_an_interval_a_plan_and_notes() -> None:
 @pytest.mark.usefixtures("with_variance")
 def test_the_exact_answer_reads_the_same_entry() -> None:
     """The comparison with the truth needs nothing besides."""
-    draft = Draft("app", design(SURVEY).schema)
-    asked = question("SELECT VAR_POP(age) FROM app WHERE member", draft, "one")
-    found = Truth(draft.schema, PEOPLE).answer(asked).rows[()]
+    survey = design(SURVEY)
+    asked = question("SELECT VAR_POP(age) FROM app WHERE member", survey, "one")
+    found = Truth(survey.schema, PEOPLE).answer(asked).rows[()]
     assert found == pytest.approx([true_variance(True)])
 
 

@@ -14,7 +14,7 @@ import pytest
 from support.comparisons import TOML, asked, raw, survey_file
 from support.surveys import dimension, measure, survey_toml
 
-from ldpsql.bench.questions import KINDS, Draft, Wanted
+from ldpsql.bench.questions import KINDS, Wanted
 from ldpsql.bench.truth import People, Truth
 from ldpsql.designer import design
 from ldpsql.simulation import simulate
@@ -99,7 +99,7 @@ def test_every_made_up_question_has_a_truth(truth: Truth) -> None:
     """Of every kind, over every kind of dimension; rows of a GROUP BY add up to everybody."""
     file = survey_file(TOML)
     wanted = Wanted(KINDS, (1, 2), 0.3, 6)
-    for made in wanted.questions(Draft(file.table, file.schema)):
+    for made in wanted.questions(file):
         rows = truth.answer(made).rows
         assert rows
         if made.query.keys:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from support.surveys import category, dimension, integer, measure, public, survey_toml
 
 from ldpsql.bench.candidates import read_candidates
-from ldpsql.bench.questions import Draft, Question, Wanted, question
+from ldpsql.bench.questions import Question, Wanted, question
 from ldpsql.bench.runs import Comparison
 from ldpsql.bench.truth import People
 from ldpsql.designer.file import SurveyFile, read_file
@@ -55,7 +55,7 @@ def survey_file(text: str = TOML) -> SurveyFile:
 def asked(sql: str, text: str = TOML) -> Question:
     """One question of one's own."""
     file = survey_file(text)
-    return question(sql, Draft(file.table, file.schema), "mine")
+    return question(sql, file, "mine")
 
 
 def stored(folder: Path, table: pa.Table | None = None) -> Path:
@@ -73,7 +73,7 @@ def comparison(*names: str, text: str = COUNTS, repetitions: int = 2, **more: ob
     return Comparison(
         file,
         People(table),
-        wanted.questions(Draft(file.table, file.schema)),
+        wanted.questions(file),
         read_candidates(names),
         ("2",),
         repetitions=repetitions,

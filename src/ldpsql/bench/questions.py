@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from ldpsql.engine.plan import rows
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL, counted
 from ldpsql.parser import parse
+from ldpsql.parser.outer import Askable
 from ldpsql.parser.query import GroupKey, Measurement, Query
+from ldpsql.parser.source import is_blank, split_statements
 from ldpsql.sql import literal, quote
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Dimension, Schema
@@ -28,14 +31,6 @@ from ldpsql_device.values import Listed, Ordered
 KINDS = ("ranges", "prefixes", "points", "groups")
 _MOST_GROUPS = 2_000
 _AGGREGATES = ("count", "sum", "avg")
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A survey that can be asked before there is a design."""
-
-    table: str
-    schema: Schema
 
 
 @dataclass(frozen=True)
@@ -56,20 +51,20 @@ class Question:
         return [output for output in self.outputs if isinstance(output, Measurement)]
 
 
-def question(sql: str, draft: Draft, workload: str) -> Question:
+def question(sql: str, survey: Askable, workload: str) -> Question:
     """Read one question; QueryError or UnsupportedSQL, with its place, for what cannot be compared.
 
     HAVING, ORDER BY, LIMIT and outer queries choose rows by what they hold, which differs between
     the truth and the estimates, and so do error bars: they are refused.
     """
 
-    def named(name: str) -> Draft:
-        if name.lower() != draft.table.lower():
+    def named(name: str) -> Askable:
+        if name.lower() != survey.table.lower():
             raise QueryError(
                 f"there is no survey {name!r} here",
-                hint=f"it is called {draft.table}: FROM {draft.table}",
+                hint=f"it is called {survey.table}: FROM {survey.table}",
             )
-        return draft
+        return survey
 
     statement = parse(sql, None, named)
     if statement.mode != "answer" or statement.projection is None or len(statement.bases) != 1:
@@ -91,26 +86,27 @@ def question(sql: str, draft: Draft, workload: str) -> Question:
         raise UnsupportedSQL(
             "rows are compared by their keys", sql=sql, hint="select every GROUP BY key"
         )
-    slices(query.predicate, draft.schema, sql)
-    rows(query.keys, draft.schema, sql)
+    slices(query.predicate, survey.schema, sql)
+    rows(query.keys, survey.schema, sql)
     return Question(workload, sql, query, outputs)
 
 
-def from_texts(texts: Sequence[tuple[int, str]], name: str, draft: Draft) -> tuple[Question, ...]:
-    """Questions of one's own: (line number, SQL) pairs of the file `name`.
-
-    Errors name the line in the file.
-    """
-    questions = []
-    for line, sql in texts:
+def read_questions(path: Path, survey: Askable) -> tuple[Question, ...]:
+    """Questions of one's own, from a file of SQL. Errors name the line in the file."""
+    questions, line = [], 1
+    for part in split_statements(path.read_text(encoding="utf-8-sig", errors="surrogateescape")):
+        start = line + part[: len(part) - len(part.lstrip())].count("\n")
+        line += part.count("\n")
+        if is_blank(part):
+            continue
         try:
-            questions.append(question(sql, draft, name))
+            questions.append(question(part.strip(), survey, path.name))
         except (QueryError, UnsupportedSQL) as error:
-            place = line + (error.place.line - 1 if error.place else 0)
-            reason = f"{name}, line {place}: {error.reason}"
+            place = start + (error.place.line - 1 if error.place else 0)
+            reason = f"{path.name}, line {place}: {error.reason}"
             raise type(error)(reason, sql=error.sql, place=error.place, hint=error.hint) from None
     if not questions:
-        raise QueryError(f"{name} holds no SQL")
+        raise QueryError(f"{path.name} holds no SQL")
     return tuple(questions)
 
 
@@ -135,35 +131,35 @@ class Wanted:
         if unknown:
             raise SurveyError(f"there is no workload and no aggregate called {min(unknown)!r}")
 
-    def questions(self, draft: Draft) -> tuple[Question, ...]:
+    def questions(self, survey: Askable) -> tuple[Question, ...]:
         """Deterministic for a seed. SurveyError where the survey has nothing to ask so."""
         questions = [
-            question(text, draft, words)
+            question(text, survey, words)
             for kind in self.kinds
             for number in self.predicates
-            for words, text in self._texts(kind, number, draft)
+            for words, text in self._texts(kind, number, survey)
         ]
         if not questions:
-            raise SurveyError(next(self.not_asked(draft), "there is nothing to ask"))
+            raise SurveyError(next(self.not_asked(survey), "there is nothing to ask"))
         return tuple(questions)
 
-    def not_asked(self, draft: Draft) -> Iterator[str]:
+    def not_asked(self, survey: Askable) -> Iterator[str]:
         """What was wanted and cannot be asked, in words."""
-        usable = _usable(draft)
+        usable = _usable(survey)
         for number in self.predicates:
             if number > len(usable):
                 known = counted(len(usable), "dimension")
-                yield f"{draft.table} has {known} to ask about, too few for {number} predicates"
+                yield f"{survey.table} has {known} to ask about, too few for {number} predicates"
             elif "groups" in self.kinds:
                 for members in combinations(usable, number):
                     if not _has_few_groups(members):
                         names = ", ".join(member.name for member in members)
                         yield f"no GROUP BY {names}: it has more than {_MOST_GROUPS:,} rows"
 
-    def _texts(self, kind: str, number: int, draft: Draft) -> Iterator[tuple[str, str]]:
+    def _texts(self, kind: str, number: int, survey: Askable) -> Iterator[tuple[str, str]]:
         """(workload, SQL) pairs; none where there are too few dimensions."""
-        usable, table = _usable(draft), quote(draft.table)
-        chosen = ", ".join(self._selected(draft.schema))
+        usable, table = _usable(survey), quote(survey.table)
+        chosen = ", ".join(self._selected(survey.schema))
         if kind == "groups":
             for members in filter(_has_few_groups, combinations(usable, number)):
                 keys = ", ".join(quote(member.name) for member in members)
@@ -212,8 +208,8 @@ class Wanted:
         return " AND ".join(parts)
 
 
-def _usable(draft: Draft) -> list[Dimension]:
-    return [d for d in draft.schema.dimensions if d.domain.size > 1]
+def _usable(survey: Askable) -> list[Dimension]:
+    return [d for d in survey.schema.dimensions if d.domain.size > 1]
 
 
 def _has_few_groups(members: Sequence[Dimension]) -> bool:

@@ -18,9 +18,10 @@ from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from ldpsql.bench.questions import Draft, Question, Wanted
+    from ldpsql.bench.questions import Question, Wanted
     from ldpsql.bench.runs import Comparison
     from ldpsql.bench.summary import Line
+    from ldpsql.designer.file import SurveyFile
 
 
 @click.command(short_help="Compare mechanisms on a table of your own, against the truth.")
@@ -151,7 +152,7 @@ def bench(
     options.keep_inputs(target, source, survey)
 
     from ldpsql.bench.candidates import read_candidates  # noqa: PLC0415
-    from ldpsql.bench.questions import KINDS, Draft, Wanted  # noqa: PLC0415
+    from ldpsql.bench.questions import KINDS, Wanted  # noqa: PLC0415
     from ldpsql.bench.runs import Comparison  # noqa: PLC0415
     from ldpsql.bench.summary import table  # noqa: PLC0415
     from ldpsql.bench.truth import People  # noqa: PLC0415
@@ -175,13 +176,12 @@ def bench(
     summed = file.schema.measures or [c for c in file.schema.public if c.is_numeric]
     if counts_only or (not summed and "count" in aggregates):
         aggregates = ("count",)  # there is nothing to sum
-    draft = Draft(file.table, file.schema)
     workloads = workloads or ("ranges",)
     wanted = Wanted((), predicates, volume, count, aggregates, seed)
     comparison = Comparison(
         file,
         People.read(file.schema, source, skip_invalid=skip_invalid),
-        _questions(workloads, wanted, draft),
+        _questions(workloads, wanted, file),
         read_candidates(mechanisms or ()),
         tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
         users or (None,),
@@ -191,7 +191,7 @@ def bench(
         include_unsound,
     )
     made_up = tuple(kind for kind in workloads if kind in KINDS)
-    notes = [*replace(wanted, kinds=made_up).not_asked(draft)] if made_up else []
+    notes = [*replace(wanted, kinds=made_up).not_asked(file)] if made_up else []
     if skipped := comparison.people.skipped:
         notes.append(skipped_note(skipped))
     for note in notes:
@@ -242,24 +242,15 @@ def _results(comparison: Comparison, folder: Path | None, jobs: int) -> list[Lin
     return results
 
 
-def _questions(workloads: Sequence[str], wanted: Wanted, draft: Draft) -> tuple[Question, ...]:
-    from ldpsql.bench.questions import KINDS, from_texts  # noqa: PLC0415
-    from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
+def _questions(workloads: Sequence[str], wanted: Wanted, file: SurveyFile) -> tuple[Question, ...]:
+    from ldpsql.bench.questions import KINDS, read_questions  # noqa: PLC0415
 
     questions: list[Question] = []
     for workload in dict.fromkeys(workloads):
-        path = Path(workload)
         if workload in KINDS:
-            questions += replace(wanted, kinds=(workload,)).questions(draft)
-        elif path.suffix.lower() == ".sql":
-            statements, line = [], 1  # each with the number of its first line
-            text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
-            for part in split_statements(text):
-                if not is_blank(part):
-                    blank_lines = part[: len(part) - len(part.lstrip())].count("\n")
-                    statements.append((line + blank_lines, part.strip()))
-                line += part.count("\n")
-            questions += from_texts(statements, path.name, draft)
+            questions += replace(wanted, kinds=(workload,)).questions(file)
+        elif workload.lower().endswith(".sql"):
+            questions += read_questions(Path(workload), file)
         else:
             raise click.UsageError(
                 f"--workload is one of {', '.join(KINDS)}, or a file that ends in .sql, "

@@ -195,9 +195,7 @@ def _panels(
             if any(map(math.isfinite, y)):
                 x = [x_of(line) for line in ordered]
                 curves.append(Curve(name, x, y, low, high, _role(own[0])))
-        unit = measure_of(members[0])
-        error = unit.removeprefix("root mean square error, ")
-        error = f"RMSE ({error})" if error != unit else "mean relative error (%), not NULL"
+        error = measure_of(members[0]).replace("root mean square error", "RMSE")
         y_label = "% of the intervals" if level else error
         look: dict[str, Any] = {"log_x": log_x, "log_y": level is None, "level": level}
         panels.append(Panel(title, x_label, y_label, tuple(curves), **look))

@@ -103,22 +103,17 @@ def write_document(document: Document, form: str | None, target: Path | None) ->
     sys.stdout.buffer.flush()
 
 
-def _write_table(document: Document, stream: BinaryIO) -> None:
+def _write_table(document: Document, stream: BinaryIO, *, as_markdown: bool = False) -> None:
     """Aligned columns; name and value on a line of their own where the terminal is too narrow."""
     lines = [document.text or ""]
     if document.text is None and document.cells is not None:
         head, rows, right = document.cells()
         lines = table_lines(head, rows, right, has_rule=True)
-        if len(head) > 1 and max(map(len, lines)) > (document.width or math.inf):
+        if as_markdown:
+            lines = markdown_lines(head, rows, right)
+        elif len(head) > 1 and max(map(len, lines)) > (document.width or math.inf):
             lines = upright_lines(head, rows)
     _write_lines(lines, stream)
-
-
-def _write_markdown(document: Document, stream: BinaryIO) -> None:
-    if document.text is not None or document.cells is None:
-        _write_table(document, stream)
-    else:
-        _write_lines(markdown_lines(*document.cells()), stream)
 
 
 def _write_lines(lines: Iterable[str], stream: BinaryIO) -> None:
@@ -176,7 +171,7 @@ FORMATS = (
     Format("tsv", ".tsv", partial(_write_separated, delimiter="\t")),
     Format("json", ".json", _write_json, "all"),
     Format("jsonl", ".jsonl", lambda d, stream: _write_lines(map(_json, d.rows()), stream)),
-    Format("markdown", ".md", _write_markdown, "cells"),
+    Format("markdown", ".md", partial(_write_table, as_markdown=True), "cells"),
     Format("arrow", ".arrow", _write_arrow, is_binary=True),
     Format("parquet", ".parquet", _write_parquet, is_binary=True),
 )
