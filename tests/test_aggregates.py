@@ -28,7 +28,7 @@ from ldpsql.engine.session import Session
 from ldpsql.errors import Place, QueryError
 from ldpsql.recipes import registry
 from ldpsql.simulation import SeededEntropy, simulate
-from ldpsql.store.duckdb import DuckDBStore
+from ldpsql.store import open_store
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
 from ldpsql_device.table import randomize_batch
@@ -132,7 +132,7 @@ def test_one_entry_is_all_that_an_aggregate_takes(
     entry = {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
     monkeypatch.setattr(registry, "MECHANISMS", entry)
     reports, _ = randomize_batch(survey, PEOPLE, SeededEntropy(1), accept_no_guarantee=True)
-    with DuckDBStore.open(None, read_only=False) as store:
+    with open_store(None, read_only=False) as store:
         store.ingest_table(reports, survey)
         session = Session(store)
         whole = session.execute("SELECT VAR_POP(age) FROM app").table.column(0).to_pylist()

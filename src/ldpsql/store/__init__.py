@@ -35,4 +35,4 @@ def open_store(url: str | Path | None, *, read_only: bool, patience: float = PAT
                 "give the path of a DuckDB file"
             )
         url = "/" + unquote(str(url)[scheme.end() :])
-    return DuckDBStore.open(url, read_only=read_only, patience=patience)
+    return DuckDBStore(url, read_only=read_only, patience=patience)

@@ -26,36 +26,26 @@ _INCOMING, _COUNTED = "ldpsql_incoming", "ldpsql_counted"
 
 
 class DuckDBStore(Store):
-    """A store in a DuckDB file or in memory; see `DuckDBStore.open`.
+    """A store in a DuckDB file or in memory.
 
     Threads may share a store: each reads on cursors of its own. Writers take turns.
     """
 
-    def __init__(self, connection: Connection, path: Path | None, *, read_only: bool) -> None:
+    def __init__(self, path: str | Path | None, *, read_only: bool, patience: float) -> None:
+        """Open a store; None or ":memory:" makes one in memory. As `open_store`."""
         super().__init__()
-        self.path = path
+        self.path = None if path is None or str(path) == ":memory:" else Path(path)
         self.read_only = read_only
-        self._connection: Connection | None = connection
+        if self.path is None and read_only:
+            raise InterfaceError("a store in memory is empty, so it cannot be opened read-only")
+        self._connection: Connection | None = connect(
+            self.path, read_only=read_only, patience=patience
+        )
         self._sandbox = Sandbox()
         self._writing = threading.Lock()
         self._layouts: dict[str, Layout] = {}
         self._recent: dict[str, int] = {}
         self._pinned = _Pinned()
-
-    @classmethod
-    def open(
-        cls, path: str | Path | None, *, read_only: bool, patience: float = 5.0
-    ) -> DuckDBStore:
-        """Open a store; None or ":memory:" makes one in memory.
-
-        A file that another process holds is tried again for `patience` seconds. Raises
-        StoreError for a file that is missing (read-only), locked, damaged, or not a store.
-        """
-        place = None if path is None or str(path) == ":memory:" else Path(path)
-        if place is None and read_only:
-            raise InterfaceError("a store in memory is empty, so it cannot be opened read-only")
-        connection = connect(place, read_only=read_only, patience=patience)
-        return cls(connection, place, read_only=read_only)
 
     def close(self) -> None:
         self._sandbox.close()
