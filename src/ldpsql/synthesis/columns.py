@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -54,34 +54,24 @@ class ModelAxis:
     sides: tuple[CodeSet, ...] = ()
 
 
-@dataclass(frozen=True)
 class StratifiedSampler:
-    """Draws items by their weights, each from a given stratum.
+    """Draws items by their weights, each from a given stratum."""
 
-    order: item numbers, stratum after stratum, (n,).  cumulative: of their weights, with a 0
-    before them, (n + 1,).  first: place of every stratum's first item, and n, (strata + 1,).
-    """
-
-    order: Integers
-    cumulative: Array
-    first: Integers
-
-    @classmethod
-    def of(cls, stratum: Integers, weights: Array | Integers, strata: int) -> StratifiedSampler:
+    def __init__(self, stratum: Integers, weights: Array | Integers, strata: int) -> None:
         """stratum, weights: of every item, (n,)."""
-        order = np.argsort(stratum, kind="stable")
-        cumulative = np.concatenate([[0.0], np.cumsum(weights[order], dtype=np.float64)])
-        first = np.searchsorted(stratum[order], np.arange(strata + 1))
-        return cls(order, cumulative, first)
+        # Stratum after stratum: items; weights before each; where a stratum begins.
+        self._order = np.argsort(stratum, kind="stable")
+        self._before = np.concatenate([[0.0], np.cumsum(weights[self._order], dtype=np.float64)])
+        self._first = np.searchsorted(stratum[self._order], np.arange(strata + 1))
 
     def draw(self, strata: Integers, random: np.random.Generator) -> Integers:
         """One item of each of these strata, by inversion of the cumulative weights."""
-        first, after = self.first[strata], self.first[strata + 1]
-        low, high = self.cumulative[first], self.cumulative[after]
+        first, after = self._first[strata], self._first[strata + 1]
+        low, high = self._before[first], self._before[after]
         at = low + random.random(len(strata)) * (high - low)
-        place = np.searchsorted(self.cumulative, at, side="right") - 1
+        place = np.searchsorted(self._before, at, side="right") - 1
         # Rounding may carry a point over either end of its stratum.
-        return np.asarray(self.order[np.clip(place, first, after - 1)])
+        return np.asarray(self._order[np.clip(place, first, after - 1)])
 
 
 # -- dimensions -----------------------------------------------------------------------------------
@@ -139,7 +129,7 @@ class Bins:
 
     @cached_property
     def _sampler(self) -> StratifiedSampler:
-        return StratifiedSampler.of(self.group, self.shares, self.groups)
+        return StratifiedSampler(self.group, self.shares, self.groups)
 
     def draw(self, groups: Integers, random: np.random.Generator) -> Integers:
         """Codes of people whose groups are given: bins by their shares, codes evenly."""
@@ -226,8 +216,13 @@ def truncated_exponential(means: Array, uniform: Array) -> Array:
     """Quantiles at `uniform` of the law on [0, 1] with density ~ exp(t x) and these means."""
     # Means below the middle are mirrored, so that t >= 0 and exp(-t) cannot overflow.
     upper = means >= 0.5
-    steep, mean = _slopes_and_means()
-    slopes = np.interp(np.where(upper, means, 1.0 - means), mean, steep)
+    # Slopes t >= 0 and the means 1 / (1 - exp(-t)) - 1 / t that they give, both ascending. For
+    # small t the two terms cancel; three terms of the series are exact to 1e-12 there.
+    t = np.concatenate([[0.0], np.geomspace(1e-3, _STEEPEST, 8000)])
+    small, large = np.minimum(t, 0.05), np.maximum(t, 0.05)
+    series = 0.5 + small / 12.0 - small**3 / 720.0
+    mean = np.where(t < 0.05, series, -1.0 / np.expm1(-large) - 1.0 / large)
+    slopes = np.interp(np.where(upper, means, 1.0 - means), mean, t)
     at = np.where(upper, uniform, 1.0 - uniform)
     # The quantile is 1 + log(u + (1 - u) exp(-t)) / t, and u itself in the limit t -> 0.
     is_flat = slopes < 1e-6
@@ -235,15 +230,6 @@ def truncated_exponential(means: Array, uniform: Array) -> Array:
     curved = 1.0 + np.log(np.maximum(at + (1.0 - at) * np.exp(-safe), 1e-300)) / safe
     quantiles = np.where(is_flat, at, np.clip(curved, 0.0, 1.0))
     return np.where(upper, quantiles, 1.0 - quantiles)
-
-
-@cache
-def _slopes_and_means() -> tuple[Array, Array]:
-    """Slopes t >= 0 and the means 1 / (1 - exp(-t)) - 1 / t that they give, both ascending."""
-    t = np.geomspace(1e-3, _STEEPEST, 8000)
-    # For small t the two terms cancel; three terms of the series are exact to 1e-12 there.
-    mean = np.where(t < 0.05, 0.5 + t / 12.0 - t**3 / 720.0, -1.0 / np.expm1(-t) - 1.0 / t)
-    return np.concatenate([[0.0], t]), np.concatenate([[0.5], mean])
 
 
 # -- public columns -------------------------------------------------------------------------------
@@ -291,7 +277,7 @@ class PublicPeople:
 
     @cached_property
     def _sampler(self) -> StratifiedSampler:
-        return StratifiedSampler.of(self.cell, self.counts, int(self.cell.max(initial=0)) + 1)
+        return StratifiedSampler(self.cell, self.counts, int(self.cell.max(initial=0)) + 1)
 
     def draw(self, cells: Integers, random: np.random.Generator) -> pa.Table:
         """Public values of people whose cells are given."""

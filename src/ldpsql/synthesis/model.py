@@ -177,7 +177,7 @@ class Model:
             rows = prod(belief.shape[place] for place in known)
             weights = belief.transpose([*known, *new]).reshape(rows, -1)
             stratum = np.repeat(np.arange(rows), weights.shape[1])
-            samplers.append(StratifiedSampler.of(stratum, weights.ravel(), rows))
+            samplers.append(StratifiedSampler(stratum, weights.ravel(), rows))
         return samplers
 
     def chances(self, axis: int, cells: Cells) -> Array:
