@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, datetime
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -83,6 +84,33 @@ def test_text_that_is_not_of_a_public_type_is_refused(store, tmp_path, kind, val
     path.write_text(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n0,1,1,\n0,1,1,{value}\n")
     with pytest.raises(ReportError, match="row 2: p is not"):
         store.ingest([path], survey=survey)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("int", "+5", 5),
+        ("int", "00000000000000000007", 7),
+        ("int", "-9223372036854775808", -(1 << 63)),
+        ("float", "1.", 1.0),
+        ("float", "-.5e-3", -0.0005),
+        ("bool", "TRUE", True),
+        ("date", "2026-02-28", date(2026, 2, 28)),
+        ("timestamp", "2026-02-28", datetime(2026, 2, 28)),
+        ("timestamp", "2026-02-28 12:30", datetime(2026, 2, 28, 12, 30)),
+        ("timestamp", "2026-02-28T12:30:01.1234567", datetime(2026, 2, 28, 12, 30, 1, 123456)),
+        ("text", "a, b", "a, b"),
+    ],
+)
+def test_text_is_read_as_its_public_type(store, tmp_path, kind, text, value):
+    """Alone, and beside text that is not of the type, which is then read value by value."""
+    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    path = tmp_path / "r.csv"
+    good = f'0,1,1,"{text}"\n'
+    for lines in (good, good + "0,1,1,99999999999999999999\n" * (kind != "text")):
+        path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n" + lines)
+        store.ingest([path], survey=survey, skip_invalid=True)
+        assert stored(store)[0] == (0, 1, 1, value)
 
 
 def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_path):

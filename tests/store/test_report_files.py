@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -163,6 +164,56 @@ def test_public_columns_may_have_any_name(store):
     assert "row 1: ldpsql_answer0" in refusal(store, survey, bad)
 
 
+@pytest.mark.parametrize(
+    ("kind", "column", "value"),
+    [
+        ("int", pa.array([7], pa.uint64()), 7),
+        ("float", pa.array([7], pa.int8()), 7.0),
+        ("float", pa.array([1 << 60]), float(1 << 60)),
+        ("float", pa.array([0.5], pa.float16()), 0.5),
+        ("float", pa.array([Decimal("0.5")]), 0.5),
+        ("text", pa.array(["a"], pa.large_string()), "a"),
+        ("text", pa.array(["a"]).dictionary_encode(), "a"),
+        ("date", pa.array([date(2026, 1, 1)], pa.date64()), date(2026, 1, 1)),
+        ("timestamp", pa.array([date(2026, 1, 1)]), datetime(2026, 1, 1)),
+        ("timestamp", pa.array([1], pa.timestamp("s")), datetime(1970, 1, 1, 0, 0, 1)),
+        ("timestamp", pa.array([1_500], pa.timestamp("ns")), datetime(1970, 1, 1, 0, 0, 0, 1)),
+    ],
+)
+def test_related_arrow_types_are_taken(store, kind, column, value):
+    survey = fake_survey(public=[PublicColumn("p", kind)])
+    assert store.ingest_table(pa.table({**ROW, "p": column}), survey).reports == 1
+    with store._reading() as cursor:
+        assert cursor.execute("SELECT p FROM reports_app").fetchall() == [(value,)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        ("date", pa.array([(1 << 31) - 1], pa.int32()).view(pa.date32())),
+        ("date", pa.array([-(1 << 31)], pa.int32()).view(pa.date32())),
+        ("timestamp", pa.array([(1 << 63) - 1]).view(pa.timestamp("us"))),
+        ("timestamp", pa.array([1 << 60]).view(pa.timestamp("s"))),
+        ("timestamp", pa.array([-(1 << 62)]).view(pa.timestamp("ms"))),
+    ],
+)
+def test_moments_that_no_calendar_has_are_refused(store, kind, column):
+    """Infinities of DuckDB among them, and those that would wrap around in microseconds."""
+    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    assert f"p is not of type {kind}" in refusal(store, survey, {**ROW, "p": column})
+
+
+def test_report_columns_may_be_wider_in_files_than_their_values(store):
+    survey = fake_survey(options={"limits": [[1 << 30, 2]]})
+    row = {**ROW, "ldpsql_answer1": [1]}
+    for kind in (pa.uint64(), pa.int64()):
+        good = {**row, "ldpsql_answer0": pa.array([(1 << 30) - 1], kind)}
+        assert store.ingest_table(pa.table(good), survey).reports == 1
+    for value in (1 << 30, (1 << 64) - 1):
+        bad = {**row, "ldpsql_answer0": pa.array([value], pa.uint64())}
+        assert "row 1: ldpsql_answer0" in refusal(store, survey, bad)
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(
@@ -171,7 +222,7 @@ def test_public_columns_may_have_any_name(store):
         max_size=20,
     )
 )
-def test_sql_and_numpy_agree_on_what_a_report_is(rows):
+def test_stores_and_formats_agree_on_what_a_report_is(rows):
     survey = fake_survey()
     array = np.array(rows)
     table = pa.table({name: array[:, i] for i, name in enumerate(ROW)})
