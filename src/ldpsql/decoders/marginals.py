@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,9 +38,10 @@ from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, question_shares
+from ldpsql.shuffle import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.guarantee import Central, Guarantee, local_guarantee
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "
@@ -265,6 +266,14 @@ class CollectedMarginals(Design[CellQuery]):
     def fits(self) -> bool:
         """Whether conjunctions that were not collected can be fitted to those that were."""
         return any(len(marginal) > 1 for marginal in self.marginals)
+
+    def at(self, epsilon: Epsilon) -> Self:
+        """The same design with another local epsilon for every marginal."""
+        return replace(self, epsilon=epsilon)
+
+    def keeping(self, central: Central) -> Self:
+        """With the largest common local epsilon that keeps a central promise."""
+        return self.at(largest_local(lambda local: self.at(local).blankets(), central))
 
     def holds(self, axes: Axes) -> bool:
         """Whether a question on these attributes together can be answered."""

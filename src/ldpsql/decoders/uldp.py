@@ -271,6 +271,10 @@ class ResponseChannel(Channel):
         others = [~axis.is_sensitive for axis in self.axes]
         return np.asarray(reduce(np.logical_or.outer, others)).ravel()
 
+    @cached_property
+    def _ranks(self) -> tuple[Codes, ...]:
+        return np.ix_(*(axis.rank for axis in self.axes))
+
     def _apply(
         self, what: Callable[[Response, Array, bool], Array], values: Array, back: bool
     ) -> Array:
@@ -279,17 +283,14 @@ class ResponseChannel(Channel):
         The channel is the Kronecker product of the responses' channels, so each is applied along
         its own axes, which are put in the order of the ranks before and back after.
         """
-        table = values.reshape(*self.sizes, -1)
-        for j, axis in enumerate(self.axes):
-            table = np.take(table, axis.order, axis=j)
+        orders = np.ix_(*(axis.order for axis in self.axes))
+        table = values.reshape(*self.sizes, -1)[orders]
         for response, (first, end) in zip(self.responses, self.spans, strict=True):
             span, front = range(first, end), range(end - first)
             turned = np.moveaxis(table, span, front)
             flat = turned.reshape(*turned.shape[: end - first], -1)
             table = np.moveaxis(what(response, flat, back).reshape(turned.shape), front, span)
-        for j, axis in enumerate(self.axes):
-            table = np.take(table, axis.rank, axis=j)
-        return table.reshape(self.cells, -1)
+        return table[self._ranks].reshape(self.cells, -1)
 
     def counts(self, rows: Rows, pair: Pair) -> Array:
         """Sums of u v over the reports of each cell, shape (cells,).
@@ -300,9 +301,7 @@ class ResponseChannel(Channel):
         for response, answer in zip(self.responses, rows.columns, strict=True):
             flat = flat * math.prod(response.shape.sizes) + answer
         table = np.bincount(flat, rows.moment(*pair), minlength=self.cells).reshape(self.sizes)
-        for j, axis in enumerate(self.axes):
-            table = np.take(table, axis.rank, axis=j)
-        return table.ravel().astype(np.float64)
+        return table[self._ranks].ravel().astype(np.float64)
 
     def totals(self, rows: Rows, pair: Pair) -> Array:
         """See `Channel.totals`."""

@@ -58,10 +58,10 @@ class Takes:
                 f"declare it public, or use {self.instead}"
             )
         if count < least or (most is not None and count > most):
-            if most is None:
-                wanted = f"at least {_dimensions(least)}"
-            else:
-                wanted = _dimensions(most) if least == most else f"{least} to {most} dimensions"
+            wanted = f"{least} to {most} dimensions"
+            if most in (None, least):
+                some = "one dimension" if least == 1 else f"{least} dimensions"
+                wanted = some if most else f"at least {some}"
             return f"{name} is for {wanted}, not {count}; use {self.instead}"
         for attribute, size in zip(domain.names, domain.sizes, strict=True):
             if self.codes is not None and size > self.codes:
@@ -77,10 +77,6 @@ class Takes:
                 f"{cells}; use wider bins, fewer attributes, or fourier"
             )
         return None
-
-
-def _dimensions(count: int) -> str:
-    return "one dimension" if count == 1 else f"{count} dimensions"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, combinations, groupby
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,10 +28,9 @@ from ldpsql.decoders.marginals import Axes, Boxes, CollectedMarginals, axes_of
 from ldpsql.decoders.oracles import Olh, prime_from
 from ldpsql.estimate import Array
 from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
-from ldpsql.shuffle import UNEVEN, Atom, Blanket, largest_local, merged, unary
+from ldpsql.shuffle import UNEVEN, Atom, Blanket, merged, unary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
 from ldpsql_device.plan import (
     HALVES,
     LARGEST_RADIX,
@@ -51,7 +50,6 @@ from ldpsql_device.plan import (
 )
 
 Atoms = tuple[Atom, ...]
-D = TypeVar("D", bound="MarginalDesign")
 CERTAIN: Atoms = ((Fraction(1), Fraction(1), Fraction(1)),)
 """The blanket of a report that is the same for everybody."""
 MOST_ODDS = WORDS << 30
@@ -277,18 +275,14 @@ class MarginalDesign(CollectedMarginals):
         atoms, uneven = self.atoms(group)
         return Blanket(atoms, self.chances[group], UNEVEN + uneven)
 
-    def at(self: D, epsilon: Epsilon) -> D:
-        """The same design with another local epsilon for every marginal."""
+    def at(self, epsilon: Epsilon) -> Self:
+        """See `CollectedMarginals.at`."""
         return self.with_budgets([epsilon] * len(self.budgets))
 
-    def with_budgets(self: D, budgets: Sequence[Epsilon]) -> D:
+    def with_budgets(self, budgets: Sequence[Epsilon]) -> Self:
         """The same design with a local epsilon per marginal."""
         largest = max(budgets, key=lambda budget: budget.value)
         return replace(self, epsilon=largest, budgets=tuple(budgets))
-
-    def keeping(self: D, central: Central) -> D:
-        """With the largest common local epsilon that keeps a central promise."""
-        return self.at(largest_local(lambda local: self.at(local).blankets(), central))
 
     @property
     def cell_variance(self) -> float:
@@ -409,13 +403,10 @@ class ArrDesign(CollectedMarginals):
         return tuple(accumulate(self.sizes, initial=0))
 
     @cached_property
-    def _step(self) -> Step:
-        return Step(self.weights, secret=True)
-
-    @cached_property
     def chances(self) -> tuple[Fraction, ...]:
         """Exact probability of each marginal."""
-        return tuple(Fraction(halves, HALVES) for halves in self._step.choice.preimages)
+        preimages = Step(self.weights, secret=True).choice.preimages
+        return tuple(Fraction(halves, HALVES) for halves in preimages)
 
     @cached_property
     def odds(self) -> int:
@@ -427,8 +418,8 @@ class ArrDesign(CollectedMarginals):
         """One question; which marginal it is about is drawn in secret."""
         starts, cells = varying(0, self.starts[:-1]), self.starts[-1]
         digit = Digit(marginal_terms(self.marginals, self.domain.sizes), cells, starts)
-        part = Part((digit,), Arcs(0, (1,)))
-        return Plan(self.domain.sizes, (self.odds,), (Face(1, (part,), (self._step,)),))
+        face = Face(1, (Part((digit,), Arcs(0, (1,))),), (Step(self.weights, secret=True),))
+        return Plan(self.domain.sizes, (self.odds,), (face,))
 
     def direct(self, known: float, boxes: Boxes, weight: Weight | None) -> CellQuery:
         """See `CollectedMarginals.direct`; what the sum to one tells is known without asking."""
@@ -478,14 +469,6 @@ class ArrDesign(CollectedMarginals):
         if rest:
             atoms.append((rest * least, rest * other, rest * other))
         return (Blanket(merged(atoms), uneven=UNEVEN + named.uneven),)
-
-    def at(self, epsilon: Epsilon) -> ArrDesign:
-        """The same design with another local epsilon."""
-        return replace(self, epsilon=epsilon)
-
-    def keeping(self, central: Central) -> ArrDesign:
-        """With the largest local epsilon that keeps a central promise."""
-        return self.at(largest_local(lambda local: self.at(local).blankets(), central))
 
     def to_json(self) -> Mapping[str, Any]:
         """What the recipe needs besides name, domain and epsilon."""

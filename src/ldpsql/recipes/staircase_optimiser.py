@@ -129,6 +129,10 @@ class Program:
         halved until it stays there and lowers the function.
         """
         scaled = self.weights * self.gains**power
+
+        def rest(sums: Array) -> float:
+            return float(scaled @ sums ** (1.0 - power)) / (1.0 - power)
+
         prices = np.full(len(self.gram), self.objective / len(self.gram))
         if self.start is not None and (self.levels @ self.start).min() > 0.0:
             prices = self.start
@@ -143,18 +147,14 @@ class Program:
             curvature = (self.levels * (power * terms / sums)[:, None]).T @ self.levels
             step = np.linalg.solve(curvature, slope)
             change = self.levels @ step
-            value = prices.sum() - float(scaled @ sums ** (1.0 - power)) / (1.0 - power)
-            share = 1.0
-            for _ in range(_HALVINGS):
-                moved = sums - share * change
-                if moved.min() > 0.0:
-                    rest = float(scaled @ moved ** (1.0 - power)) / (1.0 - power)
-                    if (prices - share * step).sum() - rest <= value + _EXACT * abs(value):
-                        break
-                share /= 2.0
+            value = prices.sum() - rest(sums)
+            for share in 0.5 ** np.arange(_HALVINGS):
+                after, moved = prices - share * step, sums - share * change
+                if moved.min() > 0.0 and after.sum() - rest(moved) <= value + _EXACT * abs(value):
+                    break
             else:
                 break
-            prices, sums = prices - share * step, moved
+            prices, sums = after, moved
         return np.asarray(prices)
 
     def improve(self, steps: int, least: float) -> Program:
@@ -211,7 +211,12 @@ def first_patterns(gram: Array, odds: float, random: np.random.Generator) -> Pat
     weights are a channel.
     """
     cells = len(gram)
-    vectors, roots = _directions(gram)
+    # Eigenvectors without the constant direction, by rows, and roots of their eigenvalues.
+    centred = gram - gram.mean(axis=0)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    values, columns = np.linalg.eigh(centred)
+    chosen = values > 1e-9 * values[-1]
+    vectors, roots = columns[:, chosen][:, ::-1].T, np.sqrt(values[chosen][::-1])
     near = cells / (odds + 1.0)
     sizes = sorted({min(max(int(size), 1), cells - 1) for size in (near, near + 1.0)})
     rows = [~np.eye(cells, dtype=bool)]
@@ -227,15 +232,6 @@ def first_patterns(gram: Array, odds: float, random: np.random.Generator) -> Pat
             rows.append(level)
     patterns = np.concatenate(rows)
     return np.unique(np.concatenate([patterns, ~patterns]), axis=0)
-
-
-def _directions(gram: Array) -> tuple[Array, Array]:
-    """Eigenvectors without the constant direction, by rows, and roots of their eigenvalues."""
-    centred = gram - gram.mean(axis=0)
-    centred = centred - centred.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh(centred)
-    chosen = values > 1e-9 * values[-1]
-    return vectors[:, chosen][:, ::-1].T, np.sqrt(values[chosen][::-1])
 
 
 def missing_patterns(program: Program, random: np.random.Generator) -> Patterns:

@@ -136,13 +136,10 @@ class TruthfulDesign(RowsDesign):
         rest = WORDS - clear
         least = math.ceil(rest / (self.epsilon.odds + size - 1)) if size > 1 else rest
         own = rest - (size - 1) * least
-        answer = dict(zip(self.support, self.support, strict=True))
         rows = []
         for cell in range(cells):
-            row = [0] * cells
-            for other in self.support:
-                row[other] = least
-            row[answer.get(cell, self.support[-1])] = own
+            row = [least if other in self.support else 0 for other in range(cells)]
+            row[cell if cell in self.support else self.support[-1]] = own
             row[cell] += clear
             rows.append(tuple(row))
         return Rows(tuple(rows))
@@ -176,8 +173,7 @@ class TruthfulDesign(RowsDesign):
     @property
     def agreement(self) -> float:
         """Probability that a report is the own value, if the prior is right."""
-        own = np.diagonal(self.channel.matrix)
-        return float(np.array([float(share) for share in self.prior]) @ own)
+        return float(np.array(self.prior, dtype=float) @ np.diagonal(self.channel.matrix))
 
     @property
     def remarks(self) -> tuple[str, ...]:
