@@ -19,11 +19,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery, Side, Weight
+from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.linear import (
     CellQuery,
@@ -268,6 +268,17 @@ def flat_digit(sizes: Sequence[int], table: int | None = None) -> Digit:
     return Digit(flat_terms(range(len(sizes)), sizes), math.prod(sizes), table=table)
 
 
+def cells_in(box: Box, axes: Sequence[int], sizes: Sequence[int]) -> Codes:
+    """The cells of a table over some attributes that lie in a box, row by row, shape (c,)."""
+    cells = np.zeros(1, dtype=np.int64)
+    for axis in axes:
+        side = box.sides[axis]
+        runs = ((0, sizes[axis]),) if side is None else side
+        codes = np.concatenate([np.arange(low, high, dtype=np.int64) for low, high in runs])
+        cells = (cells[:, None] * sizes[axis] + codes).ravel()
+    return cells
+
+
 class TableDesign(Design[CellQuery]):
     """Plans, answers and predictions of a design, from its channel."""
 
@@ -293,17 +304,13 @@ class TableDesign(Design[CellQuery]):
         """The query as a weight for every cell, numbered row by row."""
         known, boxes = split_known(query)
         domain = self.domain
-        total = np.zeros(domain.record_sizes)
+        amounts = np.zeros(math.prod(domain.sizes))
         for share, box in boxes:
-            axes = [
-                _indicate(side, size) for side, size in zip(box.sides, domain.sizes, strict=True)
-            ]
-            axes += [
-                np.array(bounds) if m == query.measure else np.ones(2)
-                for m, bounds in enumerate(domain.bounds)
-            ]
-            total += share * reduce(np.multiply.outer, axes, np.ones(()))
-        return sum_cells(total.ravel(), known, query.weight)
+            amounts[cells_in(box, range(len(domain.sizes)), domain.sizes)] += share
+        for measure, bounds in enumerate(domain.bounds):
+            signs = bounds if measure == query.measure else (1.0, 1.0)
+            amounts = np.multiply.outer(amounts, signs).ravel()
+        return sum_cells(amounts, known, query.weight)
 
     def describe(self, planned: CellQuery) -> list[str]:
         """How many cells are summed, for EXPLAIN."""
@@ -330,13 +337,6 @@ class TableDesign(Design[CellQuery]):
         """Predicted variance if records are spread evenly over all cells, shape (k,)."""
         evenly = EvenTable(people, np.array([people]), self.channel)
         return np.diagonal(TableEstimator(evenly).answer(queries).covariance).copy()
-
-
-def _indicate(side: Side, size: int) -> Array:
-    inside = np.zeros(size)
-    for low, high in ((0, size),) if side is None else side:
-        inside[low:high] = 1.0
-    return inside
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.cells import cells_in
 from ldpsql.decoders.linear import (
     Alternative,
     CellQuery,
@@ -409,14 +410,3 @@ class CollectedMarginals(Design[CellQuery]):
 def axes_of(box: Box) -> Axes:
     """The attributes that a box constrains."""
     return tuple(axis for axis, side in enumerate(box.sides) if side is not None)
-
-
-def cells_in(box: Box, axes: Axes, sizes: Sequence[int]) -> Codes:
-    """The cells of a marginal that lie in a box, flattened row-major, shape (c,)."""
-    cells = np.zeros(1, dtype=np.int64)
-    for axis in axes:
-        side = box.sides[axis]
-        runs = ((0, sizes[axis]),) if side is None else side
-        codes = np.concatenate([np.arange(low, high, dtype=np.int64) for low, high in runs])
-        cells = (cells[:, None] * sizes[axis] + codes).ravel()
-    return cells

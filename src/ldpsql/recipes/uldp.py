@@ -117,18 +117,6 @@ def level_limits(shape: Shape, odds: Fraction) -> tuple[int, int]:
     return least, int(odds * least)
 
 
-def levelled_response(shape: Shape, odds: Fraction, own: tuple[int, int]) -> Response | None:
-    """JuRR-g: half-sensitive records have fully sensitive cells of their own probability.
-
-    own: their words, for records that are sensitive in the first attribute and in the second.
-    None where nothing is left for the truth. SurveyError outside what the odds allow.
-    """
-    least, most = level_limits(shape, odds)
-    if not all(least <= level <= most for level in own):
-        raise SurveyError("the levels of the response are not those that epsilon allows")
-    return joint_response(shape, odds, dict(enumerate(own, 1)))
-
-
 def _share(left: int, cells: int, odds: Fraction) -> int:
     """Words of each of so many cells, so that the true one has at most `odds` times as many."""
     return math.ceil(left / (odds + cells - 1))
@@ -156,7 +144,7 @@ def best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
         return first, second
 
     def cost(point: Point) -> float:
-        response = levelled_response(shape, odds, words(point))
+        response = joint_response(shape, odds, dict(enumerate(words(point), 1)))
         return math.inf if response is None else total_variance(response)
 
     return words(_search(cost))
@@ -508,8 +496,12 @@ class JurrG(SensitiveRecipe[NoOptions]):
     def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
         """SurveyError for levels that epsilon does not allow."""
         axes = separate_axes(domain)
+        shape = shape_over(axes)
         first, second = map(whole, data["levels"])
-        response = levelled_response(shape_over(axes), epsilon.odds, (first, second))
+        least, most = level_limits(shape, epsilon.odds)
+        if not (least <= first <= most and least <= second <= most):
+            raise SurveyError("the levels of the response are not those that epsilon allows")
+        response = joint_response(shape, epsilon.odds, {1: first, 2: second})
         if response is None:
             raise SurveyError("the levels of the design leave no room for the truth")
         return axes, (response,), {"levels": [first, second]}
