@@ -114,7 +114,7 @@ def _compared() -> Iterator[tuple[object, ...]]:
         ratios = []
         for epsilon in EPSILONS:
             made = design(workload, epsilon)
-            _, other = best_classical(sizes, grams, made.odds)
+            _, other = best_classical(sizes, grams, made.collected.odds)
             ratios.append(other / mean_variance(made, workload))
         least = min(ratios)
         shown = (f"{ratio:.3f}" for ratio in ratios)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from support.fourier_designs import (
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.fourier import contributions
-from ldpsql.decoders.fourier.contributions import Reported, Sample, Sampled
+from ldpsql.decoders.fourier.contributions import Sampled, choose_families
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import batches
 from ldpsql.decoders.fourier.spectra import BoxQuery
@@ -42,17 +41,17 @@ def asked(design: FourierDesign) -> list[BoxQuery]:
     return [design.prepare(query) for query in found]
 
 
-def everybody(sizes: np.ndarray) -> Sample:
+def everybody(sizes: np.ndarray) -> np.ndarray:
     """All families that have reports, each for itself."""
-    present = np.flatnonzero(sizes)
-    return Sample(present, sizes[present].astype(np.float64))
+    return sizes.astype(np.float64)
 
 
 def moments(
-    design: FourierDesign, found: Histogram, sample: Sample, planned: list[BoxQuery]
+    design: FourierDesign, found: Histogram, stands_for: np.ndarray, planned: list[BoxQuery]
 ) -> np.ndarray:
     decoded = design.estimator(found)
-    decoded.__dict__["_sampled"] = Sampled(design.collected, decoded.reported, sample)
+    sampled = Sampled(design.collected, found, found.load_all(), stands_for)
+    decoded.__dict__["_sampled"] = sampled
     even = decoded._covariance_of_even(planned)
     return decoded._decode(planned, [range(len(planned))], [even])[1][0]
 
@@ -80,7 +79,7 @@ def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
     alone = single_answers(design, planned)
     collected, found = design.collected, []
     divided = [collected.divide(collected.spectrum(query)) for query in planned]
-    for batch in batches(design.table, design.odds):
+    for batch in batches(design.table, design.collected.odds):
         dense = collected.spread(divided, batch.cluster.axes, exact=False)
         found.append(batch.correlate(dense).reshape(len(planned), -1))
     cells = np.concatenate(found, axis=1)
@@ -143,7 +142,7 @@ def test_moments_of_many_are_those_of_every_pair_alone(monkeypatch: pytest.Monke
     pairs = [(paid, None), (owed, None), (paid, paid), (paid, owed), (owed, owed)]
     given = {pair: counts * random.normal(size=len(rows)) for pair in pairs}
     found = histogram(design, rows, counts, given)
-    sampled = Sampled(design.collected, Reported(found), everybody(found.sizes))
+    sampled = Sampled(design.collected, found, found.load_all(), everybody(found.sizes))
     estimated = random.normal(size=len(planned)) * counts.sum()
     spectra = [design.collected.spectrum(query) for query in planned]
     shared = design.estimator(found)._covariance_of_even(planned)
@@ -193,10 +192,8 @@ def test_an_average_of_a_column_far_from_0_has_the_error_of_one_near_0() -> None
 
 def test_few_families_are_all_taken() -> None:
     sizes = np.array([0, 5, 0, 7, 1])
-    sample = Sample.of(sizes)
-    assert sample.families.tolist() == [1, 3, 4]
-    assert sample.stands_for.tolist() == [5, 7, 1]
-    assert Sample.of(np.zeros(4, dtype=int)).families.size == 0
+    assert choose_families(sizes).tolist() == [0, 5, 0, 7, 1]
+    assert not choose_families(np.zeros(4, dtype=int)).any()
 
 
 @pytest.mark.parametrize("people", [300, 50_000])
@@ -204,12 +201,12 @@ def test_a_sample_stands_for_all_reports_in_proportion(people: int) -> None:
     sizes = np.random.default_rng(3).multinomial(
         people, np.random.default_rng(4).dirichlet(np.full(3000, 0.3))
     )
-    sample = Sample.of(sizes)
-    assert sample.stands_for.sum() == pytest.approx(people)
-    assert (sizes[sample.families] > 0).all()
-    assert all(a < b for a, b in pairwise(sample.families))
-    assert sizes[sample.families].sum() >= min(contributions.ENOUGH_REPORTS, people)
-    assert (len(sample.families) < np.count_nonzero(sizes)) == (people > 10_000)
+    stands_for = choose_families(sizes)
+    chosen = stands_for > 0.0
+    assert stands_for.sum() == pytest.approx(people)
+    assert (sizes[chosen] > 0).all()
+    assert sizes[chosen].sum() >= min(contributions.ENOUGH_REPORTS, people)
+    assert (np.count_nonzero(chosen) < np.count_nonzero(sizes)) == (people > 10_000)
 
 
 SAMPLED = {
@@ -245,9 +242,9 @@ def test_a_sampled_variance_is_near_that_of_all_families(epsilon: str, kind: str
     for seed in range(6):
         codes = data(kind, 20_000, np.random.default_rng([seed, 1]))
         held = counted(design, design.randomize(codes, SeededEntropy(seed)))
-        sample = Sample.of(held.sizes)
-        assert len(sample.families) < np.count_nonzero(held.sizes)
-        sampled = np.diagonal(moments(design, held, sample, planned))
+        stands_for = contributions.choose_families(held.sizes)
+        assert np.count_nonzero(stands_for) < np.count_nonzero(held.sizes)
+        sampled = np.diagonal(moments(design, held, stands_for, planned))
         full = np.diagonal(moments(design, held, everybody(held.sizes), planned))
         errors.append(sampled / full - 1.0)
     found = np.array(errors)
@@ -258,13 +255,12 @@ def test_a_sampled_variance_is_near_that_of_all_families(epsilon: str, kind: str
 
 def test_a_sample_that_stands_for_nobody_else_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: families drawn, but each counted for itself only."""
-    right = Sample.of
+    right = contributions.choose_families
 
-    def wrong(sizes: np.ndarray) -> Sample:
-        found = right(sizes)
-        return Sample(found.families, 0.0 * found.stands_for)
+    def wrong(sizes: np.ndarray) -> np.ndarray:
+        return 1e-9 * right(sizes)
 
-    monkeypatch.setattr(Sample, "of", wrong)
+    monkeypatch.setattr(contributions, "choose_families", wrong)
     with pytest.raises(AssertionError):
         test_a_sampled_variance_is_near_that_of_all_families("4", "one cell")
 

@@ -15,7 +15,7 @@ def problem(workload, information=None):
     shape = workload.shape
     known = np.ones(shape) if information is None else information
     block = Block(tuple(range(workload.ndim)), np.zeros(shape, complex), known, workload, shape)
-    return Problem.of([block], 1000)
+    return Problem([block], 1000)
 
 
 def ranges(*sizes):

@@ -57,9 +57,9 @@ def test_an_information_with_a_wrong_character_is_caught() -> None:
 def test_transforms_are_those_of_the_odds(name: str) -> None:
     """X(h) / s over all of H by numpy; the half spectrum is its first half."""
     design = DESIGNS[name]
-    for batch in batches(design.table, design.odds):
+    for batch in batches(design.table, design.collected.odds):
         for row in range(len(batch.families)):
-            x = 1.0 + (design.odds - 1.0) * batch.cluster.mask(row)
+            x = 1.0 + (design.collected.odds - 1.0) * batch.cluster.mask(row)
             whole = np.fft.fftn(x.reshape(batch.cluster.orders)) / x.sum()
             half = whole[..., : batch.cluster.orders[-1] // 2 + 1]
             np.testing.assert_allclose(batch.transform[row], half, atol=1e-13)
@@ -73,7 +73,7 @@ def test_scattered_phases_are_the_transform_of_what_they_stand_for(name: str) ->
     random = np.random.default_rng(4)
     for cluster in design.table.clusters:
         last = np.array([len(cluster) - 1])
-        batch = Batch(cluster.pick(last), last, design.odds)
+        batch = Batch(cluster.pick(last), last, design.collected.odds)
         counts = random.random((1, cluster.phases))
         found = batch.scatter(batch.transform_counts(counts))
         shape = group.shape(cluster.axes)

@@ -212,7 +212,7 @@ def bound(design: FourierDesign, workload: Workload) -> float:
 
     The trace of a family's information is largest at one subset size.
     """
-    cells, odds = prod(design.group.orders), design.odds
+    cells, odds = prod(design.group.orders), design.collected.odds
     sizes = np.arange(1, cells)
     traces = cells * (cells + (odds**2 - 1) * sizes) / (cells + (odds - 1) * sizes) ** 2 - 1
     roots = sum(float(np.sqrt(own).sum()) for own in demand(workload, design.group).values())

@@ -1,15 +1,7 @@
 """The Fourier response made ready for a record domain, and its unbiased answers.
 
-A device draws a family, and reports its phase there by a subset response of exactly e^epsilon;
-everything about the families is in the plan. Decoding turns counts into the spectrum of the
-population, T^(f) = B(f) / lambda_f, and an answer is the sum of q^(f) conj(T^(f)) / N. The variance
-is that of the reports' contributions c: for linear queries a and b the covariance is
-sum of C c_a c_b - T_a T_b / n, which includes all that is random, people as a sample among it. Of
-few reports that is too little (of a single one it is 0), so two people from an even spread are
-added, as for the other mechanisms. Where the same query is asked of many histograms (one per day,
-say), its contributions are worked out once, and a histogram's answer is the sum over its rows, with
-the exact moments. See docs/fourier.md; source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#4
-and docs/spec/fourier.md#5.
+See docs/fourier.md; source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#4 and
+docs/spec/fourier.md#5.
 """
 
 from __future__ import annotations
@@ -26,22 +18,21 @@ from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.fourier.contributions import (
     KEPT,
-    MOST_ODDS,
-    Reported,
-    Sample,
     Sampled,
     SharedContributions,
     bare,
+    choose_families,
+    count_phases,
     even_variances,
 )
 from ldpsql.decoders.fourier.families import Complexes, FamilyTable, batches
 from ldpsql.decoders.fourier.group import Axes, Group, add, gather_faces
-from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, RealCells, box_terms
+from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, RealCells, Spectrum, box_terms
 from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
+from ldpsql.report import Histogram, Rows
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -52,15 +43,17 @@ if TYPE_CHECKING:
     from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 
 NO_ENERGY = 1e-20
+MOST_ODDS = 12.5
 MANY, MOST_CELLS = 4, 1 << 22
 """Histograms from which contributions are worked out once, and cells up to which they are."""
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class FourierDesign(Design[BoxQuery]):
     """The families of a plan over the group of a record domain.
 
+    A device draws a family, and reports its phase there by a subset response of exactly e^epsilon.
     workload: that it was designed for; smoothing weighs errors by it.  restricted: whether answers
     are least squares over the cells that exist.  SurveyError unless every question is a family.
     """
@@ -71,7 +64,7 @@ class FourierDesign(Design[BoxQuery]):
     group: Group
     plan: Plan
     restricted: bool = False
-    table: FamilyTable = field(init=False)
+    table: FamilyTable = field(init=False, compare=False)
     name: str = "fourier"
 
     def __post_init__(self) -> None:
@@ -80,19 +73,6 @@ class FourierDesign(Design[BoxQuery]):
         if self.plan.odds != (int(self.epsilon.odds * WORDS),):
             raise SurveyError("the odds of the plan are not those of its epsilon")
         object.__setattr__(self, "table", FamilyTable.of_plan(self.plan, self.group))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FourierDesign) and (
-            (self.domain, self.epsilon, self.to_json())
-            == (other.domain, other.epsilon, other.to_json())
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def odds(self) -> float:
-        """E, as the plan has it."""
-        return self.plan.odds[0] / WORDS
 
     @property
     def guarantee(self) -> Guarantee:
@@ -113,23 +93,25 @@ class FourierDesign(Design[BoxQuery]):
     def remarks(self) -> tuple[str, ...]:
         """Coarse and widened dimensions, and how many a query may constrain."""
         group = self.group
-        wide = tuple(
+        remarks = [
             f"{name} lies on a circle of {group.orders[axis]} places, more than its "
             f"{group.bins[axis]}, so that questions with one end cost less (option one_sided)"
             for axis, name in enumerate(self.domain.names)
             if self.restricted and group.orders[axis] > group.bins[axis]
-        )
-        coarse = wide + tuple(
+        ]
+        remarks += [
             f"{name} is collected in {group.bins[axis]} bins of {group.width(axis)} codes; a range "
             "that ends inside a bin counts its people as spread evenly, which no error bar shows"
             for axis, name in enumerate(self.domain.names)
             if group.width(axis) > 1
-        )
+        ]
         most = max(sum(axis < group.dimensions for axis in block) for block in group.blocks)
-        if most >= len(self.domain.names):
-            return coarse
-        limit = f"a query may constrain at most {most} of the {len(self.domain.names)} dimensions"
-        return (*coarse, f"{limit}, grouping included ([workload] max_predicates)")
+        if most < group.dimensions:
+            remarks.append(
+                f"a query may constrain at most {most} of the {group.dimensions} dimensions, "
+                "grouping included ([workload] max_predicates)"
+            )
+        return tuple(remarks)
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -196,15 +178,15 @@ class FourierDesign(Design[BoxQuery]):
     @cached_property
     def collected(self) -> Collected:
         """The table as the collector uses it."""
-        return Collected(self.group, self.table, self.odds, self.restricted)
+        return Collected(self.group, self.table, self.plan.odds[0] / WORDS, self.restricted)
 
     @cached_property
     def _shared(self) -> SharedContributions:
         return SharedContributions(self.collected)
 
     def estimator(self, histogram: Histogram) -> FourierEstimator:
-        """Collector. Unbiased."""
-        return FourierEstimator(self.collected, Reported(histogram), self._shared)
+        """Unbiased."""
+        return FourierEstimator(self.collected, histogram, self._shared)
 
     @property
     def estimators(self) -> Estimators[BoxQuery]:
@@ -212,7 +194,7 @@ class FourierDesign(Design[BoxQuery]):
         return {"unbiased": self.estimator, "smooth": self.smooth}
 
     def smooth(self, histogram: Histogram) -> SmoothEstimator:
-        """Collector. Biased, with a smaller typical error; see docs/fourier.md."""
+        """Biased, with a smaller typical error."""
         # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
         from ldpsql.decoders.fourier.smoothing import SmoothEstimator  # noqa: PLC0415
 
@@ -240,17 +222,29 @@ class FourierDesign(Design[BoxQuery]):
 
 @dataclass(eq=False)
 class FourierEstimator:
-    """Unbiased answers from one histogram; remembers the spectra it has decoded."""
+    """Unbiased answers from one histogram; remembers the spectra it has decoded.
+
+    Decoding turns counts into the spectrum of the population, T^(f) = B(f) / lambda_f, and an
+    answer is the sum of q^(f) conj(T^(f)) / N. The variance is that of the reports' contributions:
+    for linear queries a and b the covariance is sum of C c_a c_b - T_a T_b / n, which includes all
+    that is random, people as a sample among it. Of few reports that is too little (of a single one
+    it is 0), so two people from an even spread are added, as for the other mechanisms.
+    """
 
     collected: Collected
-    reported: Reported
+    histogram: Histogram
     shared: SharedContributions
-    _spectra: dict[Weight | None, dict[Axes, Complexes]] = field(default_factory=dict)
+    _spectra: dict[Weight | None, Spectrum] = field(default_factory=dict)
 
     @property
     def people(self) -> int:
         """Number of reports."""
-        return self.reported.people
+        return self.histogram.people
+
+    @cached_property
+    def _rows(self) -> Rows:
+        """Family and phase of every row, by family, and what it counts."""
+        return self.histogram.load_all()
 
     def answer(self, queries: Sequence[BoxQuery]) -> Estimates:
         """Values (k,) and covariance (k, k); NaN and inf where nobody reported."""
@@ -268,13 +262,10 @@ class FourierEstimator:
 
     def _answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         if not self.people:
-            unknown = [[np.inf if query.terms else 0.0 for query in row] for row in rows]
-            return [
-                Estimates(self.values(row), np.diag(np.array(own)))
-                for row, own in zip(rows, unknown, strict=True)
-            ]
-        bounds = pairwise(accumulate(map(len, rows), initial=0))
-        groups = [range(start, end) for start, end in bounds]
+            infinite = [np.array([np.inf if query.terms else 0.0 for query in row]) for row in rows]
+            pairs = zip(rows, infinite, strict=True)
+            return [Estimates(self.values(row), np.diag(variances)) for row, variances in pairs]
+        groups = [range(*ends) for ends in pairwise(accumulate(map(len, rows), initial=0))]
         queries = [query for row in rows for query in row]
         even = [self._covariance_of_even(row) for row in rows]
         estimated, moments = self._sum_rows(queries, groups) or self._decode(queries, groups, even)
@@ -296,15 +287,11 @@ class FourierEstimator:
         return np.array([self._known(query) + self._estimated(query) for query in queries])
 
     def _known(self, query: BoxQuery) -> float:
-        return query.known * self.reported.histogram.total(query.weight) if query.known else 0.0
+        return query.known * self.histogram.total(query.weight) if query.known else 0.0
 
-    def _estimated(self, query: BoxQuery) -> float:
-        """The part of an answer that is not known."""
-        return self._sum(self.collected.spectrum(query), query.weight)
-
-    def _sum(self, asked: Mapping[Axes, Complexes], weight: Weight | None) -> float:
-        """sum over f of q^(f) conj(T^(f)) / N."""
-        known = self.spectrum(weight)
+    def _estimated(self, query: BoxQuery, spectrum: Spectrum | None = None) -> float:
+        """The part of an answer that is not known: sum over f of q^(f) conj(T^(f)) / N."""
+        asked, known = spectrum or self.collected.spectrum(query), self.spectrum(query.weight)
         pairs = ((known[face], own) for face, own in asked.items() if face in known)
         return sum(float(np.vdot(table, own).real) for table, own in pairs)
 
@@ -313,17 +300,17 @@ class FourierEstimator:
     ) -> tuple[Array, list[Array]]:
         """Estimated parts (k,) from the spectrum, and moments within groups from a sample."""
         spectra = [self.collected.spectrum(query) for query in queries]
-        pairs = zip(spectra, queries, strict=True)
-        estimated = np.array([self._sum(own, query.weight) for own, query in pairs])
+        estimated = np.array(list(map(self._estimated, queries, spectra)))
         return estimated, self._sampled.moments(queries, spectra, estimated, groups, even)
 
     def _sum_rows(
         self, queries: Sequence[BoxQuery], groups: Sequence[range]
     ) -> tuple[Array, list[Array]] | None:
-        """The same from the rows themselves; None where decoding costs less: for few histograms,
-        many queries, or a large design."""
-        asked, rows, shared = list(map(bare, queries)), self.reported.rows, self.shared
-        few = self.reported.histogram.siblings < MANY or len(set(asked)) > KEPT
+        """The same from the rows themselves, with the exact moments, where a query is asked of many
+        histograms (one per day, say) and its contributions are worked out once. None where decoding
+        costs less: for few histograms, many queries, or a large design."""
+        asked, rows, shared = list(map(bare, queries)), self._rows, self.shared
+        few = self.histogram.siblings < MANY or len(set(asked)) > KEPT
         if few or shared.starts[-1] > MOST_CELLS:
             return None
         family, phase = rows.columns
@@ -339,24 +326,26 @@ class FourierEstimator:
     @cached_property
     def _sampled(self) -> Sampled:
         """All families where single reports weigh too much for a sample."""
-        choose = Sample.of if self.collected.odds <= MOST_ODDS else Sample.everything
-        return Sampled(self.collected, self.reported, choose(self.reported.sizes))
+        sizes = self.histogram.sizes
+        is_sampled = self.collected.odds <= MOST_ODDS
+        stands_for = choose_families(sizes) if is_sampled else sizes.astype(np.float64)
+        return Sampled(self.collected, self.histogram, self._rows, stands_for)
 
     def _covariance_of_even(self, row: Sequence[BoxQuery]) -> Array:
         """Covariance of the sums of contributions if records were spread evenly, in the weights of
         those who reported."""
-        moment = self.reported.moment
+        moment = self.histogram.moment
         weights = [[moment(one.weight, other.weight) for other in row] for one in row]
         spread = self.shared.covariance(tuple(map(bare, row)))
         return np.asarray(spread * np.array(weights).reshape(spread.shape))
 
-    def spectrum(self, weight: Weight | None) -> dict[Axes, Complexes]:
+    def spectrum(self, weight: Weight | None) -> Spectrum:
         """T^(f) of every face; 0 where the design knows nothing."""
         if weight not in self._spectra:
             dense: dict[Axes, Complexes] = {}
-            collected, present = self.collected, np.flatnonzero(self.reported.sizes)
+            collected, present = self.collected, np.flatnonzero(self.histogram.sizes)
             for batch in batches(collected.table, collected.odds, present):
-                counts = self.reported.counts(batch, (weight, None))
+                counts = count_phases(self._rows, batch, (weight, None))
                 # B(f) += C^_j(h) X_j(h) / s_j at f = h k_j
                 informed = batch.transform_counts(counts) * batch.transform
                 add(dense, batch.cluster.axes, batch.scatter(informed))

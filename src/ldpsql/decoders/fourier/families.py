@@ -1,25 +1,5 @@
 """Families of subsets of a cyclic group, the table of a design, and their Fourier transforms.
 
-A family is a subset S of the group with all its translates. A record enters through its *phase*
-only: one character per factor, theta_p(u) = sum_i a_pi u_i mod r_p, the factors on disjoint sets
-of axes. S is the preimage of a base set B inside the phase group H = Z_r1 x ... x Z_rP. A report
-is (family, phi); its offset theta(u) - phi lies in B with odds e^epsilon : 1 per point.
-
-Families of one *cluster* share the axes and orders of their factors and the kind of base set:
-
-    arcs       B = product of [0, L_p).                             parameters (L_1, ..., L_P)
-    comb       window and comb on one axis of order m.              parameters (b, L1, L2)
-    scrambled  {(c, o): (o + pi(c)) mod r < L}, pi a seeded          parameters (L, seed, flips)
-               balanced map of the first P - 1 factors; with r = 1
-               a seeded subset of them of L elements
-
-In a plan a family is a question: its factors are digits with a modulus, theta_p is their sum, and
-the response is a subset response.
-
-With x = 1 + (E - 1) 1_B on H, X its discrete Fourier transform and s = sum of x, a family of
-probability w gives the frequency f = h k the information w |X(h)|^2 / s^2. Real arrays over H are
-transformed by half spectra: the last factor keeps h = 0..r/2, and what is scattered to frequencies
-is completed by its mirror image.
 Source: docs/spec/fourier.md#1.1, docs/spec/fourier.md#1.2 and docs/spec/fourier.md#3.
 """
 
@@ -30,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +27,7 @@ from ldpsql.decoders.fourier.group import (
 )
 from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import WORDS, Arcs, Comb, Face, Integer, Plan, Subset, base_points
+from ldpsql_device.plan import WORDS, Arcs, Face, Integer, Plan, Subset, base_points
 
 Complexes = NDArray[np.complex128]
 Base = Literal["arcs", "comb", "scrambled"]
@@ -59,14 +39,22 @@ _BATCH = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """F families with the same factors.
+    """F families with the same factors; a family is a subset S of the group with its translates.
 
-    base: kind of their base sets.
-    factors: the axes of every factor; disjoint.
-    orders: r_p per factor.
+    A record enters through its *phase* only: one character per factor, theta_p(u) = sum_i a_pi u_i
+    mod r_p. S is the preimage of a base set B inside the phase group H = Z_r1 x ... x Z_rP, a
+    report is (family, phi), and its offset theta(u) - phi lies in B with odds e^epsilon : 1 per
+    point.
+
+    factors: the axes of every factor; disjoint.  orders: r_p per factor.
     characters: frequency of every factor's character, axis after axis, shape (F, axes).
-    parameters: of the base sets, shape (F, number that the kind takes).
-    group: the group they live in.
+    base: kind of B.  parameters: its numbers, a row per family:
+
+        arcs       B = product of [0, L_p).                             (L_1, ..., L_P)
+        comb       window and comb on one axis of order m.              (b, L1, L2)
+        scrambled  {(c, o): (o + pi(c)) mod r < L}, pi a seeded          (L, seed, flips)
+                   balanced map of the first P - 1 factors; with r = 1
+                   a seeded subset of them of L elements
     """
 
     base: Base
@@ -105,14 +93,15 @@ class Cluster:
         return {axis: place for place, axis in enumerate(chain(*self.factors))}
 
     @property
-    def steps(self) -> Integers:
-        """a_pi of every axis, shape (F, axes): what one code adds to the phase of its factor.
+    def turns(self) -> tuple[Integers, Integers]:
+        """a_pi of every axis, what one code adds to the phase of its factor, and what dividing
+        leaves, both of shape (F, axes).
 
         A code turns the character k_i of its axis by k_i / m_i of a circle, which are
         k_i r_p / m_i of the r_p phases.
         """
         orders = np.repeat(self.orders, list(map(len, self.factors)))
-        return np.asarray(self.characters * orders // self.group.shape(tuple(self.columns)))
+        return np.divmod(self.characters * orders, self.group.shape(tuple(self.columns)))
 
     @cached_property
     def sizes(self) -> Integers:
@@ -146,12 +135,8 @@ class Cluster:
             raise SurveyError("a family of the design lies outside its blocks")
         if self.phases > LARGEST_PHASES:
             raise SurveyError("a family has at most 2^24 phases")
-        moduli, orders = (
-            self.group.shape(tuple(axes)),
-            np.repeat(self.orders, list(map(len, self.factors))),
-        )
-        inside = (self.characters >= 0) & (self.characters < moduli)
-        if not (inside & (self.characters * orders % moduli == 0)).all():
+        inside = (self.characters >= 0) & (self.characters < self.group.shape(tuple(axes)))
+        if self.turns[1].any() or not inside.all():
             raise SurveyError("a character does not fit the order of its phase")
         if (self.sizes >= self.phases).any():
             raise SurveyError("a base set must not be everything")
@@ -227,19 +212,24 @@ def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
         for term in digit.terms:
             if term.table is not None or (term.divide, term.cuts) != looks[term.attribute]:
                 raise foreign
-    orders = _columns([digit.radix for digit in part.digits], count)
-    steps = _columns([t.coefficient for digit in part.digits for t in digit.terms], count)
+
+    def columns(integers: Sequence[Integer]) -> Integers:
+        """As a table, shape (choices, integers)."""
+        table = np.zeros((count, len(integers)), dtype=np.int64)
+        for column, integer in enumerate(integers):
+            table[:, column] = integer if isinstance(integer, int) else integer.array
+        return table
+
+    orders = columns([digit.radix for digit in part.digits])
+    steps = columns([term.coefficient for digit in part.digits for term in digit.terms])
     # A step a is the character k = a m / r; what is not whole fits no character.
     scaled = steps * group.shape(tuple(chain(*factors)))
     divisors = np.repeat(orders, list(map(len, factors)), axis=1)
     if (scaled % divisors).any():
         raise SurveyError("a character does not fit the order of its phase")
     characters = scaled // divisors
-    base: Base = "comb" if isinstance(response, Comb) else "scrambled"
-    if isinstance(response, Arcs):
-        base, parameters = "arcs", _columns(response.counts, count)
-    else:
-        parameters = _columns(response.numbers, count)
+    numbers = response.counts if isinstance(response, Arcs) else response.numbers
+    base, parameters = cast(Base, response.kind), columns(numbers)
     ends = np.flatnonzero((orders[1:] != orders[:-1]).any(axis=1)) + 1
     return [
         Cluster(base, factors, tuple(orders[a].tolist()), characters[a:b], parameters[a:b], group)
@@ -247,20 +237,14 @@ def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
     ]
 
 
-def _columns(integers: Sequence[Integer], count: int) -> Integers:
-    """Integers of a face with one step as a table, shape (choices, integers)."""
-    table = np.zeros((count, len(integers)), dtype=np.int64)
-    for column, integer in enumerate(integers):
-        table[:, column] = integer if isinstance(integer, int) else integer.array
-    return table
-
-
-# -- transforms -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some families of one shape, few enough to be worked on at once.
+
+    With x = 1 + (E - 1) 1_B on H, X its discrete Fourier transform and s = sum of x, a family of
+    probability w gives the frequency f = h k the information w |X(h)|^2 / s^2. Real arrays over H
+    are transformed by half spectra: the last factor keeps h = 0..r/2, and what is scattered to
+    frequencies is completed by its mirror image.
 
     families: their numbers in the table, shape (f,).  odds: E.
     """
@@ -277,10 +261,6 @@ class Batch:
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """One value per family, shaped to be broadcast over H."""
         return values.reshape((-1,) + (1,) * len(self.cluster.orders))
-
-    @property
-    def _axes(self) -> range:
-        return range(1, len(self.cluster.orders) + 1)
 
     @cached_property
     def _harmonics(self) -> list[Integers]:
@@ -340,7 +320,8 @@ class Batch:
 
     def transform_counts(self, counts: NDArray[Any]) -> Complexes:
         """Half spectrum of real arrays over H, shape (f, |H|) or `shape`."""
-        return np.fft.rfftn(counts.reshape(self.shape), axes=self._axes)
+        axes = range(1, len(self.shape))
+        return np.fft.rfftn(counts.reshape(self.shape), axes=axes)
 
     def correlate(self, spectra: NDArray[Any]) -> NDArray[np.floating]:
         """c of every phase: the correlation of X / s with spectra, shape (k, f, |H|).
@@ -352,7 +333,7 @@ class Batch:
         # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
         # taken back.
         product = spectra[:, self.frequencies] * np.conj(self.transform).astype(spectra.dtype)
-        axes = [axis + 1 for axis in self._axes]
+        axes = range(2, product.ndim)
         cells: NDArray[np.floating] = np.fft.irfftn(product, s=self.cluster.orders, axes=axes)
         cells *= self.cluster.phases
         return cells.reshape(len(spectra), len(self.cluster), -1)

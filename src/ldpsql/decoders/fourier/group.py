@@ -1,11 +1,6 @@
 """The cyclic group of a record domain, and its frequencies by faces.
 
-A record is an element of A = Z_m1 x ... x Z_md x Z_2^k: one axis per dimension, then one per
-private measure for the sign it was rounded to. A survey answers queries that constrain the axes
-of one *block* at most. The frequencies it needs are those whose non-zero coordinates all lie in a
-block; they fall apart into *faces*, one per set of axes with exactly those coordinates non-zero.
-A dense array over a block has the shape of its orders and holds all its faces and the zero
-frequency. Source: docs/spec/fourier.md#1 and docs/spec/fourier.md#6.3.
+Source: docs/spec/fourier.md#1 and docs/spec/fourier.md#6.3.
 """
 
 from __future__ import annotations
@@ -37,13 +32,18 @@ LARGEST_BLOCK = 1 << 24
 
 @dataclass(frozen=True)
 class Group:
-    """Axes, and the blocks of them that queries may constrain.
+    """Axes, one per dimension and one per private measure for the sign it was rounded to.
+
+    A survey answers queries that constrain the axes of one *block* at most. The frequencies it
+    needs are those whose non-zero coordinates all lie in a block; they fall apart into *faces*, one
+    per set of axes with exactly those coordinates non-zero, the empty one being the zero frequency.
+    A dense array over a block has the shape of its orders and holds all its faces.
 
     orders: elements per axis; those of a dimension may exceed its bins (padding).
     bins: of every dimension.  sizes: codes of every dimension; a bin is one code, or on a coarse
     axis several, of which the last such bin may have fewer.
     unordered: how many codes of every dimension, the last ones, have no neighbours and so bins of
-    their own in any case; none where it is empty.
+    their own in any case; none by default.
     blocks: sets of axes, ascending, none inside another, each with one sign at most.
     """
 
@@ -54,6 +54,7 @@ class Group:
     unordered: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "unordered", self.unordered or (0,) * len(self.bins))
         for block in self.blocks:
             if self.cells(block) > LARGEST_BLOCK:
                 raise SurveyError(
@@ -69,16 +70,13 @@ class Group:
 
     def width(self, axis: int) -> int:
         """Codes per bin of a dimension, those apart that have bins of their own."""
-        joined = self.bins[axis] - self._unordered(axis)
-        return -(-(self.sizes[axis] - self._unordered(axis)) // joined) if joined else 1
-
-    def _unordered(self, axis: int) -> int:
-        return self.unordered[axis] if self.unordered else 0
+        joined = self.bins[axis] - self.unordered[axis]
+        return -(-(self.sizes[axis] - self.unordered[axis]) // joined) if joined else 1
 
     def edges(self, axis: int) -> Integers:
         """First code of every bin of a dimension, and the number of its codes, shape (bins+1,)."""
-        end = self.sizes[axis] - self._unordered(axis)
-        joined = self.bins[axis] - self._unordered(axis)
+        end = self.sizes[axis] - self.unordered[axis]
+        joined = self.bins[axis] - self.unordered[axis]
         starts = np.minimum(np.arange(joined) * self.width(axis), end)
         return np.concatenate([starts, np.arange(end, self.sizes[axis] + 1)])
 
@@ -88,7 +86,7 @@ class Group:
         tables: list[tuple[int, ...]] = []
         for axis in range(len(self.orders)):
             width = self.width(axis) if axis < self.dimensions else 1
-            if width > 1 and self._unordered(axis):
+            if width > 1 and self.unordered[axis]:
                 looks.append((1, len(tables)))
                 tables.append(tuple(self.edges(axis)[1:-1].tolist()))
             else:

@@ -1,10 +1,6 @@
 """Blocks of Fourier coefficients as one vector, and its projection onto non-negative tables.
 
-    minimise  sum over f of kappa_f |x_f - t_f|^2,  every block's table >= 0 with sum = people
-
-by consensus ADMM: the coefficients are shared by all blocks, every block has its own simplex
-projection and its own dual, and the step that joins them is diagonal in the Fourier domain.
-With one block this is the iteration of docs/spec/fourier.md#8.
+Source: docs/spec/fourier.md#8.
 """
 
 from __future__ import annotations
@@ -33,15 +29,13 @@ _LARGEST_BATCH = 1 << 15
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One table of estimates in the Fourier domain, over some of a survey's axes.
+    """One table of estimates in the Fourier domain, over some of a survey's axes, ascending.
 
-    axes: numbers of the axes, ascending.  spectrum: estimated coefficients of the table of
-    counts, numpy.fft.fftn's convention, shape = the group orders m_i; where two blocks share a
-    coefficient, both hold it.  information: lambda, so that the noise of a coefficient has variance
+    spectrum: numpy.fft.fftn's of the table of counts, shape = the orders; where two blocks share a
+    coefficient, both hold it.  information: lambda; the noise of a coefficient has the variance
     people / lambda; 0 = never observed.  workload: this block's part of E|q^(f)|^2 / cells^2, the
-    weight of each coefficient's squared error in the expected error of an answer; the parts of
-    several blocks add up.  sizes: codes per axis, at most the orders; cells beyond them are padding
-    and hold nobody.
+    weight of a squared error; the parts of several blocks add up.  sizes: codes per axis; cells
+    beyond them are padding and hold nobody.
     """
 
     axes: tuple[int, ...]
@@ -221,7 +215,13 @@ class Projected:
 def project(
     layout: Layout, targets: Coefficients, kappa: Array, people: float, stop: Stop = FINE
 ) -> Projected:
-    """Project R vectors, targets (R, K), in R metrics, kappa (R, K)."""
+    """Project R vectors, targets t (R, K), in R metrics, kappa (R, K):
+
+        minimise  sum over f of kappa_f |x_f - t_f|^2,  every block's table >= 0 with sum = people
+
+    by consensus ADMM: the coefficients are shared by all blocks, every block has its own simplex
+    projection and its own dual, and the step that joins them is diagonal in the Fourier domain.
+    """
     step = max(1, _LARGEST_BATCH // layout.cells)
     parts = [
         _project_batch(

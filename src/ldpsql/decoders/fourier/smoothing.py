@@ -1,10 +1,5 @@
 """Answers from one non-negative summary of Fourier estimates.
 
-A candidate shrinks the coefficients, possibly towards independent attributes, and projects them
-onto non-negative tables. Data thinning judges them: noise e of the reports' own law splits the
-observed T into A = T + sqrt((1-a)/a) e and B = T - sqrt(a/(1-a)) e, which are independent if the
-noise is normal; every candidate works on A and is judged by B, in the workload's metric. The best
-one also runs on simulated reports of its own answer (a parametric bootstrap).
 Source: docs/spec/fourier.md#8; James and Stein (1961).
 """
 
@@ -135,67 +130,49 @@ class SmoothEstimator:
         return blocks
 
 
-# -- what is known of the coefficients ------------------------------------------------------------
+# -- the candidates -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class Problem:
-    """Observed coefficients with their noise and weight in answers, each of shape (K,).
+    """Observed coefficients with their noise and weight in answers, each of shape (K,), and the
+    candidates for a summary of them.
 
-    observed: coefficient 0 is the exact number of people.  information: lambda, 0 = never
-    observed.  workload: weight of each coefficient's squared error.
+    observed: coefficient 0 is the exact number of people.  information: lambda, 0 = never observed.
+    noise: variance, 0 for the number of people, inf if never observed.  workload: weight of each
+    coefficient's squared error.
+    has_gaps: whether the workload leaves observed frequencies out; then a wrong choice costs most.
+
+    A candidate shrinks the coefficients, possibly towards independent attributes, and projects them
+    onto non-negative tables. Its name is "shrinkage+metric": "js" shrinks every band, "ht" only
+    bands without significant energy, and "ind" every band's difference from independent attributes;
+    the projection is in the metric of the information, "i", or of the workload, "g". "avg" is the
+    mean of two. With one axis there is no independence prior.
     """
 
-    layout: Layout
-    people: float
-    observed: Coefficients
-    information: Array
-    workload: Array
-
-    @classmethod
-    def of(cls, blocks: Sequence[Block], people: float) -> Problem:
-        """The problem that blocks pose."""
-        layout = Layout(blocks)
-        information = layout.string([block.information for block in blocks])
-        spectrum = layout.string([block.spectrum for block in blocks])
-        spectrum = np.where(layout.flipped, spectrum.conj(), spectrum)
+    def __init__(self, blocks: Sequence[Block], people: float) -> None:
+        self.people, self.layout = float(people), Layout(blocks)
+        starts = self.layout.starts
+        information = self.layout.string([block.information for block in blocks])
+        spectrum = self.layout.string([block.spectrum for block in blocks])
+        spectrum = np.where(self.layout.flipped, spectrum.conj(), spectrum)
         # Blocks that share a coefficient hold the same estimate of it; one that never observed it
         # counts only where no other did.
         weights = np.where(information > 0.0, 1.0, 1e-12)
-        total = np.add.reduceat(weights, layout.starts)
-        mean = np.add.reduceat(spectrum * weights, layout.starts) / total
-        observed = mean.astype(np.complex128)
-        observed[0] = people
-        return cls(
-            layout,
-            float(people),
-            observed,
-            np.maximum.reduceat(information, layout.starts),
-            np.add.reduceat(layout.string([block.workload for block in blocks]), layout.starts),
-        )
-
-    @cached_property
-    def noise(self) -> Array:
-        """Variance of each coefficient: 0 for the number of people, inf if never observed."""
+        mean = np.add.reduceat(spectrum * weights, starts) / np.add.reduceat(weights, starts)
+        self.observed: Coefficients = mean.astype(np.complex128)
+        self.observed[0] = people
+        self.information: Array = np.maximum.reduceat(information, starts)
+        workload = self.layout.string([block.workload for block in blocks])
+        self.workload: Array = np.add.reduceat(workload, starts)
         with np.errstate(divide="ignore"):
-            noise = self.people / self.information
-        noise[0] = 0.0
-        return noise
-
-    @cached_property
-    def is_observed(self) -> NDArray[np.bool_]:
-        """Which coefficients the reports tell something about."""
-        return np.isfinite(self.noise)
-
-    @cached_property
-    def has_gaps(self) -> bool:
-        """Whether the workload leaves observed frequencies out; then a wrong choice costs most.
-
-        The number of people is known whatever its weight. Ranges over three axes of a hundred codes
-        have weights down to 1e-11 of the largest; what is left out has rounding errors.
-        """
+            self.noise = self.people / self.information
+        self.noise[0] = 0.0
+        self.is_observed = np.isfinite(self.noise)
+        # The number of people is known whatever its weight. Ranges over three axes of a hundred
+        # codes have weights down to 1e-11 of the largest; what is left out has rounding errors.
         weight = self.workload[1:][self.is_observed[1:]]
-        return bool((weight <= _NOTHING * weight.max(initial=0.0)).any())
+        self.has_gaps = bool((weight <= _NOTHING * weight.max(initial=0.0)).any())
+        self.shrinkages = ("ht", "js", "ind") if len(self.layout.orders) > 1 else ("ht", "js")
 
     def metric(self, name: str) -> Array:
         """kappa of a projection: "i", the information, or "g", the workload's; shape (K,)."""
@@ -217,6 +194,68 @@ class Problem:
         """Workload-weighted squared distance over the observed coefficients, shape (R,)."""
         weight = np.where(self.is_observed, self.workload * self.layout.multiplicity, 0.0)
         return np.asarray(np.abs(vectors - reference) ** 2 @ weight)
+
+    def run(
+        self,
+        names: Sequence[str],
+        vectors: Coefficients,
+        *,
+        inflation: float = 1.0,
+        stop: Stop = FINE,
+    ) -> Mapping[str, Projected]:
+        """Each named candidate's tables from R vectors with noise `inflation` x the problem's."""
+        noise = self.noise * inflation
+        wanted = (*names, *(_AVERAGED if AVERAGE in names else ()))
+        simple = {name: name.split("+") for name in dict.fromkeys(wanted) if name != AVERAGE}
+        targets = {
+            kind: self._shrink(kind, vectors, noise)
+            for kind in dict.fromkeys(kind for kind, _ in simple.values())
+        }
+        # All candidates are projected together: rows of one batch share their transforms.
+        stacked = np.concatenate([targets[kind] for kind, _ in simple.values()])
+        kappa = np.stack([self.metric(metric) for _, metric in simple.values()])
+        kappa = np.repeat(kappa, len(vectors), axis=0)
+        done = project(self.layout, stacked, kappa, self.people, stop)
+        results = {}
+        for number, name in enumerate(simple):
+            own = slice(number * len(vectors), (number + 1) * len(vectors))
+            tables = tuple(table[own] for table in done.tables)
+            results[name] = Projected(tables, done.iterations[own], done.converged[own])
+        if AVERAGE in names:
+            # It has converged where both have, in as many steps as both together.
+            one, other = (results[name] for name in _AVERAGED)
+            results[AVERAGE] = Projected(
+                tuple((a + b) / 2.0 for a, b in zip(one.tables, other.tables, strict=True)),
+                one.iterations + other.iterations,
+                one.converged & other.converged,
+            )
+        return {name: results[name] for name in names}
+
+    def _shrink(self, kind: str, vectors: Coefficients, noise: Array) -> Coefficients:
+        if kind != "ind":
+            return shrink(vectors, noise, self.layout, significant_stay=kind == "ht")
+        prior = self._independent(vectors, noise)
+        away = np.where(self.is_observed, vectors - prior, 0.0)
+        return prior + shrink(away, noise, self.layout, significant_stay=False)
+
+    def _independent(self, vectors: Coefficients, noise: Array) -> Coefficients:
+        """Coefficients of independent attributes with the vectors' shrunk marginals, shape (R, K):
+        people x the product over the axes of p^(f), p the marginal's shares.
+
+        noise: variance of `vectors`, shape (K,).
+        """
+        layout, people = self.layout, self.people
+        prior = np.full(vectors.shape, complex(people))
+        for column, (order, size) in enumerate(zip(layout.orders, layout.sizes, strict=True)):
+            is_own = (np.delete(layout.frequencies, column, axis=1) == 0).all(axis=1)
+            entries, blank = np.flatnonzero(is_own), np.zeros(order)
+            marginal = Layout([Block((column,), blank.astype(complex), blank, blank, (size,))])
+            target = shrink(vectors[:, entries], noise[entries], marginal, significant_stay=False)
+            kappa = np.broadcast_to(self.information[entries], target.shape)
+            tables = project(marginal, target, kappa, people).tables[0]
+            spectrum = np.fft.fft(tables[:, 0, :]) / people
+            prior *= spectrum[:, layout.frequencies[:, column]]
+        return prior
 
 
 def bands(layout: Layout) -> Indices:
@@ -259,98 +298,20 @@ def shrink(
     return vectors * np.where(used, factor[:, number], 1.0)
 
 
-# -- the candidates -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Runs the candidates of one problem.
-
-    A name is "shrinkage+metric": "js" shrinks every band, "ht" only bands without significant
-    energy, and "ind" every band's difference from independent attributes; the projection is in
-    the metric of the information, "i", or of the workload, "g". "avg" is the mean of two.
-    """
-
-    problem: Problem
-
-    @cached_property
-    def shrinkages(self) -> tuple[str, ...]:
-        """Their names; with one axis there is no independence prior."""
-        return ("ht", "js", "ind") if len(self.problem.layout.orders) > 1 else ("ht", "js")
-
-    def run(
-        self,
-        names: Sequence[str],
-        vectors: Coefficients,
-        *,
-        inflation: float = 1.0,
-        stop: Stop = FINE,
-    ) -> Mapping[str, Projected]:
-        """Each named candidate's tables from R vectors with noise `inflation` x the problem's."""
-        problem, noise = self.problem, self.problem.noise * inflation
-        wanted = (*names, *(_AVERAGED if AVERAGE in names else ()))
-        simple = {name: name.split("+") for name in dict.fromkeys(wanted) if name != AVERAGE}
-        targets = {
-            kind: self._shrink(kind, vectors, noise)
-            for kind in dict.fromkeys(kind for kind, _ in simple.values())
-        }
-        # All candidates are projected together: rows of one batch share their transforms.
-        stacked = np.concatenate([targets[kind] for kind, _ in simple.values()])
-        kappa = np.stack([problem.metric(metric) for _, metric in simple.values()])
-        kappa = np.repeat(kappa, len(vectors), axis=0)
-        done = project(problem.layout, stacked, kappa, problem.people, stop)
-        results = {}
-        for number, name in enumerate(simple):
-            own = slice(number * len(vectors), (number + 1) * len(vectors))
-            tables = tuple(table[own] for table in done.tables)
-            results[name] = Projected(tables, done.iterations[own], done.converged[own])
-        if AVERAGE in names:
-            # It has converged where both have, in as many steps as both together.
-            one, other = (results[name] for name in _AVERAGED)
-            results[AVERAGE] = Projected(
-                tuple((a + b) / 2.0 for a, b in zip(one.tables, other.tables, strict=True)),
-                one.iterations + other.iterations,
-                one.converged & other.converged,
-            )
-        return {name: results[name] for name in names}
-
-    def _shrink(self, kind: str, vectors: Coefficients, noise: Array) -> Coefficients:
-        layout = self.problem.layout
-        if kind != "ind":
-            return shrink(vectors, noise, layout, significant_stay=kind == "ht")
-        prior = self._independent(vectors, noise)
-        away = np.where(self.problem.is_observed, vectors - prior, 0.0)
-        return prior + shrink(away, noise, layout, significant_stay=False)
-
-    def _independent(self, vectors: Coefficients, noise: Array) -> Coefficients:
-        """Coefficients of independent attributes with the vectors' shrunk marginals, shape (R, K):
-        people x the product over the axes of p^(f), p the marginal's shares.
-
-        noise: variance of `vectors`, shape (K,).
-        """
-        layout, people = self.problem.layout, self.problem.people
-        prior = np.full(vectors.shape, complex(people))
-        for column, (order, size) in enumerate(zip(layout.orders, layout.sizes, strict=True)):
-            is_own = (np.delete(layout.frequencies, column, axis=1) == 0).all(axis=1)
-            entries, blank = np.flatnonzero(is_own), np.zeros(order)
-            marginal = Layout([Block((column,), blank.astype(complex), blank, blank, (size,))])
-            target = shrink(vectors[:, entries], noise[entries], marginal, significant_stay=False)
-            kappa = np.broadcast_to(self.problem.information[entries], target.shape)
-            tables = project(marginal, target, kappa, people).tables[0]
-            spectrum = np.fft.fft(tables[:, 0, :]) / people
-            prior *= spectrum[:, layout.frequencies[:, column]]
-        return prior
+# -- the choice ---------------------------------------------------------------------------------
 
 
 def select(
-    candidates: Candidates, random: np.random.Generator, draws: int, finalists: int, stop: Stop
+    problem: Problem, random: np.random.Generator, draws: int, finalists: int, stop: Stop
 ) -> list[str]:
     """The candidates' names, best first; those that did not converge in some draw come last.
 
+    Data thinning judges them: noise e of the reports' own law splits the observed T into
+    A = T + sqrt((1-a)/a) e and B = T - sqrt(a/(1-a)) e, which are independent if the noise is
+    normal; every candidate works on A and is judged by B, in the workload's metric.
     finalists: how many of the shrinkages, the best in the information metric, also compete in the
     workload metric, which takes several times the steps. Source: docs/spec/fourier.md#8.
     """
-    problem = candidates.problem
     # Data thinning: both halves have the right mean and independent noise, of 1 / SHARE and
     # 1 / (1 - SHARE) times the variance, since Cov = Var T - sqrt(..) sqrt(..) Var e = 0.
     noise = problem.draw(random, draws)
@@ -359,13 +320,13 @@ def select(
     marks: dict[str, tuple[bool, float]] = {}
 
     def compete(names: Sequence[str]) -> None:
-        results = candidates.run(names, worked, inflation=1.0 / SHARE, stop=stop)
+        results = problem.run(names, worked, inflation=1.0 / SHARE, stop=stop)
         for name, result in results.items():
             error = problem.error(problem.layout.vectors(result.tables), judge)
             marks[name] = not result.converged.all(), float(error.sum())
 
-    simple = [f"{shrinkage}+i" for shrinkage in candidates.shrinkages]
-    compete([*simple, AVERAGE] if "ind" in candidates.shrinkages else simple)
+    simple = [f"{shrinkage}+i" for shrinkage in problem.shrinkages]
+    compete([*simple, AVERAGE] if "ind" in problem.shrinkages else simple)
     best = sorted(simple, key=lambda name: marks[name])[:finalists]
     if best:
         compete([name.replace("+i", "+g") for name in best])
@@ -377,10 +338,9 @@ class Smoothed:
     """One summary, consistent with itself.
 
     tables: per block a table of counts, shape = the block's sizes, >= 0, sum = people.
-    replicates: per block the tables that the same steps gave for simulated reports of these
-    tables, shape (r, *sizes).  branch: which candidate was chosen, such as "ind+i".  iterations:
-    steps of its projection.  converged: False where no candidate reached the stop rule, so that
-    the least unconverged one stands here.
+    replicates: the same for simulated reports of these tables, shape (r, *sizes).  branch: which
+    candidate was chosen.  iterations: steps of its projection.  converged: False where no candidate
+    reached the stop rule, so that the least unconverged one stands here.
     """
 
     tables: tuple[Array, ...]
@@ -393,18 +353,15 @@ class Smoothed:
 def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
     """One non-negative table per block, all of the same `people`, agreeing on shared margins.
 
-    The candidates {ht, js, ind}+i, their average and the +g of the best of the three compete on
-    thinned data: 2 draws of at most 600 steps to 1e-4; or, where the workload's spectrum has zeros,
-    with every +g, 4 draws of 5000. The best one is run on the data themselves (5000 steps, 1e-5)
-    and then on 20 simulated summaries. Above 2^14 cells (of all blocks together) no +g competes,
-    which takes several times the steps: on 36 simulated tables of 64 x 64 that cost 1 % of mean
-    squared error in the geometric mean and a quarter at worst. Above 2^17 there is 1 draw of at
-    most 200 steps to 1e-3, with 1000 to 1e-4 for the answer and 5 replicates. Blocks agree on
-    shared margins to that share of the people. The random draws come from a hash of the
-    coefficients: the same histogram gives the same answer. Source: docs/spec/fourier.md#8.
+    The candidates {ht, js, ind}+i, their average and the +g of the best of the three (of every one,
+    where the workload's spectrum has zeros) compete on thinned data. The best one is run on the
+    data themselves and then on simulated summaries. Above LARGE cells no +g competes, which takes
+    several times the steps: on 36 simulated tables of 64 x 64 that cost 1 % of mean squared error
+    in the geometric mean and a quarter at worst. Blocks agree on shared margins to the tolerance.
+    The random draws come from a hash of the coefficients: the same histogram gives the same answer.
     """
-    problem = Problem.of(blocks, people)
-    layout, candidates = problem.layout, Candidates(problem)
+    problem = Problem(blocks, people)
+    layout = problem.layout
     # Rounded, since last digits may differ between machines.
     digest = hashlib.sha256(np.round(problem.observed, 3).tobytes() + str(int(people)).encode())
     random = np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
@@ -415,13 +372,13 @@ def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
         trial, final = Stop(200, 1e-3), Stop(1000, 1e-4)
     elif problem.has_gaps:
         draws, finalists, trial = 4, 3 * finalists, Stop(FINE.cap, 1e-4)
-    branch = select(candidates, random, draws, finalists, trial)[0]
-    answer = candidates.run([branch], problem.observed[None, :], stop=final)[branch]
+    branch = select(problem, random, draws, finalists, trial)[0]
+    answer = problem.run([branch], problem.observed[None, :], stop=final)[branch]
     # A parametric bootstrap: the answer is taken for the truth, reports of it are simulated in the
     # Fourier domain, and the same candidate is run on them.
     truth = np.where(problem.is_observed, layout.vectors(answer.tables), 0.0)
     simulated = truth + problem.draw(random, count)
-    repeated = candidates.run([branch], simulated, stop=trial)[branch].tables
+    repeated = problem.run([branch], simulated, stop=trial)[branch].tables
     return Smoothed(
         tuple(table[0] for table in _by_block(answer.tables, layout)),
         tuple(table.astype(np.float32) for table in _by_block(repeated, layout)),

@@ -1,19 +1,6 @@
 """Linear queries, and what the families of a table tell about them, frequency by frequency.
 
-gamma_f = mean of |q^(f)|^2 / N^2 over the queries of a workload, so that the mean second moment of
-one report's contributions is sum_f gamma_f / lambda_f.
-
-On a circle that its codes fill a one-sided question pays for two ends. Where the circle is larger,
-nobody is on the rest of it, so a question may take any values there: those that the reports tell
-best, with the least sum over f != 0 of |q^(f)|^2 / lambda_f. With X = F^-1 Lambda F, the
-information of the whole group, and r the real cells they are
-
-    q on all cells = X_.r a + mu 1,    (X_rr  1) (a )   (q)
-                                       (1'    0) (mu) = (0),
-
-where the second row keeps the number of people, which is known: restricted generalised least
-squares with the weights of the whole group. Source: docs/spec/fourier.md#1.2,
-docs/spec/fourier.md#2.1, docs/spec/fourier.md#6.2 and docs/spec/fourier.md#6.3.
+Source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#2.1 and docs/spec/fourier.md#6.
 """
 
 from __future__ import annotations
@@ -39,9 +26,11 @@ from ldpsql.decoders.fourier.group import (
     parts_of,
     spread_faces,
 )
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
+from ldpsql.workload import DeclaredQuery, Workload, gram, spectrum
 from ldpsql_device.errors import SurveyError
 
+Spectrum = dict[Axes, Complexes]
+"""A query or a population by face, the empty one for the zero frequency."""
 BLIND = 1e-12
 """Below this share of a perfect report's information a frequency counts as not collected."""
 LARGEST_RESTRICTED = 2048
@@ -105,9 +94,9 @@ class BoxQuery(PlannedQuery):
             weights[axes.index(group.dimensions + self.measure)] = term.coefficient * ends
         return weights
 
-    def spectrum(self, group: Group) -> dict[Axes, Complexes]:
+    def spectrum(self, group: Group) -> Spectrum:
         """q^(f) / N by face, the empty one among them; 0 on padding where a side constrains."""
-        faces: dict[Axes, Complexes] = {}
+        faces: Spectrum = {}
         for term in self.terms:
             dense = np.array(term.coefficient, dtype=np.complex128)
             for side, axis in zip(term.sides, term.axes, strict=True):
@@ -132,7 +121,9 @@ def side_transform(side: Side, axis: int, group: Group) -> Complexes:
 
 
 def demand(workload: Workload, group: Group) -> dict[Axes, Reals]:
-    """gamma_f of every face of the group, symmetric in every axis."""
+    """gamma_f, the mean of |q^(f)|^2 / N^2 over the queries, of every face of the group; symmetric
+    in every axis. One report's contributions have the mean second moment sum_f gamma_f / lambda_f.
+    """
     faces: dict[Axes, Reals] = {
         face: np.zeros([order - 1 for order in group.shape(face)]) for face in group.faces
     }
@@ -212,7 +203,7 @@ class Collected:
         """See `RealCells.dual`."""
         return self.real.dual(self._dense)
 
-    def spectrum(self, query: BoxQuery) -> dict[Axes, Complexes]:
+    def spectrum(self, query: BoxQuery) -> Spectrum:
         """q^(f) / N of the query on the whole group: continued over padding as the reports tell
         best where the design is restricted, else 0 there."""
         if not self.restricted or not query.terms:
@@ -220,7 +211,7 @@ class Collected:
         dense = self.real.continue_query(query, self.dual, self._dense)
         return gather_faces({self.real.axes: dense})
 
-    def divide(self, faces: Mapping[Axes, Complexes]) -> dict[Axes, Complexes]:
+    def divide(self, faces: Spectrum) -> Spectrum:
         """Arrays over lambda_f; 0 where nothing is known. Faces without families are left out."""
         return {
             face: np.asarray(array * self._inverse[face])
@@ -228,7 +219,7 @@ class Collected:
             if face in self._inverse
         }
 
-    def covariance(self, left: Mapping[Axes, Complexes], right: Mapping[Axes, Complexes]) -> float:
+    def covariance(self, left: Spectrum, right: Spectrum) -> float:
         """sum over f != 0 of left conj(right) / lambda_f: of what one person from an even spread
         contributes to two queries."""
         return sum(
@@ -238,7 +229,7 @@ class Collected:
         )
 
     def spread(
-        self, divided: Sequence[Mapping[Axes, Complexes]], axes: Axes, *, exact: bool = True
+        self, divided: Sequence[Spectrum], axes: Axes, *, exact: bool = True
     ) -> NDArray[np.complexfloating]:
         """Spectra over lambda, dense over some axes and flat, shape (k, cells).
 
@@ -249,36 +240,33 @@ class Collected:
         return dense.astype(np.complex128 if exact else np.complex64)
 
 
-@dataclass(frozen=True, eq=False)
 class RealCells:
-    """The cells of the one block of a group on which there may be people."""
+    """The cells of the one block of a group on which there may be people.
 
-    group: Group
+    On a circle that its codes fill a one-sided question pays for two ends. Where the circle is
+    larger, nobody is on the rest of it, so a question may take any values there: those that the
+    reports tell best, with the least sum over f != 0 of |q^(f)|^2 / lambda_f. With X = F^-1 Lambda
+    F, the information of the whole group, and r the real cells they are
 
-    def __post_init__(self) -> None:
-        if len(self.group.blocks) != 1:
+        q on all cells = X_.r a + mu 1,    (X_rr  1) (a )   (q)
+                                           (1'    0) (mu) = (0),
+
+    where the second row keeps the number of people, which is known.
+
+    axes: of the block.  shape: bins, then 2 for a sign.  count: of the cells.
+    """
+
+    def __init__(self, group: Group) -> None:
+        if len(group.blocks) != 1:
             raise SurveyError("least squares over the real cells takes one block of attributes")
+        self.group, (self.axes,) = group, group.blocks
+        self.shape = tuple((*group.bins, 2)[min(axis, group.dimensions)] for axis in self.axes)
+        self.count = prod(self.shape)
         if self.count > LARGEST_RESTRICTED:
             raise SurveyError(
                 f"least squares over {self.count} cells takes too long; {LARGEST_RESTRICTED} are "
                 "the most"
             )
-
-    @property
-    def axes(self) -> Axes:
-        """Of the block."""
-        return self.group.blocks[0]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Bins, then 2 for a sign."""
-        bins = self.group.bins
-        return tuple(bins[axis] if axis < len(bins) else 2 for axis in self.axes)
-
-    @property
-    def count(self) -> int:
-        """Number of real cells."""
-        return prod(self.shape)
 
     @cached_property
     def _lags(self) -> NDArray[np.int32]:
@@ -312,7 +300,7 @@ class RealCells:
 
         grams: mean of q q' over the real cells.
         """
-        # The continued query is q^ = lambda F(a), a = D q on the real cells (see the module), D the
+        # The continued query is q^ = lambda F(a), a = D q on the real cells (see the class), D the
         # upper left of the dual. The mean of |F(a)|^2 at f is the transform of the sums of D G D
         # along its lags u - u'.
         dual = self.dual(information)[:-1, :-1]
@@ -322,9 +310,8 @@ class RealCells:
         power /= float(information.size) ** 2
         for axis in range(power.ndim):
             power = (power + np.roll(np.flip(power, axis), 1, axis)) / 2.0
-        power = np.maximum(power, 0.0)
         power[(0,) * power.ndim] = 0.0
-        return np.asarray(power)
+        return np.maximum(power, 0.0)
 
     def continue_query(self, query: BoxQuery, dual: Reals, information: Reals) -> Complexes:
         """q^(f) / N of the continued query, dense over the block; mu at the zero."""
@@ -346,18 +333,14 @@ class RealCells:
         """Mean of q q' over a workload, shape (cells, cells)."""
         total = np.zeros((self.count, self.count))
         for entry in workload.classes:
-            total += entry.weight * self._gram(entry)
+            kinds, product = dict(entry.predicates), np.full((1, 1), entry.weight)
+            for axis, size in zip(self.axes, self.shape, strict=True):
+                own = gram(kinds[axis], size) if axis in kinds else np.ones((size, size))
+                if axis >= self.group.dimensions and entry.measure is not None:
+                    own = np.array([[1.0, -1.0], [-1.0, 1.0]])
+                product = np.kron(product, own)
+            total += product
         for query in workload.queries:
-            own = self.values(BoxQuery.declared(query))
-            total += query.weight * np.outer(own, own)
+            values = self.values(BoxQuery.declared(query))
+            total += query.weight * np.outer(values, values)
         return total
-
-    def _gram(self, entry: QueryClass) -> Reals:
-        kinds = dict(entry.predicates)
-        product: Reals = np.ones((1, 1))
-        for axis, size in zip(self.axes, self.shape, strict=True):
-            own = gram(kinds[axis], size) if axis in kinds else np.ones((size, size))
-            if axis >= self.group.dimensions and entry.measure is not None:
-                own = np.array([[1.0, -1.0], [-1.0, 1.0]])
-            product = np.asarray(np.kron(product, own))
-        return product

@@ -1,14 +1,7 @@
 """Which families a design may choose from, in bulk, for the optimiser.
 
-A component holds many candidate families of one structure, with an array of one weight each. It
-adds the information that the weights give every class of frequencies (`inform`), and takes the
-slope gamma / lambda^2 back to a gain per candidate (`gains`): the transpose, up to the number of
-frequencies in each class. The powers behind both are |X(h)|^2 / s^2, averaged over the reflections
-of the axes. It says how many families a candidate is and how many phases each has, where weights
-start, and which families those with weight are. Under the symmetry of the folding a component
-stands for its images, which share its weights. t0 = 1 / (E + 1) is the share of its phases that a
-family's base set holds where nothing else matters.
-Source: docs/spec/fourier.md#2.2 and docs/spec/fourier.md#2.3.
+t0 = 1 / (E + 1) is the share of its phases that a family's base set holds where nothing else
+matters. Source: docs/spec/fourier.md#2.2 and docs/spec/fourier.md#2.3.
 """
 
 from __future__ import annotations
@@ -244,6 +237,13 @@ class ListedSets(Products):
 
 
 Component = ArcBundle | Products
+"""Many candidate families of one structure, with an array of one weight each.
+
+It adds the information that the weights give every class of frequencies (`inform`), and takes the
+slope gamma / lambda^2 back to a gain per candidate (`gains`): the transpose, up to the number of
+frequencies in each class. The powers behind both are |X(h)|^2 / s^2, averaged over the reflections
+of the axes. Under the symmetry of the folding it stands for its images, which share its weights.
+"""
 
 
 def reflections(characters: Integers, axes: Axes, folding: Folding) -> tuple[Integers, Integers]:

@@ -1,13 +1,6 @@
 """Frequencies up to symmetry: the unknowns of a design.
 
-A workload's spectrum is the same at (f1, f2) and (f1, -f2), so a design may be looked for among
-those that share this symmetry: one unknown per *class* of frequencies up to the sign of every
-coordinate. Classes are numbered over all faces; one more number, the last, stands for the zero
-frequency, which needs nothing. Source: docs/spec/fourier.md#2.2.
-
-Where two axes may also be exchanged without changing the demand, one design of a face serves all
-faces that exchanges make of it: its candidates stand for their images, which share their weight.
-Ten attributes of eight codes, three predicates at most, are 175 faces, but three kinds of faces.
+Source: docs/spec/fourier.md#2.2.
 """
 
 from __future__ import annotations
@@ -36,7 +29,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Symmetry:
-    """kinds: of every axis, named by the first axis that is like it."""
+    """Where two axes may be exchanged without changing the demand, one design of a face serves all
+    faces that exchanges make of it: its candidates stand for their images, which share their
+    weight. Ten attributes of eight codes, three predicates at most, are 175 faces of three kinds.
+
+    kinds: of every axis, named by the first axis that is like it.
+    """
 
     kinds: tuple[int, ...]
 
@@ -110,7 +108,10 @@ def _can_exchange(demand: Mapping[Axes, Reals], one: int, other: int) -> bool:
 
 
 class Folding:
-    """The classes of the frequencies of a group.
+    """The classes of the frequencies of a group: those that differ in signs of coordinates only.
+
+    A workload's spectrum is the same for all of a class, so a design may be, too. Classes are
+    numbered over all faces; the last number stands for the zero frequency, which needs nothing.
 
     symmetry: of its axes, none by default; only faces that stand for themselves have classes of
     their own.

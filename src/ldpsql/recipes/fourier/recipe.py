@@ -17,7 +17,7 @@ import numpy as np
 
 from ldpsql.boxes import CodeSet
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import Axes, Group, Integers, Look, Reals
+from ldpsql.decoders.fourier.group import Group, Integers, Look, Reals
 from ldpsql.decoders.fourier.spectra import RealCells
 from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
@@ -34,6 +34,7 @@ from ldpsql_device.plan import (
     Comb,
     Digit,
     Face,
+    Integer,
     Part,
     Plan,
     Scrambled,
@@ -239,11 +240,10 @@ def _check_axes(group: Group, domain: RecordDomain) -> None:
     signs, axes = len(domain.bounds), range(len(group.orders))
     if len(group.bins) != len(domain.sizes) or len(group.orders) != len(group.bins) + signs:
         raise SurveyError("the design has not one axis per dimension and measure")
+    known = zip(group.bins, domain.sizes, group.orders, group.unordered, strict=False)
     fits = all(
         1 <= bins <= min(size, order) and _is_even(size - unordered, bins - unordered)
-        for bins, size, order, unordered in zip(
-            group.bins, domain.sizes, group.orders, group.unordered, strict=False
-        )
+        for bins, size, order, unordered in known
     )
     if not fits or group.orders[len(group.bins) :] != (2,) * signs:
         raise SurveyError("the axes of the design do not fit the schema")
@@ -292,17 +292,18 @@ def _merge(families: Iterable[Emitted]) -> list[list[Emitted]]:
 
     Not where the largest orders of all would make more phases than a symbol may have values.
     """
-    faces: dict[tuple[str, tuple[Axes, ...], int], list[Emitted]] = {}
+    faces: list[list[Emitted]] = []
     for part in families:
-        shape, number = (part.cluster.base, part.cluster.factors), 0
-        while True:
-            own = [*faces.get((*shape, number), []), part]
-            orders = zip(*(other.cluster.orders for other in own), strict=True)
-            if len(own) == 1 or prod(map(max, orders)) <= LARGEST_RADIX:
+        shape = part.cluster.base, part.cluster.factors
+        for face in faces:
+            orders = zip(*(own.cluster.orders for own in (*face, part)), strict=False)
+            is_alike = (face[0].cluster.base, face[0].cluster.factors) == shape
+            if is_alike and prod(map(max, orders)) <= LARGEST_RADIX:
+                face.append(part)
                 break
-            number += 1
-        faces[*shape, number] = own
-    return list(faces.values())
+        else:
+            faces.append([part])
+    return faces
 
 
 def round_weights(weights: Reals, bits: int) -> tuple[Integers, Integers]:
@@ -323,20 +324,21 @@ def _part(parts: Sequence[Emitted], looks: Sequence[Look]) -> Part:
     """Symbol and response of all families of a face, each integer a column over its one step."""
     clusters = [part.cluster for part in parts]
     first = clusters[0]
-    orders = np.concatenate([np.tile(c.orders, (len(c), 1)) for c in clusters])
-    steps = np.concatenate([cluster.steps for cluster in clusters])
-    numbers = [varying(0, column) for column in np.concatenate([c.parameters for c in clusters]).T]
-    digits = []
-    for place, factor in enumerate(first.factors):
-        terms = []
-        for axis in factor:
-            divide, cuts = looks[axis]
-            coefficient = varying(0, steps[:, first.columns[axis]])
-            terms.append(Term(axis, coefficient, divide=divide, cuts=cuts))
-        digits.append(Digit(tuple(terms), varying(0, orders[:, place]), modulus=True))
-    response: Arcs | Comb | Scrambled
+
+    def columns(tables: Sequence[Integers]) -> list[Integer]:
+        return [varying(0, column) for column in np.concatenate(tables).T]
+
+    orders = columns([np.tile(cluster.orders, (len(cluster), 1)) for cluster in clusters])
+    steps = columns([cluster.turns[0] for cluster in clusters])
+    numbers = columns([cluster.parameters for cluster in clusters])
+    terms = {
+        axis: Term(axis, steps[first.columns[axis]], divide=looks[axis][0], cuts=looks[axis][1])
+        for axis in first.axes
+    }
+    digits = tuple(
+        Digit(tuple(terms[axis] for axis in factor), order, modulus=True)
+        for factor, order in zip(first.factors, orders, strict=True)
+    )
     if first.base == "arcs":
-        response = Arcs(0, tuple(numbers))
-    else:
-        response = (Comb if first.base == "comb" else Scrambled)(0, *numbers)
-    return Part(tuple(digits), response)
+        return Part(digits, Arcs(0, tuple(numbers)))
+    return Part(digits, (Comb if first.base == "comb" else Scrambled)(0, *numbers))
