@@ -67,13 +67,13 @@ class ReportFormat:
     @classmethod
     def of(cls, plan: Plan) -> ReportFormat:
         """The reports of a plan; where all are single bits, they are counted bit by bit."""
-        bits: list[int] = []
-        for face in plan.faces:
-            if len(face.parts) == 1 and isinstance(face.parts[0].response, Bits):
-                (radix,) = face.parts[0].radices
-                bits += [radix] * face.questions if isinstance(radix, int) else radix.values
-        unary = len(bits) == plan.questions
-        return cls(plan.columns, plan.limits, unary, tuple(bits) if unary else ())
+        unary = all(
+            len(face.parts) == 1 and isinstance(face.parts[0].response, Bits) for face in plan.faces
+        )
+        # Limits of words of bits are powers of 2.
+        words = np.log2(plan.limits[:, plan.coin_columns :]).sum(axis=1)
+        bits = np.rint(words).astype(np.int64).tolist() if unary else ()
+        return cls(plan.columns, plan.limits, unary, tuple(bits))
 
     @property
     def types(self) -> int:

@@ -28,8 +28,8 @@ from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import Guarantee, Shuffled
-from ldpsql_device.plan import Plan, plan_to_json
-from ldpsql_device.publish import write_survey
+from ldpsql_device.plan import Plan
+from ldpsql_device.publish import plan_to_json, write_survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import (
     Published,

@@ -170,6 +170,10 @@ def _listed_codes(name: str, domain: Listed, column: pa.Array) -> Integers:
 Points = tuple[NDArray[Any], Mask]
 
 
+def _all(column: pa.Array) -> Mask:
+    return np.ones(len(column), dtype=np.bool_)
+
+
 def _int_points(name: str, column: pa.Array) -> Points:
     """Whole numbers as int64, and which are whole; those beyond 63 bits become the limits."""
     if pa.types.is_floating(column.type):
@@ -181,20 +185,15 @@ def _int_points(name: str, column: pa.Array) -> Points:
     values = _filled(column)
     if values.dtype == np.uint64:
         values = np.minimum(values, np.uint64(2**63 - 1))
-    return values.astype(np.int64, copy=False), np.ones(len(column), dtype=np.bool_)
-
-
-def _float_points(name: str, column: pa.Array) -> Points:
-    return _reals(name, column), np.ones(len(column), dtype=np.bool_)
+    return values.astype(np.int64, copy=False), _all(column)
 
 
 def _date_points(name: str, column: pa.Array) -> Points:
     if not pa.types.is_date(column.type):
         raise _wrong_type(name, column.type, "date")
-    whole = np.ones(len(column), dtype=np.bool_)
     if pa.types.is_date64(column.type):
-        return _filled(column.view(pa.int64())) // _MILLISECONDS_A_DAY, whole
-    return _filled(column.view(pa.int32())).astype(np.int64), whole
+        return _filled(column.view(pa.int64())) // _MILLISECONDS_A_DAY, _all(column)
+    return _filled(column.view(pa.int32())).astype(np.int64), _all(column)
 
 
 def _timestamp_points(name: str, column: pa.Array) -> Points:
@@ -202,15 +201,15 @@ def _timestamp_points(name: str, column: pa.Array) -> Points:
         raise _wrong_type(name, column.type, "timestamp without a time zone")
     ticks = _filled(column.view(pa.int64()))
     if column.type.unit == "ns":
-        return ticks // 1000, np.ones(len(column), dtype=np.bool_)
+        return ticks // 1000, _all(column)
     scale = {"s": 1_000_000, "ms": 1_000, "us": 1}[column.type.unit]
     limit = (2**63 - 1) // scale
-    return np.clip(ticks, -limit, limit) * scale, np.ones(len(column), dtype=np.bool_)
+    return np.clip(ticks, -limit, limit) * scale, _all(column)
 
 
 _POINTS: Mapping[str, Callable[[str, pa.Array], Points]] = {
     "int": _int_points,
-    "float": _float_points,
+    "float": lambda name, column: (_reals(name, column), _all(column)),
     "date": _date_points,
     "timestamp": _timestamp_points,
 }
@@ -220,19 +219,13 @@ def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds strings, dictionary-encoded or not."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_view(kind))
-
-
-def _is_view(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string_view(kind))
+    is_one = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(check(kind) for check in is_one)
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or _is_decimal(kind))
-
-
-def _is_decimal(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(kind))
+    is_one = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(check(kind) for check in is_one)
 
 
 _IS_OF_TYPE: Mapping[str, Callable[[pa.DataType], bool]] = {
@@ -251,7 +244,7 @@ def _reals(name: str, column: pa.Array) -> Reals:
         return np.full(len(column), np.nan)
     if not _is_number(column.type):
         raise _wrong_type(name, column.type, "number")
-    if _is_decimal(column.type):
+    if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     reals: Reals = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     return reals

@@ -24,8 +24,7 @@ class Entropy(Protocol):
 class OsEntropy:
     """Words from the operating system's CSPRNG.
 
-    Nothing is kept between calls, so no word is ever used twice, not even after a fork, and
-    there is no seed.
+    Nothing is kept between calls: no word is used twice, not even after a fork. There is no seed.
     """
 
     __slots__ = ()

@@ -1,8 +1,7 @@
 """Epsilon as an exact decimal.
 
-Privacy arithmetic is exact or rounded to the safe side. The only transcendental number
-a mechanism needs is e^epsilon; `Epsilon.odds` is a rational number just below it, and every
-integer threshold in this library is derived from that fraction by integer arithmetic.
+The only transcendental number a mechanism needs is e^epsilon; `Epsilon.odds` is a rational just
+below it, and every threshold is derived from that fraction by integer arithmetic.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Epsilon:
         try:
             return cls(Decimal(str(text)))
         except InvalidOperation:
-            raise SurveyError(f"epsilon must be a number, not {text!r}") from None
+            raise SurveyError(f"epsilon must be a number, not {text!r:.60}") from None
 
     @cached_property
     def odds(self) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,8 @@ _LIKE = {"delta": "1e-6", "honest": "0.9"}
 
 KINDS = {"local": "LDP", "uldp": "ULDP", "uldp-joint": "ULDP per attribute", "none": ""}
 """Kind of guarantee -> the name of the property."""
+
+_BEYOND = ("values that the survey does not declare sensitive",)
 
 
 @dataclass(frozen=True)
@@ -83,29 +85,28 @@ class Guarantee:
 
 def local_guarantee(epsilon: Epsilon) -> Guarantee:
     """The promise of a mechanism that is epsilon-LDP for the whole private record."""
-    return Guarantee(
-        "local",
-        epsilon,
-        "every private attribute of one person's report together: no report is more than "
-        f"e^{epsilon} times likelier under one record than under another",
-        (
-            "public columns travel in clear",
-            "that a person took part, and when, is visible",
-            "a person who answers several surveys loses the sum of their epsilons",
-        ),
-    )
+    return guarantee_of("local", epsilon, Fraction(0))
 
 
 def guarantee_of(kind: str, epsilon: Epsilon | None, delta: Fraction) -> Guarantee:
     """A promise in the words that go with its kind, without what a mechanism has to say of it."""
-    if kind == "local" and epsilon is not None:
-        return replace(local_guarantee(epsilon), delta=delta)
-    covered = {
-        "uldp": "every record with a sensitive value, against every other record",
-        "uldp-joint": "every sensitive value, against records that agree in the other attributes",
-    }
-    beyond = ("values that the survey does not declare sensitive",) if kind in covered else ()
-    return Guarantee(kind, epsilon, covered.get(kind, "nothing"), beyond, delta)
+    every = "every private attribute of one person's report together: no report is more than"
+    protects, not_protected = {
+        "local": (
+            f"{every} e^{epsilon} times likelier under one record than under another",
+            (
+                "public columns travel in clear",
+                "that a person took part, and when, is visible",
+                "a person who answers several surveys loses the sum of their epsilons",
+            ),
+        ),
+        "uldp": ("every record with a sensitive value, against every other record", _BEYOND),
+        "uldp-joint": (
+            "every sensitive value, against records that agree in the other attributes",
+            _BEYOND,
+        ),
+    }.get(kind, ("nothing", ()))
+    return Guarantee(kind, epsilon, protects, not_protected, delta)
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def _decimal(key: str, given: Any) -> Decimal:
         number = Decimal("not a number" if isinstance(given, bool) else str(given))
     except InvalidOperation:
         raise SurveyError(
-            f'[survey]: {key} must be a number, as in "{_LIKE.get(key, "1")}", not {given!r}'
+            f'[survey]: {key} must be a number, as in "{_LIKE.get(key, "1")}", not {given!r:.60}'
         ) from None
     few = number.is_finite() and len(number.as_tuple().digits) <= LARGEST_PRECISION
     # A far exponent would make an exact fraction of millions of digits.

@@ -67,6 +67,11 @@ class Piece:
         """SurveyError unless the fields go together."""
 
 
+def derived() -> Any:
+    """A field that its object finds from the others when it is made."""
+    return field(init=False, repr=False, compare=False)
+
+
 class Declared(NamedTuple):
     """A field: its type, the least and the largest number that it may hold, its default."""
 
@@ -496,16 +501,30 @@ class Part(Piece):
     """A symbol and the response to it.
 
     fakes: so many numbers are drawn evenly below the radix and sorted together with the answer.
+    radices: values of every digit of the symbol that is answered.  size: values of the largest
+    symbol.  words: words of 64 bits that the answer takes.  columns: those of the report that it
+    fills.
     """
 
     digits: tuple[Digit, ...]
     response: Response
     then: Then = None
     fakes: Annotated[int, (0, 64)] = 0
+    radices: tuple[Integer, ...] = derived()
+    size: int = derived()
+    words: int = derived()
+    columns: int = derived()
 
     def _check(self) -> None:
         require(1 <= len(self.digits) <= 64, "a part has 1 to 64 digits")
-        radices, response, size = self.radices, self.response, self.size
+        response, radices = self.response, tuple(digit.radix for digit in self.digits)
+        if self.then is not None:
+            radices = (self.then.values if isinstance(self.then, Hash) else 2,)
+        size = math.prod(map(largest, radices))
+        words, columns = self.fakes + (not isinstance(response, Keep)), 1 + self.fakes
+        if isinstance(response, Bits):
+            words, columns = size, -(-size // BITS_PER_COLUMN)
+        vars(self).update(radices=radices, size=size, words=words, columns=columns)
         require(size < LARGEST_RADIX, f"a part has {LARGEST_RADIX} values or more")
         if isinstance(response, Arcs):
             require(len(response.counts) == len(radices), "an interval for every digit")
@@ -525,32 +544,6 @@ class Part(Piece):
             lengths = {len(response.own), len(response.other)}
             require(lengths <= {1, size}, "a threshold for every bit, or one for all")
         require(not self.fakes or isinstance(response, Keep), "fakes go with answers that are kept")
-
-    @cached_property
-    def radices(self) -> tuple[Integer, ...]:
-        """Values of every digit of the symbol that is answered."""
-        if isinstance(self.then, Hash):
-            return (self.then.values,)
-        return (2,) if isinstance(self.then, Parity) else tuple(d.radix for d in self.digits)
-
-    @cached_property
-    def size(self) -> int:
-        """Values of the largest symbol."""
-        return math.prod(map(largest, self.radices))
-
-    @property
-    def words(self) -> int:
-        """Words of 64 bits that the answer takes."""
-        if isinstance(self.response, Bits):
-            return self.size
-        return self.fakes + (not isinstance(self.response, Keep))
-
-    @property
-    def columns(self) -> int:
-        """Columns of the report that the answer fills."""
-        if isinstance(self.response, Bits):
-            return -(-self.size // BITS_PER_COLUMN)
-        return 1 + self.fakes
 
     def limits(self, choices: Choices) -> Iterator[Whole]:
         """The exclusive limit of each of these columns."""
@@ -604,28 +597,23 @@ class Choice:
 
     With the partial sums C of the weights and their total W, alternative i begins at
     floor(C_i HALVES / W), where C_0 = 0.
+
+    starts: the first half that means each alternative, and HALVES.  preimages: how many halves mean
+    each; they sum to HALVES.  cuts: `starts` but the first and HALVES, shape (alternatives - 1,).
     """
 
     weights: tuple[int, ...]
+    starts: tuple[int, ...] = derived()
+    preimages: tuple[int, ...] = derived()
+    cuts: NDArray[np.uint32] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require(min(self.preimages) > 0, "a weight is less than 2^-32 of all")
-
-    @cached_property
-    def starts(self) -> tuple[int, ...]:
-        """The first half that means each alternative, and HALVES."""
         total = sum(self.weights)
-        return tuple(sums * HALVES // total for sums in accumulate(self.weights, initial=0))
-
-    @cached_property
-    def preimages(self) -> tuple[int, ...]:
-        """How many halves mean each alternative; they sum to HALVES."""
-        return tuple(end - start for start, end in pairwise(self.starts))
-
-    @cached_property
-    def cuts(self) -> NDArray[np.uint32]:
-        """The first half of every alternative but the first, shape (alternatives - 1,)."""
-        return np.array(self.starts[1:-1], dtype=np.uint32)
+        starts = [sums * HALVES // total for sums in accumulate(self.weights, initial=0)]
+        preimages = tuple(end - start for start, end in pairwise(starts))
+        require(min(preimages) > 0, "a weight is less than 2^-32 of all")
+        cuts = np.array(starts[1:-1], dtype=np.uint32)
+        vars(self).update(starts=tuple(starts), preimages=preimages, cuts=cuts)
 
     @cached_property
     def _guide(self) -> tuple[Integers, NDArray[np.bool_]]:
@@ -651,16 +639,26 @@ class Choice:
 
 @dataclass(frozen=True)
 class Face(Piece):
-    """Questions of one shape: one choice per step, coins drawn below their ranges, and parts."""
+    """Questions of one shape: one choice per step, coins drawn below their ranges, and parts.
+
+    shape: choices of every step.  choices: combinations of them, those of secret steps included.
+    questions: combinations of the choices that are reported.
+    """
 
     weight: Annotated[int, (1, WORDS)]
     parts: tuple[Part, ...]
     steps: tuple[Step, ...] = ()
     coins: Annotated[tuple[Integer, ...], (1, 1 << 32)] = ()
+    shape: tuple[int, ...] = derived()
+    choices: int = derived()
+    questions: int = derived()
 
     def _check(self) -> None:
         require(len(self.parts) > 0, "a face without parts")
         require(len(self.steps) <= 64 and len(self.coins) <= 64, "too many steps or coins")
+        shape = tuple(len(step.mantissas) for step in self.steps)
+        questions = math.prod(len(step.mantissas) for step in self.steps if not step.secret)
+        vars(self).update(shape=shape, choices=math.prod(shape), questions=questions)
         require(self.choices <= MOST_QUESTIONS, "a face has too many questions")
         for column in find_columns((self.coins, self.parts)):
             require(column.step < len(self.steps), "a column over an unknown step")
@@ -672,21 +670,6 @@ class Face(Piece):
                 require(then.coin in known, "a parity without its coin")
             if isinstance(then, Hash):
                 require({then.slope, then.shift} <= set(known), "a hash without its coins")
-
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """Choices of every step."""
-        return tuple(len(step.mantissas) for step in self.steps)
-
-    @property
-    def choices(self) -> int:
-        """Combinations of choices, those of secret steps included."""
-        return math.prod(self.shape)
-
-    @cached_property
-    def questions(self) -> int:
-        """Combinations of the choices that are reported."""
-        return math.prod(len(step.mantissas) for step in self.steps if not step.secret)
 
     @cached_property
     def combinations(self) -> list[Integers]:
@@ -712,24 +695,58 @@ class Plan(Piece):
 
     sizes: codes of every attribute of an encoded record: dimensions, then measures.  odds: the
     budgets' e^epsilon as n / WORDS.  tables: look-up tables.
+
+    face_choice: how the first half of the first word means the faces.  first_questions: number of
+    the first question of every face, and how many there are, `questions`.  words: words of 64 bits
+    that every device draws, whatever its question: first `blind_words`, whose halves choose the
+    face and what is drawn in its steps, then one per coin.  columns: names of a report's columns:
+    question, coins (`coin_columns` of them), answers.  arrays: the tables.
     """
 
     sizes: Annotated[tuple[int, ...], (1, LARGEST)]
     odds: tuple[int, ...]
     faces: tuple[Face, ...]
     tables: tuple[tuple[int, ...], ...] = ()
+    face_choice: Choice = field(init=False, repr=False, compare=False)
+    first_questions: tuple[int, ...] = derived()
+    questions: int = derived()
+    words: int = derived()
+    blind_words: int = derived()
+    coin_columns: int = derived()
+    columns: tuple[str, ...] = derived()
+    arrays: tuple[Integers, ...] = derived()
+    _tops: tuple[int, ...] = derived()
+    _ascends: tuple[bool, ...] = derived()
 
     def _check(self) -> None:
         require(len(self.sizes) > 0, "attributes without codes")
         require(all(WORDS <= odds <= WORDS << 30 for odds in self.odds), "odds below 1")
         require(0 < len(self.faces) <= 1 << 14, "no face, or too many")
         require(sum(face.weight for face in self.faces) <= WORDS, "the weights are too large")
-        require(self.questions <= MOST_QUESTIONS, "too many questions")
+        firsts = tuple(accumulate((face.questions for face in self.faces), initial=0))
+        require(firsts[-1] <= MOST_QUESTIONS, "too many questions")
         fits = all(table and max(table) < LARGEST for table in self.tables)
         require(fits, "a table of whole numbers below 2^53")
-        size = sum(map(self._size, self.faces)) + self.questions * len(self.columns)
+        blind = max(len(face.steps) for face in self.faces) // 2 + 1
+        coins = max(len(face.coins) for face in self.faces)
+        words = max(sum(part.words for part in face.parts) for face in self.faces)
+        answers = max(sum(part.columns for part in face.parts) for face in self.faces)
+        size = sum(map(self._size, self.faces)) + firsts[-1] * (1 + coins + answers)
         require(size <= MOST_ENTRIES, "too many columns, steps, digits, combs, ladders or rows")
-        require(min(self.face_choice.preimages) > 0, "the weights of faces")
+        names = (*(f"coin{number}" for number in range(coins)),)
+        arrays = tuple(np.array(table, dtype=np.int64) for table in self.tables)
+        vars(self).update(
+            face_choice=Choice(tuple(face.weight for face in self.faces)),
+            first_questions=firsts,
+            questions=firsts[-1],
+            words=blind + coins + words,
+            blind_words=blind,
+            coin_columns=coins,
+            columns=("question", *names, *(f"answer{number}" for number in range(answers))),
+            arrays=arrays,
+            _tops=tuple(int(array.max()) for array in arrays),
+            _ascends=tuple(bool((np.diff(array) > 0).all()) for array in arrays),
+        )
         for face in self.faces:
             for part in face.parts:
                 self._check_symbol(face, part)
@@ -813,57 +830,6 @@ class Plan(Piece):
         return self.tables[number]
 
     @cached_property
-    def _tops(self) -> tuple[int, ...]:
-        return tuple(map(max, self.tables))
-
-    @cached_property
-    def _ascends(self) -> tuple[bool, ...]:
-        return tuple(all(a < b for a, b in pairwise(table)) for table in self.tables)
-
-    @cached_property
-    def arrays(self) -> tuple[Integers, ...]:
-        """The look-up tables as arrays."""
-        return tuple(np.array(table, dtype=np.int64) for table in self.tables)
-
-    @cached_property
-    def face_choice(self) -> Choice:
-        """How the first half of the first word means the faces."""
-        return Choice(tuple(face.weight for face in self.faces))
-
-    @cached_property
-    def first_questions(self) -> tuple[int, ...]:
-        """Number of the first question of every face, and how many there are."""
-        return tuple(accumulate((face.questions for face in self.faces), initial=0))
-
-    @property
-    def questions(self) -> int:
-        """How many questions there are."""
-        return self.first_questions[-1]
-
-    @cached_property
-    def words(self) -> int:
-        """Words of 64 bits that every device draws, whatever its question."""
-        answers = max(sum(part.words for part in face.parts) for face in self.faces)
-        return self.blind_words + self.coin_columns + answers
-
-    @cached_property
-    def blind_words(self) -> int:
-        """Words whose halves choose the face and what is drawn in its steps."""
-        return max(len(face.steps) for face in self.faces) // 2 + 1
-
-    @cached_property
-    def coin_columns(self) -> int:
-        """Columns of a report that hold coins."""
-        return max(len(face.coins) for face in self.faces)
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """Names of a report's columns: question, coins, answers."""
-        answers = max(sum(part.columns for part in face.parts) for face in self.faces)
-        coins = tuple(f"coin{number}" for number in range(self.coin_columns))
-        return ("question", *coins, *(f"answer{number}" for number in range(answers)))
-
-    @cached_property
     def limits(self) -> Integers:
         """Exclusive limit of every column but the first, shape (questions, columns - 1).
 
@@ -885,41 +851,13 @@ class Plan(Piece):
 # -- JSON -----------------------------------------------------------------------------------------
 
 
-def plan_to_json(plan: Plan) -> dict[str, Any]:
-    """The plan as objects, arrays, whole numbers, strings and `true`.
-
-    Every object is its fields by name; those with a default are left out when they have it. Where
-    one of several kinds may stand, the key `kind` names it. Whole numbers above 2^53 are decimal
-    strings.
-    """
-    written: dict[str, Any] = _write(plan)
-    return written
-
-
 def plan_from_json(data: Any) -> Plan:
-    """The inverse of `plan_to_json`, which is the only form that it reads: it repairs nothing.
+    """The inverse of `publish.plan_to_json`, whose form is the only one: nothing is repaired.
 
     SurveyError names the place of what is unknown, missing, or of another type.
     """
     plan: Plan = _read(Plan, data, "plan")
     return plan
-
-
-def _write(value: Any) -> Any:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if value <= LARGEST else str(value)
-    if isinstance(value, tuple):
-        # Long columns of plain numbers are written at once.
-        if value and set(map(type, value)) == {int} and max(value) <= LARGEST:
-            return list(value)
-        return [_write(entry) for entry in value]
-    written = {"kind": value.kind} if hasattr(value, "kind") else {}
-    for name, declared in declared_fields(type(value)).items():
-        if (entry := getattr(value, name)) != declared.default:
-            written[name] = _write(entry)
-    return written
 
 
 def _fail(where: str, problem: str) -> SurveyError:

@@ -9,10 +9,10 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 from ldpsql_device.guarantee import Guarantee, Shuffled
-from ldpsql_device.plan import Plan, plan_to_json
+from ldpsql_device.plan import LARGEST, Plan, declared_fields
 from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Dimension, Schema
 from ldpsql_device.survey import VERSION, canonical
-from ldpsql_device.values import Domain, Listed
+from ldpsql_device.values import Listed
 
 _UPWARD = Context(prec=20, rounding=ROUND_CEILING)
 
@@ -55,6 +55,34 @@ def _write_promise(guarantee: Guarantee, shuffled: Shuffled | None) -> dict[str,
     return data
 
 
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """The plan as objects, arrays, whole numbers, strings and `true`.
+
+    Every object is its fields by name; those with a default are left out when they have it. Where
+    one of several kinds may stand, the key `kind` names it. Whole numbers above 2^53 are decimal
+    strings.
+    """
+    written: dict[str, Any] = _write(plan)
+    return written
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if value <= LARGEST else str(value)
+    if isinstance(value, tuple):
+        # Long columns of plain numbers are written at once.
+        if value and set(map(type, value)) == {int} and max(value) <= LARGEST:
+            return list(value)
+        return [_write(entry) for entry in value]
+    written = {"kind": value.kind} if hasattr(value, "kind") else {}
+    for name, declared in declared_fields(type(value)).items():
+        if (entry := getattr(value, name)) != declared.default:
+            written[name] = _write(entry)
+    return written
+
+
 def schema_to_json(schema: Schema) -> dict[str, Any]:
     """The columns as a published survey has them: arrays in order, and no floating point.
 
@@ -73,14 +101,7 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
 def schema_to_keys(schema: Schema) -> dict[str, Any]:
     """The tables [dimension], [measure] and [public] of a survey file; see `Schema.from_keys`."""
     return {
-        "dimension": {
-            d.name: {
-                **_domain_keys(d.domain),
-                **_unless("nulls", d.nulls, "reject"),
-                **_sensitive_keys(d),
-            }
-            for d in schema.dimensions
-        },
+        "dimension": {d.name: _dimension_keys(d) for d in schema.dimensions},
         "measure": {
             m.name: {
                 "bounds": list(m.bounds),
@@ -94,24 +115,21 @@ def schema_to_keys(schema: Schema) -> dict[str, Any]:
     }
 
 
-def _domain_keys(domain: Domain) -> dict[str, Any]:
-    """The keys of a survey file that give a domain back."""
-    if isinstance(domain, Listed):
-        listed = {} if domain.type == "bool" else {"values": list(domain.values)}
-        return {"type": domain.type, **listed}
-    keys = {key: list(v) if isinstance(v, tuple) else v for key, v in domain.keys}
-    return {"type": domain.type, **keys}
-
-
-def _sensitive_keys(dimension: Dimension) -> dict[str, Any]:
-    """The keys of a survey file that give the sensitive codes back."""
-    if not dimension.sensitive:
-        return {}
+def _dimension_keys(dimension: Dimension) -> dict[str, Any]:
+    """The keys of a survey file that give a dimension back."""
     domain = dimension.domain
-    values = domain.values if isinstance(domain, Listed) else domain.edges
-    listed = [values[code] for code in dimension.sensitive if code < domain.size]
-    left_out = dimension.nulls == "value" and domain.size not in dimension.sensitive
-    return {"sensitive": listed, **({"sensitive_nulls": False} if left_out else {})}
+    if isinstance(domain, Listed):
+        keys: dict[str, Any] = {} if domain.type == "bool" else {"values": list(domain.values)}
+        values = domain.values
+    else:
+        keys = {key: list(v) if isinstance(v, tuple) else v for key, v in domain.keys}
+        values = domain.edges
+    keys = {"type": domain.type, **keys, **_unless("nulls", dimension.nulls, "reject")}
+    if dimension.sensitive:
+        keys["sensitive"] = [values[code] for code in dimension.sensitive if code < domain.size]
+        if dimension.nulls == "value" and domain.size not in dimension.sensitive:
+            keys["sensitive_nulls"] = False
+    return keys
 
 
 def _unless(key: str, value: str, default: str) -> dict[str, str]:

@@ -64,17 +64,6 @@ class _Encoded:
     public: dict[str, pa.Array]
     misfits: list[Misfit]
 
-    def only(self, rows: NDArray[np.bool_]) -> _Encoded:
-        """The same for some of the people."""
-        mask = pa.array(rows)
-        return _Encoded(
-            self.codes[rows],
-            self.numbers[rows],
-            self.clamped[rows],
-            {name: column.filter(mask) for name, column in self.public.items()},
-            [],
-        )
-
 
 def randomize(
     survey: Published,
@@ -119,28 +108,25 @@ def randomize_batch(
     """
     Consent(accept_no_guarantee, accept_disclosure).require(survey)
     encoded = _encode(survey.schema, batch)
-    known = [*misfits, *encoded.misfits]
-    if known and not skip_invalid:
-        raise known[0].error(first_row)
-    if known:
-        encoded = encoded.only(~np.logical_or.reduce([fault.rows for fault in known]))
-    people = len(encoded.codes)
-    measures = survey.schema.measures
+    rows = _find_fitting(batch, [*misfits, *encoded.misfits], first_row, skip_invalid=skip_invalid)
+    codes, numbers, public = encoded.codes[rows], encoded.numbers[rows], encoded.public
+    if len(codes) < batch.num_rows:
+        public = {name: column.filter(pa.array(rows)) for name, column in public.items()}
+    people, measures = len(codes), survey.schema.measures
     words = entropy.words(people * len(measures)).reshape(people, len(measures))
     levels = [
-        round_to_levels(measure, encoded.numbers[:, i], words[:, i])
-        for i, measure in enumerate(measures)
+        round_to_levels(measure, numbers[:, i], words[:, i]) for i, measure in enumerate(measures)
     ]
-    reports = survey.draw(np.column_stack([encoded.codes, *levels]), entropy)
+    reports = survey.draw(np.column_stack([codes, *levels]), entropy)
     columns = {
         RESERVED_PREFIX + name: pa.array(column)
         for name, column in zip(survey.report_columns, reports, strict=True)
     }
     ids = pa.py_buffer(os.urandom(ID_BYTES * people))
     named = {ID_COLUMN: pa.Array.from_buffers(pa.binary(ID_BYTES), people, [None, ids])}
-    table = pa.table({**columns, **encoded.public, **named}, schema=report_schema(survey))
+    table = pa.table({**columns, **public, **named}, schema=report_schema(survey))
     names = [measure.name for measure in measures]
-    clamped = dict(zip(names, encoded.clamped.sum(axis=0).tolist(), strict=True))
+    clamped = dict(zip(names, encoded.clamped[rows].sum(axis=0).tolist(), strict=True))
     return table, Tally(people, clamped, batch.num_rows - people)
 
 
@@ -158,12 +144,20 @@ def fitting(
     """
     require_columns(schema, batch.column_names)
     known = [*misfits, *_encode(schema, batch).misfits]
-    if known and not skip_invalid:
-        raise known[0].error(first_row)
+    rows = _find_fitting(batch, known, first_row, skip_invalid=skip_invalid)
     declared = batch.select(list(arrow_types(schema)))
-    if not known:
-        return declared
-    return declared.filter(pa.array(~np.logical_or.reduce([fault.rows for fault in known])))
+    return declared if rows.all() else declared.filter(pa.array(rows))
+
+
+def _find_fitting(
+    batch: pa.Table, misfits: Sequence[Misfit], first_row: int, *, skip_invalid: bool
+) -> NDArray[np.bool_]:
+    """Whose record fits, shape (n,); RecordError for those who do not unless they are skipped."""
+    if misfits and not skip_invalid:
+        raise misfits[0].error(first_row)
+    nobody = np.zeros(batch.num_rows, dtype=np.bool_)
+    fits: NDArray[np.bool_] = ~np.logical_or.reduce([nobody, *(one.rows for one in misfits)])
+    return fits
 
 
 def report_schema(survey: Published) -> pa.Schema:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
@@ -96,23 +96,23 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Listed:
-    """Values in the order of their codes (category: all strings or all ints; bool)."""
+    """Values in the order of their codes (category: all strings or all ints; bool).
+
+    size: number of codes.
+    """
 
     type: str
     values: tuple[Value, ...]
+    size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "size", len(self.values))
         if not 1 <= self.size <= LARGEST_DOMAIN:
             raise SurveyError(f"values must list 1 to {LARGEST_DOMAIN} values, chosen by a person")
         if len({type(value) for value in self.values}) != 1:
             raise SurveyError("the values of a category must be all strings or all ints")
         if len(self._codes) != self.size:
             raise SurveyError("the values of a category must differ")
-
-    @property
-    def size(self) -> int:
-        """Number of codes."""
-        return len(self.values)
 
     @cached_property
     def _codes(self) -> dict[Value, int]:
@@ -149,45 +149,37 @@ class Ordered:
     since 1970-01-01 for a date, microseconds since then for a timestamp. All comparisons are made
     between points. `keys` are the keys of the survey file, kept so that the survey can be written
     down again. A float domain is closed at its upper end; an int, date or timestamp domain is not.
+
+    size: number of codes.  is_discrete: whether values have a next value, so that <= v is
+    < next(v): all types but float.  is_closed: whether the last edge itself belongs to the domain.
+    points: of the edges.  edge_array: the same, int64 for discrete types, float64 for float.
     """
 
     type: str
     edges: tuple[Value, ...]
     keys: tuple[tuple[str, Any], ...]
+    size: int = field(init=False, repr=False, compare=False)
+    is_discrete: bool = field(init=False, repr=False, compare=False)
+    is_closed: bool = field(init=False, repr=False, compare=False)
+    points: tuple[int | float, ...] = field(init=False, repr=False, compare=False)
+    edge_array: NDArray[Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        is_float, points = self.type == "float", self.edges
+        if self.type in ("date", "timestamp"):
+            unit = _DAY if self.type == "date" else 1
+            points = tuple(microseconds(edge) // unit for edge in self.edges)
+        vars(self).update(
+            size=len(self.edges) - 1,
+            is_discrete=not is_float,
+            is_closed=is_float,
+            points=points,
+            edge_array=np.array(points, dtype=np.float64 if is_float else np.int64),
+        )
         if not 2 <= len(self.edges) <= LARGEST_DOMAIN + 1:
             raise SurveyError(f"a domain has 1 to {LARGEST_DOMAIN} codes, not {self.size}")
         if (np.diff(self.edge_array) <= 0).any():
             raise SurveyError("the edges of a domain must increase")
-
-    @property
-    def size(self) -> int:
-        """Number of codes."""
-        return len(self.edges) - 1
-
-    @property
-    def is_discrete(self) -> bool:
-        """Whether values have a next value, so that <= v is < next(v): all types but float."""
-        return self.type != "float"
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the last edge itself belongs to the domain."""
-        return not self.is_discrete
-
-    @cached_property
-    def points(self) -> tuple[int | float, ...]:
-        """The edges as points."""
-        if self.type in ("int", "float"):
-            return self.edges  # type: ignore[return-value]
-        unit = _DAY if self.type == "date" else 1
-        return tuple(microseconds(edge) // unit for edge in self.edges)
-
-    @cached_property
-    def edge_array(self) -> NDArray[Any]:
-        """The edges as points: int64 for discrete types, float64 for float."""
-        return np.array(self.points, dtype=np.int64 if self.is_discrete else np.float64)
 
     def code(self, value: Value) -> int:
         """Code of one value; RecordError, which never shows the value, if it lies outside."""

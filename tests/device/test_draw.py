@@ -18,7 +18,8 @@ from ldpsql_device.draw import draw, interpret
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.law import law
 from ldpsql_device.odds import odds
-from ldpsql_device.plan import WORDS, Integers, Plan, plan_from_json, plan_to_json, subset_words
+from ldpsql_device.plan import WORDS, Integers, Plan, plan_from_json, subset_words
+from ldpsql_device.publish import plan_to_json
 
 ALPHA = 1e-6
 

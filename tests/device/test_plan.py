@@ -22,10 +22,10 @@ from ldpsql_device.plan import (
     base_points,
     is_prime,
     plan_from_json,
-    plan_to_json,
     scrambled_ranks,
     subset_words,
 )
+from ldpsql_device.publish import plan_to_json
 
 BY_NAME = {case.name: plan_to_json(case.plan) for case in EVERY_PLAN}
 

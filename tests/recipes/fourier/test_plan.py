@@ -30,7 +30,8 @@ from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.plan import WORDS, Plan, Varying, plan_to_json, subset_words
+from ldpsql_device.plan import WORDS, Plan, Varying, subset_words
+from ldpsql_device.publish import plan_to_json
 
 DESIGNS = by_hand()
 NAMES = list(DESIGNS)

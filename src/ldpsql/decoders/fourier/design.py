@@ -37,7 +37,8 @@ from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
-from ldpsql_device.plan import WORDS, Plan, plan_to_json
+from ldpsql_device.plan import WORDS, Plan
+from ldpsql_device.publish import plan_to_json
 
 if TYPE_CHECKING:
     from ldpsql.decoders.fourier.smoothing import SmoothEstimator
