@@ -21,8 +21,8 @@ import pyarrow as pa
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import Codes
-from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.decoders.marginals import CollectedMarginals, EvenMarginals
+from ldpsql.decoders.linear import EvenSource, LinearEstimator
+from ldpsql.decoders.marginals import CollectedMarginals
 from ldpsql.plots.charts import Curve, Panel, draw_figure
 from ldpsql.recipes.marginal_designs import ArrDesign
 from ldpsql.recipes.registry import mechanism
@@ -152,7 +152,8 @@ def predicted(design: CollectedMarginals, people: People) -> float:
         shares_at = [whole]
     else:
         shares_at = shares
-    source = EvenMarginals(n, question_shares(design.plan) * n, design.answers, shares_at)
+    sizes = question_shares(design.plan) * n
+    source = EvenSource(n, sizes, design.answers, lambda group, nodes: shares_at[group][nodes])
     estimator = LinearEstimator(source)
     total = sum(float(estimator.answer([query]).covariance[0, 0]) for query in every_cell(design))
     drawing = sum(float((share * (1.0 - share)).sum()) for share in shares)

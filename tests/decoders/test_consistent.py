@@ -20,8 +20,7 @@ from ldpsql.recipes.allocation import ConsistentAllocation, Energies, workload_e
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
-from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
-from ldpsql.trees.hierarchy import Tree, balanced
+from ldpsql.trees import AxisDetails, Tree, average_energies, balanced, product_energies
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -35,8 +34,8 @@ CONSISTENT = {"inference": "consistent"}
 def test_energies_of_single_intervals() -> None:
     """docs/spec/h4mda.md#10.4, vector V1."""
     tree = Tree(4, (2, 2))
-    assert AxisDetails.of(tree, ((1, 3),)).energies == pytest.approx([1, 0, 1])
-    assert AxisDetails.of(tree, ((0, 1),)).energies == pytest.approx([0.25, 0.25, 0.5])
+    assert AxisDetails(tree, ((1, 3),)).energies == pytest.approx([1, 0, 1])
+    assert AxisDetails(tree, ((0, 1),)).energies == pytest.approx([0.25, 0.25, 0.5])
 
 
 @pytest.mark.parametrize(
@@ -50,14 +49,14 @@ def test_energies_of_single_intervals() -> None:
 )
 def test_energies_of_all_ranges(size: int, fanouts: tuple[int, ...], energies: list[float]) -> None:
     """docs/spec/h4mda.md#10.4, vector V3."""
-    assert average_range_energies(Tree(size, fanouts)) == pytest.approx(energies, abs=1e-6)
+    assert average_energies(Tree(size, fanouts), "range") == pytest.approx(energies, abs=1e-6)
 
 
 def test_details_are_orthogonal_projections_that_sum_to_the_indicator() -> None:
     """Summed over all levels, the details give each leaf its indicator back."""
     tree = balanced(23, 3)
-    axis = AxisDetails.of(tree, ((2, 9), (17, 20)))
-    leaves = axis.sums(len(tree.counts) - 1)
+    axis = AxisDetails(tree, ((2, 9), (17, 20)))
+    leaves = axis.sums[-1]
     indicator = np.zeros(23)
     indicator[2:9] = indicator[17:20] = 1
     assert leaves.sum(axis=0) == pytest.approx(indicator)
@@ -226,7 +225,7 @@ def test_optimal_allocations_of_the_specification(
         (tree, tree), weigh_evenly((v, None, 0) for v in all_levels((tree, tree))[1:])
     )
     windows = [
-        AxisDetails.of(tree, ((start, start + width),)).energies
+        AxisDetails(tree, ((start, start + width),)).energies
         for start in range(tree.size - width + 1)
     ]
     window, free = np.mean(windows, axis=0), np.eye(len(fanouts) + 1)[0] * tree.size
@@ -281,7 +280,7 @@ def test_best_shares_of_one_tree(
     monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
     tree = Tree(size, fanouts)
     table = GroupTable((tree,), weigh_evenly(((j,), None, 0) for j in range(1, len(fanouts) + 1)))
-    energies = Energies(average_range_energies(tree), ())
+    energies = Energies(average_energies(tree, "range"), ())
     found = ConsistentAllocation(table, [UNIT] * len(table.sizes), energies)
     optimal = found.optimal()
     assert optimal == pytest.approx(shares, abs=2e-3)

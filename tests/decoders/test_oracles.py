@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.decoders.nodes import Answer, NodeDesign
+from ldpsql.decoders.nodes import NodeDesign, OracleAnswer
 from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
 from ldpsql.recipes.oracles import LARGEST, hash_values, kind_for, odds_words, oracle_for
 from ldpsql.recipes.registry import mechanism
@@ -18,7 +18,7 @@ from ldpsql_device.errors import SurveyError
 ONE, TWO = Epsilon.parse("1"), Epsilon.parse("2")
 
 
-def supported(answer: Answer, report: tuple[int, ...], nodes: int) -> np.ndarray:
+def supported(answer: OracleAnswer, report: tuple[int, ...], nodes: int) -> np.ndarray:
     """0/1 per node: whether one report, without its question, supports it."""
     oracle, every = answer.oracle, np.arange(nodes)
     if isinstance(oracle, Oue):

@@ -20,7 +20,6 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.decoders.groups import Group
 from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.decoders.paths import EvenForest
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
@@ -64,7 +63,7 @@ class Dense:
         rows, told, precision = [], [], []
         for number, group in enumerate(self.design.table.groups):
             size = self.design.table.sizes[number]
-            variance = self.given.moments(number).contrast_variance(size)
+            variance = self.given.given[number].contrast_variance(size)
             padded, own = self._place(group)
             for node in np.unique(padded):
                 inside = padded == node
@@ -170,9 +169,7 @@ def test_predictions_spread_people_over_records(name: str, tree: str) -> None:
         expected.append(np.bincount(node, minlength=size) / len(records))
         assert table.spread_evenly(group, np.arange(size)) == pytest.approx(expected[-1])
     if name == "lgrr-fd":
-        every = np.arange(design.forests[0].nodes)
-        evenly = EvenForest(1.0, np.ones(1), design.forests, table)
-        found = evenly.at(0, every, (None, None))
+        found = design.even_shares(0, np.arange(design.answers[0].nodes))
         assert found == pytest.approx(np.concatenate(expected))
 
 

@@ -15,7 +15,7 @@ from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.nodes import OracleSource
+from ldpsql.decoders.linear import ReportedSource
 from ldpsql.estimate import Ratio, quantile
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
@@ -229,10 +229,10 @@ def test_dividing_by_expected_group_sizes_is_caught(
 ) -> None:
     """The negative control: group sizes as designed, not as reported."""
 
-    def expected(self: OracleSource, group: int) -> float:
+    def expected(self: ReportedSource, group: int) -> float:
         return float(design_of(name, 1).table.shares[group] * PEOPLE)
 
-    monkeypatch.setattr(OracleSource, "size", expected)
+    monkeypatch.setattr(ReportedSource, "size", expected)
     assert not is_unbiased(after_drop_outs(name), truths(1, has_measure=True)[1] / PEOPLE)
 
 

@@ -19,23 +19,12 @@ from ldpsql.recipes.haar import plan_of_levels
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares
-from ldpsql.trees.covers import average_cover
-from ldpsql.trees.detail import (
-    AxisDetails,
-    average_equality_energies,
-    average_prefix_energies,
-    average_range_energies,
-)
-from ldpsql.trees.hierarchy import Tree, balanced
+from ldpsql.trees import AxisDetails, Tree, average_cover, average_energies, balanced
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 
 TREES = [balanced(7, 3), balanced(8, 2), Tree(11, (3, 2, 2)), balanced(5, 5), balanced(1, 2)]
-AVERAGES = {
-    "range": average_range_energies,
-    "prefix": average_prefix_energies,
-    "equality": average_equality_energies,
-}
+KINDS = ("range", "prefix", "equality")
 
 
 def sides(kind: str, size: int) -> list[Side]:
@@ -46,15 +35,15 @@ def sides(kind: str, size: int) -> list[Side]:
     return [((a, b),) for a in firsts for b in range(a + 1, size + 1)]
 
 
-@pytest.mark.parametrize("kind", AVERAGES)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tree", TREES, ids=lambda tree: f"{tree.size}")
 def test_average_energies_are_those_of_all_predicates(kind: str, tree: Tree) -> None:
     """With the padding that a predicate reaching the last code covers."""
-    brute = np.mean([AxisDetails.of(tree, s).energies for s in sides(kind, tree.size)], axis=0)
-    assert AVERAGES[kind](tree) == pytest.approx(brute, abs=1e-12)
+    brute = np.mean([AxisDetails(tree, s).energies for s in sides(kind, tree.size)], axis=0)
+    assert average_energies(tree, kind) == pytest.approx(brute, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", AVERAGES)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tree", TREES, ids=lambda tree: f"{tree.size}")
 def test_average_covers_are_those_of_all_predicates(kind: str, tree: Tree) -> None:
     """Nodes per level of the fewest nodes that cover a side."""
@@ -72,7 +61,7 @@ def dense_energies(query: DeclaredQuery, trees: tuple[Tree, ...]) -> np.ndarray:
     for share, box in query.terms:
         part = np.ones(())
         for tree, side in zip(trees, box, strict=True):
-            part = np.multiply.outer(part, AxisDetails.of(tree, side).means[-1])
+            part = np.multiply.outer(part, AxisDetails(tree, side).means[-1])
         cells += share * part
     energies = np.zeros(tuple(len(tree.counts) for tree in trees))
     for levels in product(*(range(size) for size in energies.shape)):

@@ -17,27 +17,33 @@ from support.node_sources import (
     X1,
     X2,
     GivenNodes,
+    KnownAnswer,
     N,
     PlainSource,
     TrueNodes,
     counted_by_node,
     ideal_moments,
+    known_answers,
 )
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator, InformationTable
 from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
-from ldpsql.decoders.linear import LinearEstimator, Moments
-from ldpsql.decoders.nodes import EvenNodes, NodeDesign
+from ldpsql.decoders.linear import LinearEstimator
+from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.decoders.paths import LgrrDesign
 from ldpsql.recipes import allocation
 from ldpsql.recipes.allocation import ConsistentAllocation, Energies
 from ldpsql.recipes.oracles import LARGEST, oracle_for
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
-from ldpsql.trees.covers import average_cover
-from ldpsql.trees.detail import AxisDetails, average_range_energies, product_energies
-from ldpsql.trees.hierarchy import Tree
+from ldpsql.trees import (
+    AxisDetails,
+    Tree,
+    average_cover,
+    average_energies,
+    product_energies,
+)
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Measure
 
@@ -129,14 +135,10 @@ def test_leading_deviation_of_hio(epsilon: str, deviation: float) -> None:
     design = mechanism("hio").design(domain, Epsilon.parse(epsilon), {"root": True})
     assert isinstance(design, NodeDesign)
     ideal = ideal_moments("olh", design.epsilon, design.table.sizes)
-
-    class Ideal(EvenNodes):
-        def moments(self, group: int) -> Moments:
-            return ideal[group]
-
+    answers = [replace(a, moments=m) for a, m in zip(design.answers, ideal, strict=True)]
     planned = design.prepare(LinearQuery.count(Box((WINDOW,))))
-    source = Ideal(N, design.table.shares * N, design.table, design.answers)
-    leading = sum(source.spread(cells) for cells in planned.alternatives[0])
+    sizes = design.table.shares * N
+    leading = sum(answers[c.group].spread(c) / sizes[c.group] for c in planned.alternatives[0])
     assert N * math.sqrt(leading) == pytest.approx(deviation, abs=0.01)
 
 
@@ -155,8 +157,9 @@ class Payers(PlainSource):
     def size(self, group: int) -> float:
         return float(self.people * self.design.table.shares[group])
 
-    def moments(self, group: int) -> Moments:
-        return ideal_moments("olh", ONE, self.design.table.sizes)[group]
+    @property
+    def answers(self) -> list[KnownAnswer]:
+        return known_answers(ideal_moments("olh", ONE, self.design.table.sizes))
 
     def _amounts(self, pair: Any) -> np.ndarray:
         return self.pay ** sum(weight is not None for weight in pair)
@@ -281,7 +284,7 @@ def test_two_levels_of_two(
     told = InformationTable(design.table, ideal).total(np.array([300.0, 500.0]), range(2))
     assert told[1:] == pytest.approx(information, rel=1e-9)
     for side, variance in zip((((1, 3),), ((0, 1),)), variances, strict=True):
-        energies = AxisDetails.of(design.table.trees[0], side).energies  # type: ignore[arg-type]
+        energies = AxisDetails(design.table.trees[0], side).energies  # type: ignore[arg-type]
         assert float(np.sum(energies[1:] / told[1:])) == pytest.approx(variance, rel=1e-9)
 
 
@@ -308,7 +311,7 @@ def test_a_binary_tree_of_128_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Section 10.4, V3."""
     monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
     tree = Tree(128, (2,) * 7)
-    energies = average_range_energies(tree)
+    energies = average_energies(tree, "range")
     assert energies == pytest.approx(
         [21.835938, 5.459969, 6.702883, 4.351502, 2.439438, 1.312984, 0.734496, 0.496124], abs=1e-6
     )
@@ -349,7 +352,7 @@ def test_windows_over_two_trees(
     )
     moments = ideal_moments("auto", Epsilon.parse(epsilon), table.sizes)
     sides = [((start, start + width),) for start in range(tree.size - width + 1)]
-    window = np.mean([AxisDetails.of(tree, side).energies for side in sides], axis=0)
+    window = np.mean([AxisDetails(tree, side).energies for side in sides], axis=0)
     free = np.eye(len(fanouts) + 1)[0] * tree.size
     energies = product_energies([window, window if predicates == 2 else free])
     best = ConsistentAllocation(table, moments, Energies(energies, ())).optimal()

@@ -12,9 +12,9 @@ from support.node_sources import N, true_nodes
 from support.significance import is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.linear import CellQuery, GroupCells, LinearEstimator
+from ldpsql.decoders.linear import CellQuery, EvenSource, GroupCells, LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.decoders.paths import EvenForest, Forest, LgrrDesign, PublishedEstimator
+from ldpsql.decoders.paths import Forest, LgrrDesign, PublishedEstimator
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
@@ -23,14 +23,6 @@ from ldpsql_device.errors import SurveyError
 
 MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x2",), ((1.0, 125.0),), (1,))
 LINE = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
-
-
-class TrueForest(EvenForest):
-    """Node frequencies of the specification's data, signs by their expectation."""
-
-    def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
-        parts = [true_nodes(self.table, number, (1,)) for number in self.forests[group].groups]
-        return np.concatenate(parts)[nodes]
 
 
 @pytest.mark.parametrize(
@@ -48,11 +40,18 @@ def test_expectations_of_the_specification(
     """Section 13: COUNT of [12, 56) in the signed frame of the second attribute."""
     design = mechanism(name).design(MEASURED, Epsilon.parse(epsilon), {})
     assert isinstance(design, LgrrDesign)
-    assert design.forests[0].length == (12 if name == "lgrr" else 20)
+    assert design.answers[0].path == (12 if name == "lgrr" else 20)
     planned = design.prepare(LinearQuery.count(Box((((12, 56),), None))))
-    source = TrueForest(float(N), np.full(1, float(N)), design.forests, design.table)
+    table, forests = design.table, design.answers
+
+    def true_shares(group: int, nodes: np.ndarray) -> np.ndarray:
+        """Of the specification's data, signs by their expectation."""
+        parts = [true_nodes(table, number, (1,)) for number in forests[group].groups]
+        return np.concatenate(parts)[nodes]
+
+    source = EvenSource(float(N), np.full(1, float(N)), forests, true_shares)
     for estimator, expected in (
-        (PublishedEstimator(source, design.forests), published),
+        (PublishedEstimator(source, forests), published),
         (LinearEstimator(source), unbiased_count),
     ):
         assert estimator.answer([planned]).values[0] == pytest.approx(expected, rel=2e-4)
@@ -60,13 +59,10 @@ def test_expectations_of_the_specification(
 
 def test_estimates_of_one_node() -> None:
     """Section 9: 40 of 1,000 reports name a node of ten, path of 12, epsilon 2."""
-    forest = Forest(tuple(range(12)), (10,) * 12, 0, float(np.exp(2)))
-
-    class Named(EvenForest):
-        def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
-            return np.full(len(nodes), 12 * 40 / 1000)
-
-    source = Named(1000.0, np.full(1, 1000.0), [forest], None)  # type: ignore[arg-type]
+    forest = Forest.of(0, range(12), (10,) * 12, 0, float(np.exp(2)))
+    source = EvenSource(
+        1000.0, np.full(1, 1000.0), [forest], lambda _, nodes: np.full(len(nodes), 12 * 40 / 1000)
+    )
     node = GroupCells(0, np.zeros(1, dtype=np.int64), np.ones(1))
     query = CellQuery(0.0, True, ((node,),), None)
     found = [
@@ -174,7 +170,7 @@ def test_the_published_estimator_is_biased_as_predicted(name: str) -> None:
     assert is_unbiased(found[default][:, 1], truth[1])
     assert variance_fits(found[default][:, 0], variances[:, 0].mean())
     assert variance_fits(found[default][:, 1], variances[:, 1].mean())
-    length = design.forests[0].length
+    length = design.answers[0].path
     even = PEOPLE / 4  # half of x by half of y
     bias = length * (truth[0] - even) / (np.e - 1)
     assert is_unbiased(found["published"][:, 0], truth[0] + bias)

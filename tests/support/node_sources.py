@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.decoders.groups import GroupTable
-from ldpsql.decoders.linear import Moments, Source
+from ldpsql.decoders.linear import Answer, Moments, Source
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.decoders.oracles import Grr
 from ldpsql.recipes.oracles import kind_for, odds_words
@@ -22,6 +22,18 @@ INDEX = np.arange(N)
 X1 = np.minimum(INDEX % 125, (INDEX // 125) % 125)
 X2 = np.maximum(3 * INDEX % 125, (INDEX // 125) % 125)
 """The data of docs/spec/h4mda.md#13."""
+
+
+class KnownAnswer(Answer):
+    """Moments as written down; there are no reports."""
+
+    def estimate(self, *reports: Any) -> np.ndarray:
+        raise NotImplementedError
+
+
+def known_answers(moments: Sequence[Moments]) -> list[KnownAnswer]:
+    """One per group; how many nodes it has is not looked at."""
+    return [KnownAnswer(group, 0, own) for group, own in enumerate(moments)]
 
 
 class PlainSource(Source):
@@ -52,8 +64,9 @@ class GivenNodes(PlainSource):
     def size(self, group: int) -> float:
         return self.sizes[group]
 
-    def moments(self, group: int) -> Moments:
-        return self.given[group]
+    @property
+    def answers(self) -> list[KnownAnswer]:
+        return known_answers(self.given)
 
     def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
         return self.values[group][nodes]
@@ -74,8 +87,9 @@ class TrueNodes(PlainSource):
         shares = question_shares(self.design.plan)
         return float(N * self.part * shares[self.design.answers[group].question])
 
-    def moments(self, group: int) -> Moments:
-        return self.design.answers[group].oracle.moments
+    @property
+    def answers(self) -> Sequence[Answer]:
+        return self.design.answers
 
     def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:
         table = self.design.table

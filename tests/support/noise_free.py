@@ -18,7 +18,7 @@ import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.linear import CellQuery, LinearEstimator, Moments, Source
+from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator, Source
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.recipes.registry import mechanism
@@ -148,8 +148,9 @@ class ExactFrequencies(Source):
     def size(self, group: int) -> float:
         return self.people
 
-    def moments(self, group: int) -> Moments:
-        return self.design.answers[group].oracle.moments
+    @property
+    def answers(self) -> Sequence[Answer]:
+        return self.design.answers
 
     def mean(self, group: int, pair: Any) -> float:
         return float(self._rows.moment(*pair).sum()) / max(self.people, 1.0)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpsql.boxes import Box, code_set
-from ldpsql.trees.cells import cell_count, cells_of
-from ldpsql.trees.hierarchy import Leaves, Tree, balanced, padded
+from ldpsql.trees import Tree, balanced, cover_box, padded
 from ldpsql_device.errors import SurveyError
 
 
@@ -133,11 +132,11 @@ def test_cells_are_products_of_covers() -> None:
     trees = (balanced(7, 2), balanced(5, 3))
     box = Box((((1, 6),), ((0, 2), (3, 5))))
     marked = np.zeros((7, 5), dtype=int)
-    for cells in cells_of(box, trees):
-        widths = [tree.widths[level] for tree, level in zip(trees, cells.levels, strict=True)]
-        counts = [tree.counts[level] for tree, level in zip(trees, cells.levels, strict=True)]
-        assert cells.nodes.max() < cell_count(cells.levels, trees)
-        for node in cells.nodes.tolist():
+    for levels, nodes in cover_box(box, trees):
+        widths = [tree.widths[level] for tree, level in zip(trees, levels, strict=True)]
+        counts = [tree.counts[level] for tree, level in zip(trees, levels, strict=True)]
+        assert nodes.max() < math.prod(counts)
+        for node in nodes.tolist():
             x, y = divmod(node, counts[1])
             marked[x * widths[0] : (x + 1) * widths[0], y * widths[1] : (y + 1) * widths[1]] += 1
     expected = np.zeros((7, 5), dtype=int)
@@ -147,7 +146,7 @@ def test_cells_are_products_of_covers() -> None:
 
 def test_leaves_have_one_level() -> None:
     """A flat mechanism covers a side by its codes."""
-    leaves = Leaves(6)
+    leaves = Tree(6)
     assert leaves.cover(None)[0].tolist() == [0, 1, 2, 3, 4, 5]
     assert leaves.cover(((1, 3), (5, 6)))[0].tolist() == [1, 2, 5]
 

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import Box, Side
-from ldpsql.decoders.base import PlannedQuery
-from ldpsql.decoders.linear import Codes
+from ldpsql.decoders.base import Codes, PlannedQuery
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql_device.errors import SurveyError

@@ -24,15 +24,14 @@ from functools import cache, cached_property
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import (
+    Answer,
     CellQuery,
-    Codes,
-    EvenSource,
     GroupCells,
+    LinearDesign,
     LinearEstimator,
     Moments,
-    ReportedSource,
     Source,
     clip_to,
     describe_known,
@@ -40,9 +39,8 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, Rows
+from ldpsql.report import Pair, Rows
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
 
@@ -145,49 +143,26 @@ class MatrixChannel(Channel):
 # -- the estimator ---------------------------------------------------------------------------------
 
 
-class TableSource(Source):
-    """One group, whose nodes are all cells. Moments differ between them: `Channel.second`."""
+@dataclass(frozen=True)
+class TableAnswer(Answer):
+    """The nodes are all cells. Moments differ between them: `Channel.second`."""
 
-    def moments(self, group: int) -> Moments:
-        """Not asked for."""
-        raise NotImplementedError
+    channel: Channel
+
+    def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
+        """Means of u v over people, as far as they are in each cell; may be negative."""
+        return self.channel.totals(rows, pair)[nodes] / size
 
     def spread(self, cells: GroupCells) -> float:
         """There is only one way to answer."""
-        return 0.0 if self.people else math.inf
-
-
-@dataclass(kw_only=True)
-class ReportedTable(TableSource, ReportedSource):
-    """Unbiased shares of people per cell from a histogram."""
-
-    channel: Channel
-
-    def node_count(self, group: int) -> int:
-        """All cells."""
-        return self.channel.cells
-
-    def estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """Means of u v over people, as far as they are in each cell; may be negative."""
-        return self.channel.totals(self.rows(0), pair)[nodes] / self.people
-
-
-@dataclass(frozen=True)
-class EvenTable(TableSource, EvenSource):
-    """The same share of people in every cell: what a prediction assumes."""
-
-    channel: Channel
-
-    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """Equal shares."""
-        return np.full(len(nodes), 1.0 / self.channel.cells)
+        return 0.0
 
 
 @dataclass(frozen=True)
 class TableEstimator(LinearEstimator):
     """Unbiased: nothing is clipped but what enters a variance."""
 
-    source: ReportedTable | EvenTable
+    channel: Channel
 
     def _group(
         self,
@@ -212,7 +187,7 @@ class TableEstimator(LinearEstimator):
 
     def _block(self, nodes: Codes, pair: Pair, rows: Array, columns: Array) -> Array:
         """Covariance between queries of two public weights, for a report."""
-        channel = self.source.channel
+        channel = self.channel
         both = self._possible(nodes, *pair)
         second = channel.second(both, rows, columns)
         pseudo = self.source.pseudo_count(0, (None, None)) * both.sum()
@@ -279,7 +254,7 @@ def cells_in(box: Box, axes: Sequence[int], sizes: Sequence[int]) -> Codes:
     return cells
 
 
-class TableDesign(Design[CellQuery]):
+class TableDesign(LinearDesign[CellQuery]):
     """Plans, answers and predictions of a design, from its channel."""
 
     def __eq__(self, other: object) -> bool:
@@ -296,9 +271,13 @@ class TableDesign(Design[CellQuery]):
         """What the collector knows of how reports come about."""
 
     @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon-LDP for the whole private record."""
-        return local_guarantee(self.epsilon)
+    def answers(self) -> tuple[TableAnswer, ...]:
+        """One question, about the cell."""
+        return (TableAnswer(0, self.channel.cells, Moments(0.0), self.channel),)
+
+    def even_shares(self, group: int, nodes: Codes) -> Array:
+        """Equal shares."""
+        return np.full(len(nodes), 1.0 / self.channel.cells)
 
     def prepare(self, query: LinearQuery) -> CellQuery:
         """The query as a weight for every cell, numbered row by row."""
@@ -320,23 +299,9 @@ class TableDesign(Design[CellQuery]):
             lines.append(f"{np.count_nonzero(cells.weights)} of {shape} cells")
         return lines
 
-    def reported(self, histogram: Histogram) -> ReportedTable:
-        """The table that reports tell."""
-        return ReportedTable(histogram=histogram, channel=self.channel)
-
-    def estimator(self, histogram: Histogram) -> TableEstimator:
+    def solve(self, source: Source) -> TableEstimator:
         """Unbiased."""
-        return TableEstimator(self.reported(histogram))
-
-    @property
-    def estimators(self) -> Estimators[CellQuery]:
-        """The unbiased one only."""
-        return {"unbiased": self.estimator}
-
-    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = EvenTable(people, np.array([people]), self.channel)
-        return np.diagonal(TableEstimator(evenly).answer(queries).covariance).copy()
+        return TableEstimator(source, self.channel)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 Every group tells something about every coarser level too. Generalised least squares combines all
 groups into one estimate of every cell that agrees with itself (children add up to their parent),
-and the answers to boxes are read off it. In the detail basis of the trees (`trees.detail`) the
+and the answers to boxes are read off it. In the detail basis of the trees (`ldpsql.trees`) the
 information matrix is diagonal: class l has information
 
     I_l = sum over groups with levels >= l of  reports x codes per node / V,
@@ -16,7 +16,8 @@ Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#10.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,22 +25,21 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.base import Estimators, PlannedQuery
+from ldpsql.decoders.base import Estimator, PlannedQuery
 from ldpsql.decoders.groups import Group, GroupTable
 from ldpsql.decoders.linear import (
     CellQuery,
-    Codes,
     GroupCells,
     LinearEstimator,
     Moments,
+    Source,
     describe_known,
     split_known,
 )
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array
-from ldpsql.trees.detail import AxisDetails, product_energies
-from ldpsql.trees.hierarchy import Leaves
+from ldpsql.trees import AxisDetails, product_energies
 from ldpsql_device.errors import SurveyError
 
 LARGEST_HASHED = 1 << 15
@@ -70,7 +70,7 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
     """Groups of nodes whose estimator is least squares over all of them."""
 
     def __post_init__(self) -> None:
-        if any(isinstance(tree, Leaves) for tree in self.table.trees):
+        if any(tree.size > 1 and not tree.fanouts for tree in self.table.trees):
             raise SurveyError("consistent inference needs trees, and the design has none")
         for size, answer in zip(self.table.sizes, self.answers, strict=True):
             if size > LARGEST_HASHED and answer.oracle.kind == "olh":
@@ -83,13 +83,11 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
     def prepare(self, query: LinearQuery) -> DetailQuery:
         """The details of every box that is not the whole."""
         known, boxes = split_known(query)
-        level, contrast = 1.0, 0.0
-        if query.measure is not None:
-            low, high = self.domain.bounds[query.measure]
-            level, contrast = (high + low) / 2.0, (high - low) / 2.0
+        low, high = (1.0, 1.0) if query.measure is None else self.domain.bounds[query.measure]
         terms = tuple(
-            (share, tuple(map(AxisDetails.of, self.table.trees, box.sides))) for share, box in boxes
+            (share, tuple(map(AxisDetails, self.table.trees, box.sides))) for share, box in boxes
         )
+        level, contrast = (high + low) / 2.0, (high - low) / 2.0
         return DetailQuery(known, terms, query.measure, level, contrast, query.weight)
 
     def describe(self, planned: DetailQuery) -> list[str]:
@@ -98,16 +96,9 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
         asked = [f"least squares over all {groups} groups"] if planned.terms else []
         return [*describe_known(planned.known), *asked]
 
-    @property
-    def estimators(self) -> Estimators[DetailQuery]:
-        """The unbiased one only, with weights by actual group sizes."""
-        return {"unbiased": lambda h: ConsistentEstimator(self.table, self.solve(self.reported(h)))}
-
-    def variance(self, queries: Sequence[DetailQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        direct = self.solve(self.spread_evenly(people))
-        answer = ConsistentEstimator(self.table, direct).answer(queries)
-        return np.diagonal(answer.covariance).copy()
+    def solve(self, source: Source) -> Estimator[DetailQuery]:
+        """With weights by the group sizes of the source."""
+        return ConsistentEstimator(self.table, self.add_up(source))
 
     def to_json(self) -> Mapping[str, Any]:
         """As other groups, with the inference."""
@@ -125,44 +116,35 @@ class InformationTable:
     table: GroupTable
     moments: Sequence[Moments]
 
-    @cached_property
-    def below(self) -> tuple[tuple[slice, ...], ...]:
-        """The classes that each group informs, as an index into an array over all classes."""
-        return tuple(
-            tuple(slice(level + 1) for level in group.levels) for group in self.table.groups
-        )
+    def below(self, group: int) -> tuple[slice, ...]:
+        """The classes that a group informs, as an index into an array over all classes."""
+        return tuple(slice(level + 1) for level in self.table.groups[group].levels)
 
     @cached_property
     def precisions(self) -> Array:
         """1 / V per group, its two signs counted as one node, shape (groups,)."""
-        variances = [
-            moments.contrast_variance(size) * (1 if group.sign is None else 2)
-            for moments, size, group in zip(
-                self.moments, self.table.sizes, self.table.groups, strict=True
-            )
-        ]
+        parts = zip(self.moments, self.table.sizes, self.table.groups, strict=True)
+        variances = [m.contrast_variance(n) * (1 if g.sign is None else 2) for m, n, g in parts]
         return np.asarray(1.0 / np.array(variances))
 
     @cached_property
     def rates(self) -> Array:
         """Information per report about each class that a group informs, shape (groups,)."""
+        trees = self.table.trees
         codes = [
-            np.prod(
-                [t.widths[j] for t, j in zip(self.table.trees, group.levels, strict=True)],
-                dtype=np.float64,
-            )
+            float(math.prod(t.widths[j] for t, j in zip(trees, group.levels, strict=True)))
             for group in self.table.groups
         ]
         return np.asarray(np.array(codes) * self.precisions)
 
-    def total(self, reports: Array, members: Sequence[int]) -> Array:
+    def total(self, reports: Array, members: Iterable[int]) -> Array:
         """I_l of every class from the reports of some groups, shape (levels of axis 1, ...).
 
         reports: per group, shape (groups,), or shares of them.
         """
         information = np.zeros(tuple(len(tree.counts) for tree in self.table.trees))
         for group in members:
-            information[self.below[group]] += reports[group] * self.rates[group]
+            information[self.below(group)] += reports[group] * self.rates[group]
         return information
 
 
@@ -185,15 +167,17 @@ class ConsistentEstimator:
         """The query as weights on the nodes of every group."""
         if not query.terms:
             return CellQuery(query.known, False, (), query.weight)
-        mean = sum(share * float(np.prod([a.whole for a in axes])) for share, axes in query.terms)
-        known = query.known + query.level * mean
-        if not self._is_informed(query):
-            return CellQuery(known, True, (), query.weight)
-        return CellQuery(known, True, (tuple(self._cells(query)),), query.weight)
+        whole = sum(
+            share * math.prod(float(a.means[0][0]) for a in axes) for share, axes in query.terms
+        )
+        known = query.known + query.level * whole
+        alternatives = (tuple(self._cells(query)),) if self._is_informed(query) else ()
+        return CellQuery(known, True, alternatives, query.weight)
 
     def _cells(self, query: DetailQuery) -> Iterator[GroupCells]:
         for number, group in enumerate(self.table.groups):
-            factor = float(self._factors[number])
+            # Reports over contrast variance, the two signs counted as one node.
+            factor = float(self._reports[number] * self._information.precisions[number])
             if not factor:
                 continue
             weights = query.level * _spread(query.terms, group, self._level_inverse)
@@ -206,14 +190,13 @@ class ConsistentEstimator:
             yield GroupCells(number, self._nodes[number], factor * weights)
 
     @cached_property
-    def _nodes(self) -> list[Codes]:
+    def _nodes(self) -> list[np.ndarray]:
         """All nodes of every group: the same arrays for every query, which saves sorting them."""
         return [np.arange(size) for size in self.table.sizes]
 
     @cached_property
     def _information(self) -> InformationTable:
-        groups = range(len(self.table.groups))
-        return InformationTable(self.table, [self.direct.source.moments(g) for g in groups])
+        return InformationTable(self.table, [a.moments for a in self.direct.source.answers])
 
     @cached_property
     def _reports(self) -> Array:
@@ -221,15 +204,10 @@ class ConsistentEstimator:
         return np.array([self.direct.source.size(n) for n in range(len(self.table.groups))])
 
     @cached_property
-    def _factors(self) -> Array:
-        """Reports over contrast variance of each group, its two signs counted as one node."""
-        return np.asarray(self._reports * self._information.precisions)
-
-    @cached_property
     def _level_inverse(self) -> Array:
         """1 / I_l for what does not depend on a sign; 0 for the class of all roots, which is
         known, and where there is no information."""
-        inverse = _invert(self._information.total(self._reports, range(len(self._reports))))
+        inverse = self._invert(range(len(self._reports)))
         inverse[(0,) * inverse.ndim] = 0.0
         return inverse
 
@@ -237,31 +215,32 @@ class ConsistentEstimator:
     def _contrast_inverse(self) -> Mapping[int, Array]:
         """For every measure whose sign is collected 1 / I_l of the difference of its two signs; 0
         without information."""
-        members: dict[int, list[int]] = {}
-        for number, group in enumerate(self.table.groups):
-            if group.sign is not None:
-                members.setdefault(group.sign, []).append(number)
+        groups = list(enumerate(self.table.groups))
         return {
-            measure: _invert(self._information.total(self._reports, own))
-            for measure, own in members.items()
+            measure: self._invert(number for number, group in groups if group.sign == measure)
+            for measure in self.table.signs
         }
+
+    def _invert(self, members: Iterable[int]) -> Array:
+        information = self._information.total(self._reports, members)
+        return np.divide(1.0, information, out=np.zeros_like(information), where=information > 0.0)
 
     def _is_informed(self, query: DetailQuery) -> bool:
         """Whether every class in which the query has energy is informed by some group."""
-        for _, axes in query.terms:
-            energies = product_energies([axis.energies for axis in axes])
-            needed = np.asarray(energies > _NO_ENERGY)
-            root = (0,) * needed.ndim
-            inverses = [self._level_inverse]
-            if query.measure is not None:
-                if query.measure not in self._contrast_inverse:
-                    return False
-                inverses.append(self._contrast_inverse[query.measure])
-                if needed[root] and not inverses[1][root]:
-                    return False
-            needed[root] = False
-            if any((needed & (inverse == 0.0)).any() for inverse in inverses):
+        inverses = [self._level_inverse]
+        if query.measure is not None:
+            if query.measure not in self._contrast_inverse:
                 return False
+            inverses.append(self._contrast_inverse[query.measure])
+        for _, axes in query.terms:
+            needed = product_energies([axis.energies for axis in axes]) > _NO_ENERGY
+            root = (0,) * needed.ndim
+            for number, inverse in enumerate(inverses):
+                is_missing = np.asarray(needed & (inverse == 0.0))
+                if not number:
+                    is_missing[root] = False  # the mean of all codes is known, but of no contrast
+                if is_missing.any():
+                    return False
         return True
 
 
@@ -271,11 +250,6 @@ def _spread(terms: Sequence[Term], group: Group, inverse: Array) -> Array:
     for share, axes in terms:
         part = inverse[tuple(slice(level + 1) for level in group.levels)]
         for axis, level in zip(axes, group.levels, strict=True):
-            part = np.tensordot(part, axis.sums(level), axes=(0, 0))
+            part = np.tensordot(part, axis.sums[level], axes=(0, 0))
         total = total + share * part.ravel()
     return total
-
-
-def _invert(information: Array) -> Array:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(information > 0.0, 1.0 / information, 0.0))

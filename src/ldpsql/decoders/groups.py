@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from ldpsql.decoders.linear import Codes
+from ldpsql.decoders.base import Codes
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.trees.cells import cell_count, record_shares
-from ldpsql.trees.hierarchy import Hierarchy, Leaves, Tree
+from ldpsql.trees import Levels, Tree
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import LARGEST, Digit, Term, varying
 
@@ -30,7 +29,6 @@ LARGEST_GROUP = 1 << 24
 SHARE_UNITS = 1 << 32
 """Optimised shares are rounded to whole numbers out of this many."""
 
-Levels = tuple[int, ...]
 Combination = tuple[Levels, int | None, int]
 """Levels, sign, sub-survey: see `Group`."""
 
@@ -49,17 +47,8 @@ class Group:
     sub_survey: int
     weight: int = 1
 
-    def to_json(self) -> list[Any]:
-        """[levels, sign, sub-survey, weight]."""
-        return [list(self.levels), self.sign, self.sub_survey, self.weight]
-
 
 def weigh_evenly(combinations: Iterable[Combination]) -> tuple[Group, ...]:
-    """Groups, all equally likely."""
-    return tuple(Group(*combination) for combination in combinations)
-
-
-def weigh_sub_surveys_evenly(combinations: Iterable[Combination]) -> tuple[Group, ...]:
     """Groups: sub-surveys equally likely, and groups within each."""
     chosen = list(combinations)
     counts = Counter(sub_survey for _, _, sub_survey in chosen)
@@ -67,7 +56,7 @@ def weigh_sub_surveys_evenly(combinations: Iterable[Combination]) -> tuple[Group
     return tuple(Group(*each, common // counts[each[2]]) for each in chosen)
 
 
-def all_levels(trees: Sequence[Hierarchy]) -> list[Levels]:
+def all_levels(trees: Sequence[Tree]) -> list[Levels]:
     """Every level combination of the trees, the all-root one first."""
     combinations = math.prod(len(tree.counts) for tree in trees)
     if combinations > LARGEST_GROUPS:
@@ -82,7 +71,7 @@ def all_levels(trees: Sequence[Hierarchy]) -> list[Levels]:
 class GroupTable:
     """All groups of a design over the trees of its dimensions."""
 
-    trees: tuple[Hierarchy, ...]
+    trees: tuple[Tree, ...]
     groups: tuple[Group, ...]
 
     def __post_init__(self) -> None:
@@ -103,10 +92,9 @@ class GroupTable:
     @classmethod
     def from_json(cls, domain: RecordDomain, data: Mapping[str, Any]) -> GroupTable:
         """The inverse of `to_json`; SurveyError for groups that do not fit the domain."""
-        trees: tuple[Hierarchy, ...] = tuple(Leaves(size) for size in domain.sizes)
-        if "fanouts" in data:
-            pairs = zip(domain.sizes, data["fanouts"], strict=True)
-            trees = tuple(Tree(size, tuple(map(whole, fanouts))) for size, fanouts in pairs)
+        fanouts = data.get("fanouts", [()] * len(domain.sizes))
+        pairs = zip(domain.sizes, fanouts, strict=True)
+        trees = tuple(Tree(size, tuple(map(whole, own))) for size, own in pairs)
         groups = []
         for levels, sign, sub_survey, weight in data["groups"]:
             chosen = tuple(map(whole, levels))
@@ -119,24 +107,17 @@ class GroupTable:
         return cls(trees, tuple(groups))
 
     def to_json(self) -> dict[str, Any]:
-        """Fan-outs, where there are trees, and groups."""
-        trees = [tree for tree in self.trees if isinstance(tree, Tree)]
-        fanouts = [list(tree.fanouts) for tree in trees]
+        """Fan-outs, where there are trees, and [levels, sign, sub-survey, weight] per group."""
+        fanouts = [list(tree.fanouts) for tree in self.trees]
         return {
-            **({"fanouts": fanouts} if trees and len(trees) == len(self.trees) else {}),
-            "groups": [group.to_json() for group in self.groups],
+            **({"fanouts": fanouts} if any(fanouts) else {}),
+            "groups": [[list(g.levels), g.sign, g.sub_survey, g.weight] for g in self.groups],
         }
 
     def reweigh(self, shares: Array) -> GroupTable:
         """The same groups with other probabilities, rounded to parts of `SHARE_UNITS`."""
-        weights = [max(1, round(share * SHARE_UNITS)) for share in shares.tolist()]
-        return GroupTable(
-            self.trees,
-            tuple(
-                Group(g.levels, g.sign, g.sub_survey, weight)
-                for g, weight in zip(self.groups, weights, strict=True)
-            ),
-        )
+        groups = zip(self.groups, round_shares(shares), strict=True)
+        return GroupTable(self.trees, tuple(replace(g, weight=weight) for g, weight in groups))
 
     def sort(self, keys: Sequence[int]) -> GroupTable:
         """The same groups in ascending order of a key each, else in the order they have."""
@@ -151,21 +132,20 @@ class GroupTable:
     @cached_property
     def members(self) -> Mapping[int, tuple[int, ...]]:
         """Sub-survey, ascending -> its groups."""
-        numbers = sorted({group.sub_survey for group in self.groups})
-        return {
-            number: tuple(i for i, g in enumerate(self.groups) if g.sub_survey == number)
-            for number in numbers
-        }
+        members: dict[int, list[int]] = {}
+        for number, group in enumerate(self.groups):
+            members.setdefault(group.sub_survey, []).append(number)
+        return {sub_survey: tuple(own) for sub_survey, own in sorted(members.items())}
 
     @cached_property
-    def _signs_of(self) -> tuple[int | None, ...]:
-        signs = {group.sign for group in self.groups} - {None}
-        return (None, *sorted(sign for sign in signs if sign is not None))
+    def signs(self) -> tuple[int, ...]:
+        """The measures whose signs are collected, ascending."""
+        return tuple(sorted({group.sign for group in self.groups if group.sign is not None}))
 
     def find_group(self, sub_survey: int, levels: Levels, measure: int | None) -> int | None:
         """The group with these levels: signed by the measure for a sum, unsigned or signed by
         any measure for a count. None if the sub-survey does not collect them."""
-        signs = self._signs_of if measure is None else (measure,)
+        signs = (None, *self.signs) if measure is None else (measure,)
         numbers = (self.index.get((levels, sign, sub_survey)) for sign in signs)
         return next((number for number in numbers if number is not None), None)
 
@@ -173,9 +153,18 @@ class GroupTable:
     def sizes(self) -> tuple[int, ...]:
         """Nodes per group, the two signs counted where the group has one."""
         return tuple(
-            cell_count(group.levels, self.trees) * (1 if group.sign is None else 2)
+            math.prod(tree.counts[j] for tree, j in zip(self.trees, group.levels, strict=True))
+            * (1 if group.sign is None else 2)
             for group in self.groups
         )
+
+    def describe(self, group: int, domain: RecordDomain, oracle: str = "") -> str:
+        """A group in words: its levels, sign, nodes and how it answers."""
+        levels = zip(domain.names, self.groups[group].levels, strict=True)
+        parts = [f"{name} level {level}" for name, level in levels]
+        sign = self.groups[group].sign
+        signed = "" if sign is None else f", sign of {domain.measure_names[sign]}"
+        return f"group {group} ({', '.join(parts)}{signed}; {self.sizes[group]} nodes{oracle})"
 
     @cached_property
     def shares(self) -> Array:
@@ -183,30 +172,35 @@ class GroupTable:
         weights = np.array([group.weight for group in self.groups], dtype=np.float64)
         return np.asarray(weights / weights.sum())
 
-    def spread_evenly(self, group: int, nodes: Codes) -> Array:
-        """The share of people at nodes of a group where all records are equally likely, shape (c,).
-
-        Nodes that reach into padding hold fewer records than others.
-        """
-        levels, signs = self.groups[group].levels, 1 if self.groups[group].sign is None else 2
-        return record_shares(levels, nodes % (self.sizes[group] // signs), self.trees) / signs
-
     @cached_property
     def _columns(self) -> tuple[Codes, Codes, Codes]:
         """Per group and dimension codes per node and the stride of a flattened node, shape
         (groups, d) each; per group the stride of its sign, 0 without one."""
         shape = (len(self.groups), len(self.trees))
         widths, strides = np.ones(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+        half = np.zeros(len(self.groups), dtype=np.int64)
         for row, group in enumerate(self.groups):
             step = 1
             for axis in reversed(range(len(self.trees))):
                 tree, level = self.trees[axis], group.levels[axis]
                 widths[row, axis], strides[row, axis] = tree.widths[level], step
                 step *= tree.counts[level]
-        half = [
-            0 if g.sign is None else s // 2 for g, s in zip(self.groups, self.sizes, strict=True)
-        ]
-        return widths, strides, np.array(half, dtype=np.int64)
+            half[row] = 0 if group.sign is None else step
+        return widths, strides, half
+
+    def spread_evenly(self, group: int, nodes: Codes) -> Array:
+        """The share of people at nodes of a group where all records are equally likely, shape (c,).
+
+        Nodes that reach into padding hold fewer records than others.
+        """
+        widths, strides, _ = self._columns
+        shares = np.full(len(nodes), 1.0 if self.groups[group].sign is None else 0.5)
+        for axis, (tree, level) in enumerate(
+            zip(self.trees, self.groups[group].levels, strict=True)
+        ):
+            first = nodes // strides[group, axis] % tree.counts[level] * widths[group, axis]
+            shares *= (np.minimum(first + widths[group, axis], tree.size) - first) / tree.size
+        return shares
 
     def node(self, group: int, codes: Codes) -> Codes:
         """The flattened node of each record in a group, shape (n,).
@@ -230,10 +224,9 @@ class GroupTable:
         widths, strides, half = (column[list(members)] for column in self._columns)
         terms = []
         for axis, tree in enumerate(self.trees):
-            if all(tree.counts[self.groups[number].levels[axis]] == 1 for number in members):
-                continue
-            stride, width = varying(0, strides[:, axis]), varying(0, widths[:, axis])
-            terms.append(Term(axis, stride, divide=width))
+            if any(tree.counts[self.groups[number].levels[axis]] > 1 for number in members):
+                stride, width = varying(0, strides[:, axis]), varying(0, widths[:, axis])
+                terms.append(Term(axis, stride, divide=width))
         signs = [self.groups[number].sign for number in members]
         for sign in sorted({sign for sign in signs if sign is not None}):
             own = np.where([other == sign for other in signs], half, 0)
@@ -244,6 +237,11 @@ class GroupTable:
             varying(0, sizes) if radix is None else radix,
             0 if plus is None else varying(0, plus),
         )
+
+
+def round_shares(shares: Array) -> list[int]:
+    """Probabilities as whole weights, in parts of `SHARE_UNITS`; none becomes 0."""
+    return [max(1, round(share * SHARE_UNITS)) for share in shares.tolist()]
 
 
 def whole(value: Any) -> int:

@@ -13,30 +13,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery, Side, Weight
-from ldpsql.decoders.base import Design, Estimators
+from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import (
+    Answer,
     CellQuery,
-    Codes,
-    EvenSource,
     GroupCells,
-    LinearEstimator,
+    LinearDesign,
     Moments,
-    ReportedSource,
-    Source,
     describe_known,
     split_known,
 )
 from ldpsql.decoders.oracles import hadamard, power_from
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, question_shares
+from ldpsql.report import Pair, Rows
+from ldpsql.trees import Tree
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan, subset_words
 
 
@@ -49,15 +47,16 @@ class HaarLayout:
 
     domain: RecordDomain
 
-    @property
-    def padded(self) -> int:
-        """Codes, padded to a power of two."""
-        return power_from(max(self.domain.sizes[0], 2))
+    @cached_property
+    def tree(self) -> Tree:
+        """The binary tree of the codes, padded to a power of two."""
+        size = self.domain.sizes[0]
+        return Tree(size, (2,) * (power_from(max(size, 2)).bit_length() - 1))
 
     @property
     def order(self) -> int:
         """P: padded codes, with both signs where there are measures."""
-        return self.padded * (2 if self.domain.bounds else 1)
+        return self.tree.padded * (2 if self.domain.bounds else 1)
 
     @property
     def levels(self) -> int:
@@ -65,9 +64,9 @@ class HaarLayout:
         return self.order.bit_length() - 1
 
     @property
-    def sub_surveys(self) -> int:
-        """One per measure; one without."""
-        return max(len(self.domain.bounds), 1)
+    def questions(self) -> int:
+        """One per level, per measure where there are any."""
+        return self.levels * max(len(self.domain.bounds), 1)
 
     def level_of(self, question: int) -> int:
         """The level of a question, from 1."""
@@ -82,62 +81,22 @@ class HaarLayout:
             sums = halves.sum(axis=1)
         return factors
 
-    def indicate(self, side: Side) -> Array:
-        """1 inside; padding lies inside where the side ends at the last code."""
-        steps = np.zeros(self.padded + 1)
-        for low, high in ((0, self.padded),) if side is None else side:
-            steps[low] += 1.0
-            steps[self.padded if high == self.domain.sizes[0] else high] -= 1.0
-        return np.cumsum(steps)[:-1]
 
-
-class _HaarMoments(Source):
-    """What reported coefficients and predicted ones have in common."""
+@dataclass(frozen=True)
+class HaarAnswer(Answer):
+    """A Haar coefficient by a Hadamard response; scale: r."""
 
     scale: float
 
-    def moments(self, group: int) -> Moments:
-        """r^2 on the diagonal."""
-        return Moments(self.scale**2)
-
-    def squares(self, group: int, nodes: Codes, weights: Array, kind: Weight | None) -> Array:
-        """The most that E[t^2 w^2] can be: a coefficient does not say how many are at its node."""
-        return np.asarray((weights**2).max(axis=1) * self.mean(group, (kind, kind)))
-
-
-@dataclass(kw_only=True)
-class ReportedCoefficients(ReportedSource, _HaarMoments):
-    """From a histogram, question by question."""
-
-    layout: HaarLayout
-    scale: float
-
-    def node_count(self, group: int) -> int:
-        """Coefficients of the level."""
-        return self.layout.order >> self.layout.level_of(group)
-
-    def estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
+    def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
         """By one Hadamard transform of the signed counts per row."""
-        rows = self.rows(group)
         row, bit = rows.columns
-        amounts = rows.moment(*pair) * (1.0 - 2.0 * bit)
-        signed = np.bincount(row, amounts, minlength=self.node_count(group))
-        return np.asarray(self.scale / self.size(group) * hadamard(signed)[nodes])
+        signed = np.bincount(row, rows.moment(*pair) * (1.0 - 2.0 * bit), minlength=self.nodes)
+        return np.asarray(self.scale / size * hadamard(signed)[nodes])
 
 
 @dataclass(frozen=True)
-class EvenCoefficients(EvenSource, _HaarMoments):
-    """Everybody spread evenly over all padded codes: every coefficient is 0."""
-
-    scale: float
-
-    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """Zero."""
-        return np.zeros(len(nodes))
-
-
-@dataclass(frozen=True)
-class HaarDesign(Design[CellQuery]):
+class HaarDesign(LinearDesign[CellQuery]):
     """One level of Haar coefficients per question; one sub-survey of levels per measure."""
 
     name: str
@@ -150,15 +109,21 @@ class HaarDesign(Design[CellQuery]):
         """Levels and sub-surveys."""
         return HaarLayout(self.domain)
 
-    @property
-    def scale(self) -> float:
-        """(e + 1) / (e - 1) = 1 / (2 p - 1), p the probability of the true entry."""
-        return 1.0 / (2.0 * subset_words(1, 2, self.plan.odds[0])[0] / WORDS - 1.0)
+    @cached_property
+    def answers(self) -> tuple[HaarAnswer, ...]:
+        """How every question is answered."""
+        # (e + 1) / (e - 1) = 1 / (2 p - 1), p the probability of the true entry.
+        scale = 1.0 / (2.0 * subset_words(1, 2, self.plan.odds[0])[0] / WORDS - 1.0)
+        layout, moments = self.layout, Moments(scale**2)
+        nodes = (layout.order >> layout.level_of(q) for q in range(layout.questions))
+        return tuple(
+            HaarAnswer(question, count, moments, scale, has_shares=False)
+            for question, count in enumerate(nodes)
+        )
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon-LDP for the whole private record; the question is drawn without looking at it."""
-        return local_guarantee(self.epsilon)
+    def even_shares(self, group: int, nodes: Codes) -> Array:
+        """Every coefficient is 0 for people spread evenly over all padded codes."""
+        return np.zeros(len(nodes))
 
     def prepare(self, query: LinearQuery) -> CellQuery:
         """The Haar coefficients of the query, in every sub-survey that can answer it."""
@@ -166,8 +131,8 @@ class HaarDesign(Design[CellQuery]):
         if not boxes:
             return CellQuery(known, False, (), query.weight)
         layout = self.layout
-        profile = sum((c * layout.indicate(box.sides[0]) for c, box in boxes), np.zeros(1))
-        sub_surveys: Sequence[int] = range(layout.sub_surveys)
+        profile = sum((c * layout.tree.indicate(box.sides[0]) for c, box in boxes), np.zeros(1))
+        sub_surveys: Sequence[int] = range(layout.questions // layout.levels)
         if query.measure is not None:
             low, high = self.domain.bounds[query.measure]
             profile, sub_surveys = np.concatenate([low * profile, high * profile]), [query.measure]
@@ -176,9 +141,9 @@ class HaarDesign(Design[CellQuery]):
         factors = layout.coefficients(profile)
         alternatives = tuple(
             tuple(
-                GroupCells(sub_survey * layout.levels + level, nodes, factors[level][nodes])
-                for level in range(layout.levels)
-                if (nodes := np.flatnonzero(factors[level])).size
+                GroupCells(sub_survey * layout.levels + level, nodes, own[nodes])
+                for level, own in enumerate(factors)
+                if (nodes := np.flatnonzero(own)).size
             )
             for sub_survey in sub_surveys
         )
@@ -187,26 +152,11 @@ class HaarDesign(Design[CellQuery]):
     def describe(self, planned: CellQuery) -> list[str]:
         """How many coefficients of each level take part."""
         lines = [] if planned.is_asked else describe_known(planned.known)
-        for alternative in planned.alternatives:
-            for cells in alternative:
-                level = self.layout.level_of(cells.group)
-                used, rows = len(cells.nodes), self.layout.order >> level
-                nodes = f"nodes of {1 << level} codes"
-                lines.append(f"group {cells.group} ({nodes}): {used} of {rows} coefficients")
+        for cells in (cells for alternative in planned.alternatives for cells in alternative):
+            nodes = f"nodes of {1 << self.layout.level_of(cells.group)} codes"
+            used = f"{len(cells.nodes)} of {self.answers[cells.group].nodes} coefficients"
+            lines.append(f"group {cells.group} ({nodes}): {used}")
         return lines
-
-    @property
-    def estimators(self) -> Estimators[CellQuery]:
-        """The unbiased one only, by actual group sizes."""
-        return {"unbiased": lambda histogram: LinearEstimator(self._reported(histogram))}
-
-    def _reported(self, histogram: Histogram) -> Source:
-        return ReportedCoefficients(histogram=histogram, layout=self.layout, scale=self.scale)
-
-    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all padded codes, shape (k,)."""
-        evenly = EvenCoefficients(people, question_shares(self.plan) * people, self.scale)
-        return np.diagonal(LinearEstimator(evenly).answer(queries).covariance).copy()
 
     def to_json(self) -> Mapping[str, Any]:
         """How often each question is asked."""

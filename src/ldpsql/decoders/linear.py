@@ -13,39 +13,31 @@ randomization, the assignment of people to groups and the rounding of measures. 
 docs/spec/h4mda.md#1.8 (there for a fixed population; here people count as a sample, which is at
 most n f (1 - f) more).
 
-How to write a source
----------------------
+To write a design
+-----------------
 A design turns a query into a `CellQuery`: weighted nodes of groups, in several independent ways
 (`alternatives`) where several groups of people can answer it, and what is known without asking.
-`LinearEstimator(source).answer(queries)` does the rest. A `Source` says where estimates come from:
-
-    people, total, size, mean    how many there are, and sums of public weights
-    at(group, nodes, pair)       estimates of E[u v 1(own node is k)] at nodes k, for a pair (u, v)
-                                 of public weights, None standing for the constant 1
-    moments(group)               second moments of the contributions of a report (`Moments`)
-    pseudo_count(group, pair)    what is added to a mean of u v in variances; 0 unless estimated
-
-`ReportedSource` implements all but `at` and `moments` on a histogram, `EvenSource` on a number of
-people spread evenly over all records, which is what predictions assume.
+An `Answer` per group says what its reports contribute, and `even_shares` where evenly spread
+people are; `LinearDesign` does the rest. Node estimates reach the estimator through a `Source`:
+`ReportedSource` has them from a histogram, `EvenSource` from the number of people, which is what
+predictions assume.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import PlannedQuery
+from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
 from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array, weigh_by_precision
-from ldpsql.report import Histogram, Pair, Rows
-
-Codes = NDArray[np.int64]
+from ldpsql.report import Histogram, Pair, Rows, question_shares
+from ldpsql_device.guarantee import Guarantee, local_guarantee
 
 PSEUDO_PEOPLE = 2.0
 """People who are added to a group before a variance is made of estimated frequencies.
@@ -53,6 +45,8 @@ PSEUDO_PEOPLE = 2.0
 Where few people stand behind an estimate, one that happens to be low would come with too small an
 error; so two more people count, as in the interval of Agresti and Coull (1998), who weigh as much
 as any node of the query does. In public weights they are like all people."""
+
+_DECODED_AT_ONCE, _CHUNK = 4096, 256
 
 
 # -- queries --------------------------------------------------------------------------------------
@@ -103,7 +97,16 @@ def describe_known(known: float) -> list[str]:
     return [f"known exactly: {known:g} x all reports"] if known else []
 
 
-# -- sources --------------------------------------------------------------------------------------
+def list_nodes(nodes: Codes) -> str:
+    """Node numbers in ascending order, each once, runs written as first..last."""
+    distinct = np.unique(nodes)
+    runs = np.split(distinct, np.flatnonzero(np.diff(distinct) != 1) + 1)
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
+    more = f", ... ({len(texts) - 12} more runs)" if len(texts) > 12 else ""
+    return f"nodes {', '.join(texts[:12])}{more}"
+
+
+# -- what reports contribute ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -131,14 +134,49 @@ class Moments:
         return self.same + self.own / nodes
 
 
+@dataclass(frozen=True)
+class Answer(ABC):
+    """How the people of one group answer.
+
+    question: theirs.  nodes: how many the group has.  moments: of a report's contributions.
+    path: how many nodes each person is at; one in all but LGRR.  has_shares: whether estimates are
+    shares of people at nodes, rather than differences of such shares.
+    """
+
+    question: int
+    nodes: int
+    moments: Moments
+    path: int = field(default=1, kw_only=True)
+    has_shares: bool = field(default=True, kw_only=True)
+
+    @abstractmethod
+    def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
+        """Mean over people of u v times their report's contribution, at some nodes, shape (c,).
+
+        rows: of the histogram, of the question.  size: people.  mean: of u v over them.
+        """
+
+    def spread(self, cells: GroupCells) -> float:
+        """Predicted variance of what one report contributes to an answer.
+
+        By it alternatives are weighted, so it must not look at the answers: it is the leading
+        term, the noise where nobody is at the nodes.
+        """
+        return float(np.sum(cells.weights**2)) * self.moments.node_variance
+
+
 class Source(ABC):
-    """Where node estimates and their second moments come from; see the module."""
+    """Where node estimates and their second moments come from."""
 
     if TYPE_CHECKING:  # a field of some sources, and computed by others
 
         @property
         def people(self) -> float:
             """Number of people."""
+
+        @property
+        def answers(self) -> Sequence[Answer]:
+            """How every group answers."""
 
     @abstractmethod
     def total(self, weight: Weight | None) -> float:
@@ -156,58 +194,20 @@ class Source(ABC):
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """Estimates of E[u v 1(own node is k)] at nodes of a group, shape (c,)."""
 
-    @abstractmethod
-    def moments(self, group: int) -> Moments:
-        """Second moments of the contributions of a report of the group."""
-
     def pseudo_count(self, group: int, pair: Pair) -> float:
         """What `PSEUDO_PEOPLE` add to the mean of u v of a group in a variance."""
         return 0.0
 
-    def own_nodes(self, group: int) -> int:
-        """How many nodes of a group each person is at; one in all but LGRR."""
-        return 1
 
-    def squares(self, group: int, nodes: Codes, weights: Array, kind: Weight | None) -> Array:
-        """E[t^2 w^2] at the own nodes, per query, kept within what is possible, shape (k,).
-
-        weights: shape (k, c). Noise may push the estimate outside of the possible.
-        """
-        squares = weights**2
-        most = squares.max(axis=1) * self.mean(group, (kind, kind)) * self.own_nodes(group)
-        return np.asarray(np.clip(squares @ self.at(group, nodes, (kind, kind)), 0.0, most))
-
-    def spread(self, cells: GroupCells) -> float:
-        """Predicted variance, per person, of what a group contributes to an answer.
-
-        By it alternatives are weighted, so it must not look at the answers: it is the leading
-        term, the noise where nobody is at the nodes. inf for a group without reports.
-        """
-        size = self.size(cells.group)
-        if not size:
-            return float(np.inf)
-        return float(np.sum(cells.weights**2)) * self.moments(cells.group).node_variance / size
-
-
-@dataclass(kw_only=True)
+@dataclass
 class ReportedSource(Source):
-    """A histogram, read group by group; remembers what it has read and computed.
-
-    Subclasses say in `estimate` what the rows of a group tell about its nodes.
-    """
+    """A histogram, read group by group; remembers what it has read and computed."""
 
     histogram: Histogram
+    answers: Sequence[Answer]
     _rows: dict[int, Rows] = field(default_factory=dict)
     _means: dict[tuple[int, Pair], float] = field(default_factory=dict)
     _estimates: dict[tuple[int, Pair], Array] = field(default_factory=dict)
-
-    def estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """Estimates at some nodes of a group, shape (c,)."""
-        raise NotImplementedError
-
-    def node_count(self, group: int) -> int:
-        """Nodes of a group."""
-        raise NotImplementedError
 
     @property
     def people(self) -> float:
@@ -219,26 +219,26 @@ class ReportedSource(Source):
         return self.histogram.total(weight)
 
     def size(self, group: int) -> float:
-        """Reports of the group."""
-        return float(self.histogram.sizes[group])
+        """Reports of the group's question."""
+        return float(self.histogram.sizes[self.answers[group].question])
 
     def rows(self, group: int) -> Rows:
-        """The histogram rows of a group."""
-        if group not in self._rows:
-            self._rows[group] = self.histogram.load(group)
-        return self._rows[group]
-
-    def moments_of_people(self, group: int, pair: Pair) -> Array:
-        """Sums of u v over rows that hold every person of a group once."""
-        return self.rows(group).moment(*pair)
+        """The histogram rows of the group's question."""
+        question = self.answers[group].question
+        if question not in self._rows:
+            self._rows[question] = self.histogram.load(question)
+        return self._rows[question]
 
     def mean(self, group: int, pair: Pair) -> float:
         """Mean of u v over the people of a group."""
         if pair == (None, None):
             return 1.0
         if (group, pair) not in self._means:
-            total = float(self.moments_of_people(group, pair).sum())
-            self._means[group, pair] = total / self.size(group)
+            rows = self.rows(group)
+            moment = rows.moment(*pair)
+            if self.histogram.unary:  # the rows of bit -1 hold every person once
+                moment = moment[rows.columns[0] < 0]
+            self._means[group, pair] = float(moment.sum()) / self.size(group)
         return self._means[group, pair]
 
     def pseudo_count(self, group: int, pair: Pair) -> float:
@@ -247,40 +247,35 @@ class ReportedSource(Source):
         return PSEUDO_PEOPLE / self.size(group) * mean
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """See `estimate`; all nodes of a small group are estimated at once."""
-        size = self.node_count(group)
+        """From the reports; all nodes of a small group are estimated at once."""
+        count = self.answers[group].nodes
         if (group, pair) not in self._estimates:
-            self._estimates[group, pair] = np.full(size, np.nan)
+            self._estimates[group, pair] = np.full(count, np.nan)
         known = self._estimates[group, pair]
         missing = nodes[np.isnan(known[nodes])]
         if missing.size:
-            wanted = np.arange(size) if size <= _WHOLE else np.unique(missing)
-            known[wanted] = self.estimate(group, wanted, pair)
-        estimates: Array = known[nodes]
-        return estimates
-
-
-_WHOLE, _CHUNK = 4096, 256
+            wanted = np.arange(count) if count <= _DECODED_AT_ONCE else np.unique(missing)
+            rows, size = self.rows(group), self.size(group)
+            answer, mean = self.answers[group], self.mean(group, pair)
+            known[wanted] = answer.estimate(rows, pair, size, mean, wanted)
+        return np.asarray(known[nodes])
 
 
 @dataclass(frozen=True)
 class EvenSource(Source):
     """Everybody spread evenly over all records, public weights 1: what a prediction assumes.
 
-    count: number of people.  sizes: expected people per group, shape (groups,).
+    sizes: expected people per group, shape (groups,).  even_shares: estimates at nodes of a group.
     """
 
-    count: float
+    people: float
     sizes: Array
-
-    @property
-    def people(self) -> float:
-        """Number of people."""
-        return self.count
+    answers: Sequence[Answer]
+    even_shares: Callable[[int, Codes], Array]
 
     def total(self, weight: Weight | None) -> float:
         """The number of people."""
-        return self.count
+        return self.people
 
     def size(self, group: int) -> float:
         """Expected people in the group."""
@@ -289,6 +284,10 @@ class EvenSource(Source):
     def mean(self, group: int, pair: Pair) -> float:
         """Weights are taken to be 1."""
         return 1.0
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """The part of all records at each node."""
+        return self.even_shares(group, nodes)
 
 
 # -- the estimator --------------------------------------------------------------------------------
@@ -339,12 +338,12 @@ class LinearEstimator:
     def pieces(self, queries: Sequence[CellQuery]) -> tuple[dict[int, list[Entry]], list[int]]:
         """What every group answers, and the numbers of the queries that no group can answer.
 
-        Alternatives are weighted by their predicted variances (`Source.spread`).
+        Alternatives are weighted by their predicted variances (`Answer.spread`).
         """
         pieces: dict[int, list[Entry]] = {}
         unanswerable = []
         for number, query in enumerate(queries):
-            spreads = [sum(map(self.source.spread, cells)) for cells in query.alternatives]
+            spreads = [sum(map(self._spread, cells)) for cells in query.alternatives]
             shares = weigh_by_precision(np.array(spreads, dtype=float))
             if shares is None:
                 if query.is_asked:
@@ -355,6 +354,11 @@ class LinearEstimator:
                     entry = (number, cells.nodes, cells.weights * share)
                     pieces.setdefault(cells.group, []).append(entry)
         return pieces, unanswerable
+
+    def _spread(self, cells: GroupCells) -> float:
+        """Predicted variance of a group's part of an answer; inf for one without reports."""
+        size = self.source.size(cells.group)
+        return self.source.answers[cells.group].spread(cells) / size if size else float(np.inf)
 
     def _group(
         self,
@@ -368,30 +372,34 @@ class LinearEstimator:
 
         weights: shape (k, c).  kinds, owners: the public weight and the row of each query.
         """
-        k = len(kinds)
+        source, answer, k = self.source, self.source.answers[group], len(kinds)
+        moments = answer.moments
         members: dict[Weight | None, list[int]] = {}
         for row, kind in enumerate(kinds):
             members.setdefault(kind, []).append(row)
         means, covariance = np.zeros(k), np.zeros((k, k))
         squares, scales = np.zeros(k), np.zeros(k)
         for kind, rows in members.items():
-            means[rows] = weights[rows] @ self.source.at(group, nodes, (kind, None))
-            squares[rows] = self.source.squares(group, nodes, weights[rows], kind)
-            scales[rows] = self.source.mean(group, (kind, kind))
-        moments, own_nodes = self.source.moments(group), self.source.own_nodes(group)
+            means[rows] = weights[rows] @ source.at(group, nodes, (kind, None))
+            scales[rows] = source.mean(group, (kind, kind))
+            # E[t^2 w^2] at the own nodes, kept within what is possible: noise may push an
+            # estimate outside of it, and without shares only the bound is known.
+            own = weights[rows] ** 2
+            most = own.max(axis=1) * scales[rows] * answer.path
+            likely = own @ source.at(group, nodes, (kind, kind)) if answer.has_shares else most
+            squares[rows] = np.clip(likely, 0.0, most)
         # |E[Y]| <= sqrt(nodes of a person x E[t^2 w^2]) by Cauchy and Schwarz. Estimates beyond
         # it would push a variance below that of pure noise.
-        limit = np.sqrt(own_nodes * squares)
-        likely = np.clip(means, -limit, limit)
-        gram = weights @ weights.T
+        likely = clip_to(means, np.sqrt(answer.path * squares))
+        gram, sums = weights @ weights.T, weights.sum(axis=1)
         for left, rows in members.items():
             for right, columns in members.items():
                 pair, place = (left, right), np.ix_(rows, columns)
-                mean = self.source.mean(group, pair) + self._scatter(group, pair)
-                sums = weights[rows].sum(axis=1), weights[columns].sum(axis=1)
-                block = mean * (moments.same * gram[place] + moments.every * np.outer(*sums))
+                mean = source.mean(group, pair) + self._scatter(group, pair)
+                sides = sums[rows], sums[columns]
+                block = mean * (moments.same * gram[place] + moments.every * np.outer(*sides))
                 if moments.own or moments.cross:
-                    share = self.source.at(group, nodes, pair)
+                    share = source.at(group, nodes, pair)
                     # E[u v w w'] at the own nodes, and E[u v w], within Cauchy and Schwarz too.
                     second = clip_to(
                         (weights[rows] * share) @ weights[columns].T,
@@ -399,25 +407,24 @@ class LinearEstimator:
                     )
                     if left == right:
                         np.fill_diagonal(second, squares[rows])
-                    pseudo = self.source.pseudo_count(group, pair)
+                    pseudo = source.pseudo_count(group, pair)
                     second += pseudo * pseudo_squares(weights[rows], weights[columns])
-                    first = (
-                        clip_to(weights[rows] @ share, np.sqrt(squares[rows] * scales[columns[0]])),
-                        clip_to(
-                            weights[columns] @ share, np.sqrt(squares[columns] * scales[rows[0]])
-                        ),
+                    one = clip_to(
+                        weights[rows] @ share, np.sqrt(squares[rows] * scales[columns[0]])
                     )
-                    block += moments.own * second + moments.cross * (
-                        np.outer(first[0], sums[1]) + np.outer(sums[0], first[1])
+                    other = clip_to(
+                        weights[columns] @ share, np.sqrt(squares[columns] * scales[rows[0]])
                     )
+                    firsts = np.outer(one, sides[1]) + np.outer(sides[0], other)
+                    block += moments.own * second + moments.cross * firsts
                 covariance[place] = block
         if not moments.own and not moments.cross:
             # Noise alone, as by Hadamard entries: E[Y Y'] does not depend on the frequencies.
             for owner in np.unique(owners):
-                own = np.flatnonzero(owners == owner)
-                if len(own) > 1:
-                    second = own_nodes / moments.same * covariance[np.ix_(own, own)]
-                    likely[own] = limit_jointly(likely[own], second)
+                mine = np.flatnonzero(owners == owner)
+                if len(mine) > 1:
+                    second = answer.path / moments.same * covariance[np.ix_(mine, mine)]
+                    likely[mine] = limit_jointly(likely[mine], second)
         return means, covariance - np.outer(likely, likely)
 
     def _scatter(self, group: int, pair: Pair) -> float:
@@ -426,9 +433,8 @@ class LinearEstimator:
         Without weights, or where all weigh alike, it is 0, and a ratio of sums keeps the error that
         its weights give it. Few people may all weigh nothing, and still others do not.
         """
-        left, right = pair
         people = self.source.pseudo_count(group, (None, None))
-        if left is None or right is None or not people:
+        if None in pair or not people:
             return 0.0
         one, other = (self.source.pseudo_count(group, (kind, None)) for kind in pair)
         return self.source.pseudo_count(group, pair) - one * other / people
@@ -488,3 +494,39 @@ def limit_jointly(means: Array, second: Array) -> Array:
     """
     excess = float(means @ np.linalg.pinv(second, rcond=1e-10, hermitian=True) @ means)
     return means / np.sqrt(excess) if excess > 1.0 else means
+
+
+# -- designs --------------------------------------------------------------------------------------
+
+
+class LinearDesign(Design[Q]):
+    """A design whose groups answer linearly, every person epsilon-LDP."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> Sequence[Answer]:
+        """How every group answers."""
+
+    @abstractmethod
+    def even_shares(self, group: int, nodes: Codes) -> Array:
+        """What the estimates at nodes of a group are for people spread evenly over all records."""
+
+    def solve(self, source: Source) -> Estimator[Q]:
+        """The unbiased estimator on a source."""
+        return LinearEstimator(source)  # type: ignore[return-value]  # the others override it
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP for the whole private record; groups are drawn without looking at it."""
+        return local_guarantee(self.epsilon)
+
+    @property
+    def estimators(self) -> Estimators[Q]:
+        """The unbiased one only, by actual group sizes."""
+        return {"unbiased": lambda histogram: self.solve(ReportedSource(histogram, self.answers))}
+
+    def variance(self, queries: Sequence[Q], people: int) -> Array:
+        """Predicted variance if records are spread evenly, shape (k,)."""
+        sizes = people * question_shares(self.plan)[[answer.question for answer in self.answers]]
+        source = EvenSource(people, sizes, self.answers, self.even_shares)
+        return np.diagonal(self.solve(source).answer(queries).covariance).copy()

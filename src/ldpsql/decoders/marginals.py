@@ -19,30 +19,29 @@ from typing import Any, Self
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.base import Codes, Estimators
 from ldpsql.decoders.cells import cells_in
 from ldpsql.decoders.linear import (
     Alternative,
     CellQuery,
-    Codes,
-    EvenSource,
     GroupCells,
+    LinearDesign,
     LinearEstimator,
-    Moments,
-    Source,
+    ReportedSource,
     describe_known,
+    list_nodes,
     split_known,
 )
-from ldpsql.decoders.nodes import Answer, OracleSource, answers_of, list_nodes
+from ldpsql.decoders.nodes import OracleAnswer, answers_of
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, question_shares
+from ldpsql.report import Histogram
 from ldpsql.shuffle import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central, Guarantee, local_guarantee
+from ldpsql_device.guarantee import Central
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "
@@ -81,52 +80,23 @@ class FittedQuery(CellQuery):
     refusal: UnsupportedSQL
 
 
-# -- sources and estimators ------------------------------------------------------------------------
+# -- estimators ------------------------------------------------------------------------------------
 
 
-class EvenlyWeighed(Source):
-    """Weighs alternatives for people spread evenly."""
-
-    answers: Sequence[Answer]
+class MarginalAnswer(OracleAnswer):
+    """A cell of a marginal by an oracle, weighed for people spread evenly."""
 
     def spread(self, cells: GroupCells) -> float:
-        """Predicted variance, per person, of a group's part of an answer, for people spread evenly.
+        """Predicted variance of what one report contributes, for people spread evenly.
 
-        Unlike the leading term of `Source.spread` it holds who was asked, which is most of the
+        Unlike the leading term of `Answer.spread` it holds who was asked, which is most of the
         error where budgets are large. With w the weights of N nodes, E[Y^2] = same sum w^2 +
         every (sum w)^2 + 2 cross (sum w)^2 / N + own sum w^2 / N and E[Y] = sum w / N.
         """
-        size = self.size(cells.group)
-        if not size:
-            return float(np.inf)
-        nodes, moments = self.answers[cells.group].oracle.size, self.moments(cells.group)
         total, squares = float(cells.weights.sum()), float(np.sum(cells.weights**2))
-        second = (moments.same + moments.own / nodes) * squares
-        second += (moments.every + 2.0 * moments.cross / nodes) * total**2
-        return (second - (total / nodes) ** 2) / size
-
-
-class MarginalSource(EvenlyWeighed, OracleSource):
-    """Cells of marginals from reported oracles."""
-
-
-@dataclass(frozen=True)
-class EvenMarginals(EvenlyWeighed, EvenSource):
-    """Everybody spread evenly over the cells of each marginal.
-
-    answers: how each group answers.  shares: of people at each node of each group.
-    """
-
-    answers: Sequence[Answer]
-    shares: Sequence[Array]
-
-    def moments(self, group: int) -> Moments:
-        """Those of the group's oracle."""
-        return self.answers[group].oracle.moments
-
-    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """The share of people at each node."""
-        return self.shares[group][nodes]
+        second = (self.moments.same + self.moments.own / self.nodes) * squares
+        second += (self.moments.every + 2.0 * self.moments.cross / self.nodes) * total**2
+        return second - (total / self.nodes) ** 2
 
 
 @dataclass(frozen=True)
@@ -220,7 +190,7 @@ def _two_way(subset: Axes, known: dict[Axes, float]) -> Array:
 
 
 @dataclass(frozen=True)
-class CollectedMarginals(Design[CellQuery]):
+class CollectedMarginals(LinearDesign[CellQuery]):
     """Questions broken into cells of marginals; how these are reported is left open.
 
     marginals: the attributes of each.  weights: whole numbers; each person is asked about one
@@ -254,14 +224,9 @@ class CollectedMarginals(Design[CellQuery]):
         return tuple(math.prod(sizes[axis] for axis in axes) for axes in self.marginals)
 
     @cached_property
-    def answers(self) -> tuple[Answer, ...]:
+    def answers(self) -> tuple[OracleAnswer, ...]:
         """How every question is answered."""
-        return answers_of(self.plan)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon-LDP for the whole private record; marginals are drawn without looking at it."""
-        return local_guarantee(self.epsilon)
+        return answers_of(self.plan, MarginalAnswer)
 
     @cached_property
     def fits(self) -> bool:
@@ -377,8 +342,8 @@ class CollectedMarginals(Design[CellQuery]):
         """The unbiased one, by the actual number of reports of each marginal; `maxent` where
         marginals hold several attributes."""
 
-        def reported(histogram: Histogram) -> MarginalSource:
-            return MarginalSource(histogram=histogram, answers=self.answers)
+        def reported(histogram: Histogram) -> ReportedSource:
+            return ReportedSource(histogram, self.answers)
 
         def fitted(histogram: Histogram) -> MaxEntEstimator:
             return MaxEntEstimator(LinearEstimator(reported(histogram)))
@@ -395,12 +360,9 @@ class CollectedMarginals(Design[CellQuery]):
         """The share of people at each node of each group of reports, where records are even."""
         return [np.full(size, 1.0 / size) for size in self.sizes]
 
-    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,); infinite for
-        what was not collected."""
-        shares = self.spread_evenly()
-        source = EvenMarginals(people, question_shares(self.plan) * people, self.answers, shares)
-        return np.diagonal(LinearEstimator(source).answer(queries).covariance).copy()
+    def even_shares(self, group: int, nodes: Codes) -> Array:
+        """See `spread_evenly`."""
+        return self.spread_evenly()[group][nodes]
 
     def to_json(self) -> Mapping[str, Any]:
         """What the recipe needs besides name, domain and epsilon."""

@@ -31,7 +31,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.linear import Codes, Moments
+from ldpsql.decoders.base import Codes
+from ldpsql.decoders.linear import Moments
 from ldpsql.numerics import Array
 from ldpsql_device.draw import invert
 from ldpsql_device.plan import (
@@ -42,7 +43,6 @@ from ldpsql_device.plan import (
     Integer,
     Parity,
     Part,
-    Plan,
     is_prime,
     subset_words,
 )
@@ -271,10 +271,11 @@ class Olh(Oracle):
         return result
 
 
-def oracle_of(plan: Plan, part: Part, choice: int = 0) -> Oracle:
+def oracle_of(odds: Sequence[int], part: Part, choice: int = 0) -> Oracle:
     """The oracle of a question's part, from the integers of the plan.
 
-    choice: of the face's one step. ValueError for a response that is not an oracle.
+    odds: those of the plan.  choice: of the face's one step. ValueError for a response that is
+    not an oracle.
     """
 
     def whole(integer: Integer) -> int:
@@ -285,12 +286,12 @@ def oracle_of(plan: Plan, part: Part, choice: int = 0) -> Oracle:
         return Oue.of(size, response.own[0], response.other[0])
     if not isinstance(response, Arcs) or any(whole(count) != 1 for count in response.counts):
         raise ValueError("a response that names no single node")
-    odds = plan.odds[response.odds]
+    own = odds[response.odds]
     if isinstance(part.then, Hash):
-        return Olh.of(whole(part.then.prime), whole(part.then.values), odds)
+        return Olh.of(whole(part.then.prime), whole(part.then.values), own)
     if isinstance(part.then, Parity):
-        return Hrr.of(math.prod(whole(digit.radix) for digit in part.digits), odds)
-    return Grr.of(size, odds)
+        return Hrr.of(math.prod(whole(digit.radix) for digit in part.digits), own)
+    return Grr.of(size, own)
 
 
 def power_from(size: int) -> int:

@@ -15,45 +15,43 @@ is f + L (f - 1/K) / (e - 1). Specification: docs/spec/h4mda.md#8, docs/spec/h4m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.base import Codes, Estimators
 from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.law import Outcome
 from ldpsql.decoders.linear import (
+    Answer,
     CellQuery,
-    Codes,
-    EvenSource,
     GroupCells,
+    LinearDesign,
     LinearEstimator,
     Moments,
     ReportedSource,
-    Source,
     describe_known,
-    split_known,
+    list_nodes,
 )
-from ldpsql.decoders.nodes import list_nodes, query_of
+from ldpsql.decoders.nodes import Piece, cover_query
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, question_shares
-from ldpsql.trees.cells import Cells, cells_of
-from ldpsql.trees.hierarchy import Hierarchy
+from ldpsql.report import Pair, Rows
+from ldpsql.trees import Tree
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import Plan
 
 
 @dataclass(frozen=True)
-class Forest:
+class Forest(Answer):
     """All nodes of one sub-survey, its level combinations one after the other.
 
-    groups: the level combinations, one node of each lies on a path.  sizes: their nodes.
-    fakes: fake nodes per report.  odds: e^epsilon.
+    nodes, path: Gamma and L.  groups: the level combinations, one node of each lies on a path.
+    sizes: their nodes.  fakes: fake nodes per report.  odds: e^epsilon.
     """
 
     groups: tuple[int, ...]
@@ -61,95 +59,48 @@ class Forest:
     fakes: int
     odds: float
 
-    @property
-    def nodes(self) -> int:
-        """Gamma."""
-        return sum(self.sizes)
-
-    @property
-    def length(self) -> int:
-        """L, the nodes of a path."""
-        return len(self.groups)
+    @classmethod
+    def of(
+        cls, question: int, groups: Sequence[int], sizes: Sequence[int], fakes: int, odds: float
+    ) -> Forest:
+        """E[Y Y'] = L (sum of w w' over the path) + L^2 fakes (mean of w w' - means of w, w')."""
+        nodes, path = sum(sizes), len(sizes)
+        fake = path**2 * fakes / nodes
+        moments = Moments(same=fake, every=-fake / nodes, own=path)
+        return cls(question, nodes, moments, tuple(groups), tuple(sizes), fakes, odds, path=path)
 
     @cached_property
     def starts(self) -> Codes:
         """First node of each level combination, shape (L,)."""
-        return np.cumsum([0, *self.sizes[:-1]]).astype(np.int64)
+        return np.cumsum([0, *self.sizes[:-1]])
 
     @cached_property
     def even(self) -> Array:
         """1 / K of every node, shape (Gamma,)."""
         return np.repeat(1.0 / np.array(self.sizes), self.sizes)
 
-
-def forests_of(table: GroupTable, fakes: int, epsilon: Epsilon) -> tuple[Forest, ...]:
-    """The forest of every sub-survey."""
-    return tuple(
-        Forest(members, tuple(table.sizes[n] for n in members), fakes, float(epsilon.odds))
-        for members in table.members.values()
-    )
-
-
-class _ForestMoments(Source):
-    """What reported and predicted forests have in common; a group is a sub-survey."""
-
-    forests: Sequence[Forest]
-
-    def moments(self, group: int) -> Moments:
-        """E[Y Y'] = L (sum of w w' over the path) + L^2 fakes (mean of w w' - means of w, w')."""
-        forest = self.forests[group]
-        fake = forest.length**2 * forest.fakes / forest.nodes
-        return Moments(same=fake, every=-fake / forest.nodes, own=forest.length)
-
-    def own_nodes(self, group: int) -> int:
-        """The nodes of a path."""
-        return self.forests[group].length
+    def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
+        """L times the share of reports that name a node, less that of fakes."""
+        amounts, named = rows.moment(*pair), np.zeros(self.nodes)
+        for column in rows.columns:
+            named += np.bincount(column, amounts, minlength=self.nodes)
+        fakes = self.fakes / self.nodes * mean
+        return np.asarray(self.path * (named / size - fakes)[nodes])
 
     def spread(self, cells: GroupCells) -> float:
         """Predicted for people spread evenly over the nodes of each level combination."""
-        forest, size = self.forests[cells.group], self.size(cells.group)
-        if not size:
-            return float(np.inf)
-        true = float(np.sum(cells.weights**2 * forest.even[cells.nodes])) * forest.length
-        fake = self.moments(cells.group).same * float(np.sum(cells.weights**2))
-        return (true + fake) / size
+        squares = cells.weights**2
+        true = self.path * float(np.sum(squares * self.even[cells.nodes]))
+        return true + self.moments.same * float(np.sum(squares))
 
 
-@dataclass(kw_only=True)
-class ReportedForest(_ForestMoments, ReportedSource):
-    """From a histogram, sub-survey by sub-survey."""
-
-    forests: Sequence[Forest]
-
-    def node_count(self, group: int) -> int:
-        """Gamma."""
-        return self.forests[group].nodes
-
-    def estimate(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """L times the share of reports that name a node, less that of fakes."""
-        forest, rows = self.forests[group], self.rows(group)
-        amounts, named = rows.moment(*pair), np.zeros(forest.nodes)
-        for column in rows.columns:
-            named += np.bincount(column, amounts, minlength=forest.nodes)
-        fakes = forest.fakes / forest.nodes * self.mean(group, pair)
-        return np.asarray(forest.length * (named / self.size(group) - fakes)[nodes])
-
-
-@dataclass(frozen=True)
-class EvenForest(_ForestMoments, EvenSource):
-    """Everybody spread evenly over all records and sub-surveys."""
-
-    forests: Sequence[Forest]
-    table: GroupTable
-
-    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """The part of all records at each node."""
-        forest = self.forests[group]
-        parts = [
-            self.table.spread_evenly(number, np.arange(size))
-            for number, size in zip(forest.groups, forest.sizes, strict=True)
-        ]
-        return np.asarray(np.concatenate(parts)[nodes])
+def forests_of(table: GroupTable, fakes: int, epsilon: Epsilon) -> tuple[Forest, ...]:
+    """The forest of every sub-survey."""
+    odds = float(epsilon.odds)
+    return tuple(
+        Forest.of(question, members, [table.sizes[n] for n in members], fakes, odds)
+        for question, members in enumerate(table.members.values())
+    )
 
 
 @dataclass(frozen=True)
@@ -169,9 +120,9 @@ class PublishedEstimator(LinearEstimator):
         """(f - L even / (e + L - 1)) / (p - q) for the unbiased frequencies f."""
         means, covariance = super()._group(group, nodes, weights, kinds, owners)
         forest = self.forests[group]
-        total = forest.odds + forest.length - 1.0
+        total = forest.odds + forest.path - 1.0
         scale = (forest.odds - 1.0) / total
-        baseline = weights @ (forest.length / total * forest.even[nodes])
+        baseline = weights @ (forest.path / total * forest.even[nodes])
         levels = np.array([self.source.mean(group, (kind, None)) for kind in kinds])
         return (means - baseline * levels) / scale, covariance / scale**2
 
@@ -186,7 +137,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class LgrrDesign(Design[CellQuery]):
+class LgrrDesign(LinearDesign[CellQuery]):
     """A node of the own path, and some fake ones, per report.
 
     fakes: nodes drawn from the whole forest.  virtual_leaves: leaves are answered from their
@@ -202,9 +153,15 @@ class LgrrDesign(Design[CellQuery]):
     virtual_leaves: bool
 
     @cached_property
-    def forests(self) -> tuple[Forest, ...]:
+    def answers(self) -> tuple[Forest, ...]:
         """The nodes of every sub-survey, each a question."""
         return forests_of(self.table, self.fakes, self.epsilon)
+
+    def even_shares(self, group: int, nodes: Codes) -> Array:
+        """The part of all records at each node."""
+        forest, spread = self.answers[group], self.table.spread_evenly
+        parts = zip(forest.groups, forest.sizes, strict=True)
+        return np.concatenate([spread(number, np.arange(size)) for number, size in parts])[nodes]
 
     @property
     def guarantee(self) -> Guarantee:
@@ -222,18 +179,13 @@ class LgrrDesign(Design[CellQuery]):
         """From the first and the last record; None where both have the same path."""
         first = tuple(0 for _ in self.plan.sizes)
         last = tuple(size - 1 for size in self.plan.sizes)
-        for question, forest in enumerate(self.forests):
-            own, others = self._path(first, forest), self._path(last, forest)
-            apart = [node for node in own if node not in others]
-            if apart:
-                return Witness(first, last, (question, *([apart[-1]] * (self.fakes + 1))))
+        for forest in self.answers:
+            paths = np.array([self.table.node(g, np.array([first, last])) for g in forest.groups])
+            apart = np.flatnonzero(paths[:, 0] != paths[:, 1])
+            if apart.size:
+                node = int(forest.starts[apart[-1]] + paths[apart[-1], 0])
+                return Witness(first, last, (forest.question, *([node] * (self.fakes + 1))))
         return None
-
-    def _path(self, record: Outcome, forest: Forest) -> list[int]:
-        """The forest's nodes that hold a record, one per level combination."""
-        codes = np.array([record], dtype=np.int64)
-        nodes = [int(self.table.node(group, codes)[0]) for group in forest.groups]
-        return [start + node for start, node in zip(forest.starts.tolist(), nodes, strict=True)]
 
     def _describe_witness(self) -> str:
         witness = self.witness
@@ -250,64 +202,46 @@ class LgrrDesign(Design[CellQuery]):
 
     def prepare(self, query: LinearQuery) -> CellQuery:
         """The nodes of the forests that answer a query, in every sub-survey that can."""
-        known, boxes = split_known(query)
-        pieces = [
-            (np.full(len(cells.nodes), share), cells)
-            for share, box in boxes
-            for cells in cells_of(box, self.table.trees)
-        ]
-        if self.virtual_leaves:
-            pieces = [answer_leaves_from_parents(*piece, self.table.trees) for piece in pieces]
-        planned = query_of(known, pieces, query, self.table, self.domain)
-        alternatives = tuple(
-            (self._in_forest(alternative),) for alternative in planned.alternatives
-        )
-        return CellQuery(planned.known, planned.is_asked, alternatives, planned.weight)
+
+        def change(piece: Piece) -> Piece:
+            return answer_leaves_from_parents(piece, self.table.trees)
+
+        optional = (change,) if self.virtual_leaves else ()
+        planned = cover_query(query, self.table, self.domain, *optional)
+        forests = tuple((self._in_forest(cells),) for cells in planned.alternatives)
+        return replace(planned, alternatives=forests)
 
     def _in_forest(self, alternative: Sequence[GroupCells]) -> GroupCells:
         """Nodes of level combinations as distinct nodes of their forest."""
-        question = next(
-            n for n, forest in enumerate(self.forests) if alternative[0].group in forest.groups
-        )
-        forest = self.forests[question]
+        forest = next(each for each in self.answers if alternative[0].group in each.groups)
         named = [forest.starts[forest.groups.index(c.group)] + c.nodes for c in alternative]
         nodes, place = np.unique(np.concatenate(named), return_inverse=True)
         weights = np.bincount(place, np.concatenate([c.weights for c in alternative]))
-        return GroupCells(question, nodes, weights.astype(np.float64))
+        return GroupCells(forest.question, nodes, weights.astype(np.float64))
 
     def describe(self, planned: CellQuery) -> list[str]:
         """The nodes of each level combination used."""
         lines = describe_known(planned.known)
         for (cells,) in planned.alternatives:
-            forest = self.forests[cells.group]
+            forest = self.answers[cells.group]
             owner = np.searchsorted(forest.starts, cells.nodes, side="right") - 1
             for place in np.unique(owner).tolist():
                 own = cells.nodes[owner == place] - forest.starts[place]
-                lines.append(f"{self._describe_group(forest.groups[place])}: {list_nodes(own)}")
+                group = self.table.describe(forest.groups[place], self.domain)
+                lines.append(f"{group}: {list_nodes(own)}")
         if self.virtual_leaves and planned.is_asked:
             lines.append("leaves answered from parents, by their share of codes")
         return lines
-
-    def _describe_group(self, number: int) -> str:
-        group = self.table.groups[number]
-        pairs = zip(self.domain.names, group.levels, strict=True)
-        levels = ", ".join(f"{name} level {level}" for name, level in pairs)
-        sign = "" if group.sign is None else f", sign of {self.domain.measure_names[group.sign]}"
-        return f"group {number} ({levels}{sign}; {self.table.sizes[number]} nodes)"
-
-    def _reported(self, histogram: Histogram) -> ReportedForest:
-        return ReportedForest(histogram=histogram, forests=self.forests)
 
     @property
     def estimators(self) -> Estimators[CellQuery]:
         """By actual sizes, unbiased but for virtual leaves; and the published one, which is right
         only where people are spread evenly over all nodes."""
+        (unbiased,) = super().estimators.values()
         return {
-            "by_share" if self.virtual_leaves else "unbiased": (
-                lambda histogram: LinearEstimator(self._reported(histogram))
-            ),
-            "published": (
-                lambda histogram: PublishedEstimator(self._reported(histogram), self.forests)
+            "by_share" if self.virtual_leaves else "unbiased": unbiased,
+            "published": lambda histogram: PublishedEstimator(
+                ReportedSource(histogram, self.answers), self.answers
             ),
         }
 
@@ -319,35 +253,24 @@ class LgrrDesign(Design[CellQuery]):
             biases["by_share"] = "leaves are answered as even shares of their parents"
         return biases
 
-    def variance(self, queries: Sequence[CellQuery], people: int) -> Array:
-        """Predicted variance if records are spread evenly over all cells, shape (k,)."""
-        evenly = EvenForest(people, question_shares(self.plan) * people, self.forests, self.table)
-        return np.diagonal(LinearEstimator(evenly).answer(queries).covariance).copy()
-
     def to_json(self) -> Mapping[str, Any]:
         """What `Recipe.restore` needs besides domain and epsilon."""
-        return {
-            **self.table.to_json(),
-            "fakes": self.fakes,
-            "virtual_leaves": self.virtual_leaves,
-        }
+        extra = {"fakes": self.fakes, "virtual_leaves": self.virtual_leaves}
+        return {**self.table.to_json(), **extra}
 
 
-def answer_leaves_from_parents(
-    weights: Array, cells: Cells, trees: Sequence[Hierarchy]
-) -> tuple[Array, Cells]:
+def answer_leaves_from_parents(piece: Piece, trees: Sequence[Tree]) -> Piece:
     """Cells with every leaf replaced by its parent, at one over the parent's number of leaves."""
-    counts = [tree.counts[j] for tree, j in zip(trees, cells.levels, strict=True)]
-    axes = list(np.unravel_index(cells.nodes, counts)) if counts else []
-    levels = list(cells.levels)
-    for axis, tree in enumerate(trees):
-        leaf = len(tree.counts) - 1
-        if not leaf or levels[axis] != leaf:
-            continue
-        width = tree.widths[leaf - 1]
-        axes[axis] = axes[axis] // width
-        held = np.minimum((axes[axis] + 1) * width, tree.size) - axes[axis] * width
-        weights, levels[axis] = weights / held, leaf - 1
-    counts = [tree.counts[j] for tree, j in zip(trees, levels, strict=True)]
-    nodes = np.ravel_multi_index(axes, counts) if counts else cells.nodes
-    return weights, Cells(tuple(levels), np.asarray(nodes, dtype=np.int64))
+    levels, nodes, weights = piece
+    chosen, stride = list(levels), 1
+    result = np.zeros(len(nodes), dtype=np.int64)
+    for axis, tree in reversed(list(enumerate(trees))):
+        nodes, place = np.divmod(nodes, tree.counts[levels[axis]])
+        if levels[axis] and levels[axis] == len(tree.counts) - 1:
+            chosen[axis] -= 1
+            width = tree.widths[chosen[axis]]
+            place = place // width
+            weights = weights / (np.minimum((place + 1) * width, tree.size) - place * width)
+        result += place * stride
+        stride *= tree.counts[chosen[axis]]
+    return tuple(chosen), result, weights

@@ -16,8 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.cells import ReportedTable, TableEstimator
-from ldpsql.decoders.linear import CellQuery
+from ldpsql.decoders.linear import CellQuery, LinearEstimator, ReportedSource
 from ldpsql.decoders.uldp import BitChannel, ResponseChannel
 from ldpsql.estimate import Array, Estimates
 from ldpsql.numerics import project_on_simplex
@@ -33,11 +32,13 @@ _SEED, _NOBODY, _SMALL, _AT_LEAST = 20, 1e-6, 256, 1e-3
 class SmoothTable:
     """Smooths at the first question.
 
-    make: the table and its replicates from the reports, shape (1 + REPLICATES, cells).
+    unbiased: the estimator on the reports.  make: the table and its replicates from the reports,
+    shape (1 + REPLICATES, cells).
     """
 
-    reported: ReportedTable
-    make: Callable[[ReportedTable], Array]
+    reported: ReportedSource
+    unbiased: LinearEstimator
+    make: Callable[[ReportedSource], Array]
 
     def answer(self, queries: Sequence[CellQuery]) -> Estimates:
         """Post-processed values, replicates beside them, unbiased covariance."""
@@ -45,7 +46,7 @@ class SmoothTable:
 
     def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row."""
-        plain = TableEstimator(self.reported).answer_rows(rows)
+        plain = self.unbiased.answer_rows(rows)
         if not self.reported.people:
             return plain
         return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
@@ -69,7 +70,7 @@ class SmoothTable:
         return np.where(tables < _NOBODY, 0.0, tables)
 
 
-def find_nearest(channel: ResponseChannel | BitChannel, reported: ReportedTable) -> Array:
+def find_nearest(channel: ResponseChannel | BitChannel, reported: ReportedSource) -> Array:
     """The nearest table of people, and those of simulated reports of it."""
     people = reported.people
     table = project_on_simplex(channel.totals(reported.rows(0), (None, None)), people)
@@ -77,7 +78,7 @@ def find_nearest(channel: ResponseChannel | BitChannel, reported: ReportedTable)
     return np.concatenate([table[None], project_on_simplex(drawn, people)])
 
 
-def find_likeliest(channel: ResponseChannel, reported: ReportedTable) -> Array:
+def find_likeliest(channel: ResponseChannel, reported: ReportedSource) -> Array:
     """The likeliest table of people, and those of simulated reports of it."""
     table = climb_likelihood(channel, channel.counts(reported.rows(0), (None, None))[:, None])
     simulated = channel.draw_counts(table[:, 0], np.random.default_rng(_SEED), REPLICATES)

@@ -9,6 +9,7 @@ disjoint, the first term is identically zero. Specification: docs/spec/h4mda.md#
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,9 @@ from itertools import product
 import numpy as np
 
 from ldpsql.boxes import Weight
+from ldpsql.decoders.base import Codes
 from ldpsql.decoders.groups import GroupTable
-from ldpsql.decoders.linear import CellQuery, Codes, Entry, LinearEstimator
+from ldpsql.decoders.linear import CellQuery, Entry, LinearEstimator, clip_to, merge_entries
 from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
@@ -34,18 +36,18 @@ class SplitEstimator(LinearEstimator):
     def _answer(self, queries: Sequence[CellQuery], owners: Codes) -> Estimates:
         """As of disjoint groups, and what the groups of each sub-survey have in common."""
         alone, (pieces, _) = super()._answer(queries, owners), self.pieces(queries)
-        covariance = alone.covariance.copy()
         for members in self.table.members.values():
             own = {group: pieces[group] for group in members if group in pieces}
             if own:
                 asked = np.unique([number for entries in own.values() for number, _, _ in entries])
                 kinds = [queries[number].weight for number in asked]
-                covariance[np.ix_(asked, asked)] += self._shared(members, own, asked, kinds)
-        return Estimates(alone.values, covariance)
+                finest = max(members, key=lambda group: self.table.sizes[group])
+                alone.covariance[np.ix_(asked, asked)] += self._shared(finest, own, asked, kinds)
+        return alone
 
     def _shared(
         self,
-        members: Sequence[int],
+        finest: int,
         pieces: Mapping[int, Sequence[Entry]],
         asked: Codes,
         kinds: Sequence[Weight | None],
@@ -56,38 +58,28 @@ class SplitEstimator(LinearEstimator):
         nothing finer than the groups is decoded for the disjoint nodes of one box.
         """
         source, k = self.source, len(asked)
-        parts = {group: self._weigh_nodes(group, pieces[group], asked) for group in pieces}
-        finest = max(members, key=lambda group: self.table.sizes[group])
         shared, mean = np.zeros((k, k)), np.zeros(k)
-        for group, weights in parts.items():
-            amounts = self._mean_amounts(group, weights, kinds)
-            shared += np.outer(amounts, amounts)
-            mean += amounts
-        shared -= np.outer(mean, mean)
         counted = np.zeros(len(self._records), dtype=np.int64)
-        for group, weights in parts.items():
-            counted += np.any(weights != 0.0, axis=0)[self.table.node(group, self._records)]
+        parts: dict[int, Array] = {}  # weights of all nodes of a group, (k, nodes)
+        for group, entries in pieces.items():
+            nodes, own = merge_entries(entries, asked)
+            # E[m_g] of every query, kept within what people could give.
+            amounts = [
+                row @ source.at(group, nodes, (kind, None))
+                for row, kind in zip(own, kinds, strict=True)
+            ]
+            scales = [source.mean(group, (kind, kind)) for kind in kinds]
+            first = clip_to(np.array(amounts), np.abs(own).max(axis=1) * np.sqrt(scales))
+            shared += np.outer(first, first)
+            mean += first
+            parts[group] = np.zeros((k, self.table.sizes[group]))
+            parts[group][:, nodes] = own
+            counted += np.any(parts[group], axis=0)[self.table.node(group, self._records)]
+        shared -= np.outer(mean, mean)
         common = np.flatnonzero(counted > 1)
         if common.size:
             shared += self._joint(parts, kinds, finest, self._records[common])
         return np.asarray(shared * source.people**2 / source.size(finest))
-
-    def _weigh_nodes(self, group: int, entries: Sequence[Entry], asked: Codes) -> Array:
-        """The weights of all nodes of a group per query, shape (k, nodes)."""
-        weights = np.zeros((len(asked), self.table.sizes[group]))
-        for number, nodes, part in entries:
-            np.add.at(weights[np.searchsorted(asked, number)], nodes, part)
-        return weights
-
-    def _mean_amounts(self, group: int, weights: Array, kinds: Sequence[Weight | None]) -> Array:
-        """E[m_g] of every query, kept within what people could give, shape (k,)."""
-        amounts = np.zeros(len(kinds))
-        for row, kind in enumerate(kinds):
-            nodes = np.flatnonzero(weights[row])
-            amounts[row] = weights[row, nodes] @ self.source.at(group, nodes, (kind, None))
-        squares = [self.source.mean(group, (kind, kind)) for kind in kinds]
-        limit = np.abs(weights).max(axis=1) * np.sqrt(squares)
-        return np.clip(amounts, -limit, limit)
 
     def _joint(
         self,
@@ -116,8 +108,7 @@ class SplitEstimator(LinearEstimator):
     def _records(self) -> Codes:
         """Every combination of codes with every sign, all measures of the same sign, shape
         (records, d + k)."""
-        signs = len(self.domain.bounds)
-        every = list(product(*(range(size) for size in self.domain.sizes)))
-        codes = np.array(every, dtype=np.int64).reshape(len(every), -1)
+        sizes, signs = self.domain.sizes, len(self.domain.bounds)
+        codes = np.indices(sizes).reshape(len(sizes), math.prod(sizes)).T
         bits = [np.full((len(codes), signs), bit) for bit in range(2 if signs else 1)]
         return np.concatenate([np.hstack([codes, bit]) for bit in bits])

@@ -25,8 +25,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.decoders.base import Codes
 from ldpsql.decoders.cells import Channel
-from ldpsql.decoders.linear import Codes
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Pair, Rows

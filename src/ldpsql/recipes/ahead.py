@@ -25,8 +25,8 @@ from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.adaptive_grids import GridEstimator, GridQuery, MeasuredGrid, Partition
 from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.cells import flat_terms
-from ldpsql.decoders.linear import describe_known, split_known
-from ldpsql.decoders.nodes import OracleSource, answers_of
+from ldpsql.decoders.linear import ReportedSource, describe_known, split_known
+from ldpsql.decoders.nodes import answers_of
 from ldpsql.estimate import Array
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.base import Recipe, Takes, Task, read_options
@@ -126,7 +126,7 @@ class AheadDesign(Design[GridQuery]):
 
     def _measure(self, histogram: Histogram) -> tuple[Partition, ...]:
         """The grids after this round."""
-        source = OracleSource(histogram=histogram, answers=answers_of(self.plan))
+        source = ReportedSource(histogram, answers_of(self.plan))
         measured = []
         for grid, partition in enumerate(self.partitions):
             every, people = np.arange(len(partition.leaves)), int(histogram.sizes[grid])

@@ -13,7 +13,7 @@ cross terms included. Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -22,28 +22,22 @@ import numpy as np
 
 from ldpsql.boxes import Box
 from ldpsql.decoders.consistent import InformationTable
-from ldpsql.decoders.groups import GroupTable, Levels
+from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.linear import Moments
 from ldpsql.numerics import Array, optimise_weights
-from ldpsql.trees.cells import cells_of
-from ldpsql.trees.covers import average_cover
-from ldpsql.trees.detail import (
+from ldpsql.trees import (
     AxisDetails,
-    average_equality_energies,
-    average_prefix_energies,
-    average_range_energies,
+    Levels,
+    Tree,
+    average_cover,
+    average_energies,
+    cover_box,
     product_energies,
 )
-from ldpsql.trees.hierarchy import Hierarchy
-from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 
 SHARE_FOR_ALL = 0.01
 _STEPS, _GAP = 3000, 1e-6
-_AVERAGES: Mapping[Kind, Callable[[Hierarchy], Array]] = {
-    "range": average_range_energies,
-    "prefix": average_prefix_energies,
-    "equality": average_equality_energies,
-}
 
 Squares = dict[Levels, float]
 """Level combination -> sum of squared node weights."""
@@ -57,9 +51,7 @@ def keep_alive(shares: Array) -> Array:
 def share_by_roots(loads: Array) -> Array:
     """Shares that minimise sum of loads / shares, one hundredth spread evenly, shape (groups,)."""
     roots = np.sqrt(np.maximum(loads, 0.0))
-    if not roots.any():
-        return np.full(len(roots), 1.0 / len(roots))
-    return keep_alive(roots / roots.sum())
+    return keep_alive(roots / roots.sum()) if roots.any() else np.full(len(roots), 1.0 / len(roots))
 
 
 # -- what a workload asks of the classes of details -----------------------------------------------
@@ -77,7 +69,7 @@ class Energies:
     contrasts: tuple[Array, ...]
 
 
-def workload_energies(workload: Workload, trees: Sequence[Hierarchy]) -> Energies:
+def workload_energies(workload: Workload, trees: Sequence[Tree]) -> Energies:
     """Mean energies of a workload.
 
     A sum of a measure about the middle of its bounds, in units of half their distance, has
@@ -88,7 +80,7 @@ def workload_energies(workload: Workload, trees: Sequence[Hierarchy]) -> Energie
     for entry in workload.classes:
         asked = dict(entry.predicates)
         axes = [
-            _AVERAGES[asked[i]](tree)
+            average_energies(tree, asked[i])
             if i in asked
             else np.eye(len(tree.counts))[0] * tree.widths[0]  # not constrained: all at the root
             for i, tree in enumerate(trees)
@@ -103,12 +95,12 @@ def workload_energies(workload: Workload, trees: Sequence[Hierarchy]) -> Energie
     return Energies(counts, tuple(contrasts))
 
 
-def declared_energies(query: DeclaredQuery, trees: Sequence[Hierarchy]) -> Array:
+def declared_energies(query: DeclaredQuery, trees: Sequence[Tree]) -> Array:
     """||P_l q||^2 of q = sum of coefficient x box, for every class l."""
     shares = np.array([share for share, _ in query.terms])
     grams = []
     for i, tree in enumerate(trees):
-        axes = [AxisDetails.of(tree, sides[i]) for _, sides in query.terms]
+        axes = [AxisDetails(tree, sides[i]) for _, sides in query.terms]
         norms = []
         for level, width in enumerate(tree.widths):
             means = np.array([axis.means[level] for axis in axes])
@@ -144,11 +136,11 @@ class ConsistentAllocation:
         """-dF/dshare of every group, and F, the mean variance per person of the frequencies."""
         gain, objective = np.zeros(len(shares)), 0.0
         for energies, informs in self._parts:
-            information = shares @ informs
             used = energies > 0.0
-            ratio = np.asarray(np.where(used, energies / np.where(used, information, 1.0), 0.0))
+            information = np.where(used, shares @ informs, 1.0)
+            ratio = np.where(used, energies / information, 0.0)
             objective += float(ratio.sum())
-            gain += informs @ np.where(used, ratio / np.where(used, information, 1.0), 0.0)
+            gain += informs @ (ratio / information)
         return gain, objective
 
     @cached_property
@@ -158,18 +150,14 @@ class ConsistentAllocation:
         information = InformationTable(self.table, self.moments)
         counts = np.array(self.energies.counts)
         counts[(0,) * counts.ndim] = 0.0
-        informs = np.zeros((len(self.table.groups), *counts.shape))
-        for number, below in enumerate(information.below):
-            informs[number, ...][below] = information.rates[number]
-        informs = informs.reshape(len(informs), -1)
+        groups, one = range(len(self.moments)), np.ones(len(self.moments))
+        informs = np.array([information.total(one, [group]).ravel() for group in groups])
         signs = np.array([-1 if g.sign is None else g.sign for g in self.table.groups])
-        return [
-            (counts.ravel(), informs),
-            *(
-                (energies.ravel(), informs * (signs == measure)[:, None])
-                for measure, energies in enumerate(self.energies.contrasts)
-            ),
+        contrasts = [
+            (energies.ravel(), informs * (signs == measure)[:, None])
+            for measure, energies in enumerate(self.energies.contrasts)
         ]
+        return [(counts.ravel(), informs), *contrasts]
 
 
 @dataclass(frozen=True)
@@ -221,7 +209,7 @@ class DirectAllocation:
                 into[group] += scale * square * signs / len(usable) ** 2
 
 
-def class_squares(entry: QueryClass, trees: Sequence[Hierarchy]) -> Squares:
+def class_squares(entry: QueryClass, trees: Sequence[Tree]) -> Squares:
     """Mean number of nodes that cover a query of the class, per level combination."""
     asked = dict(entry.predicates)
     axes = [
@@ -232,13 +220,13 @@ def class_squares(entry: QueryClass, trees: Sequence[Hierarchy]) -> Squares:
     return {tuple(map(int, at)): float(squares[tuple(at)]) for at in np.argwhere(squares > 0.0)}
 
 
-def declared_squares(query: DeclaredQuery, trees: Sequence[Hierarchy]) -> Squares:
+def declared_squares(query: DeclaredQuery, trees: Sequence[Tree]) -> Squares:
     """Sum of squared node weights of one query, per level combination."""
     weights: dict[Levels, dict[int, float]] = {}
     for share, sides in query.terms:
-        for cells in cells_of(Box(sides), trees):
-            own = weights.setdefault(cells.levels, {})
-            for node in cells.nodes.tolist():
+        for levels, nodes in cover_box(Box(sides), trees):
+            own = weights.setdefault(levels, {})
+            for node in nodes.tolist():
                 own[node] = own.get(node, 0.0) + share
     return {levels: float(np.sum(np.square(list(own.values())))) for levels, own in weights.items()}
 

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from ldpsql.decoders.base import AnyDesign
-from ldpsql.decoders.groups import SHARE_UNITS, whole
+from ldpsql.decoders.groups import round_shares, whole
 from ldpsql.decoders.haar import HaarDesign, HaarLayout
 from ldpsql.numerics import Array
 from ldpsql.recipes.allocation import share_by_roots, workload_energies
@@ -23,7 +23,6 @@ from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.hierarchical import ONE_DIMENSION
 from ldpsql.recipes.oracles import LARGEST, odds_words, record_sizes
 from ldpsql.record_domain import RecordDomain
-from ldpsql.trees.hierarchy import Tree
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -48,10 +47,9 @@ class HaarHrr(Recipe[HaarOptions]):
     def make(self, task: Task[HaarOptions]) -> AnyDesign:
         """One question per level, per measure."""
         layout = HaarLayout(task.domain)
-        weights = [1] * (layout.levels * layout.sub_surveys)
+        weights = [1] * layout.questions
         if task.options.allocation == "optimal":
-            shares = optimal_shares(task.asked).tolist()
-            weights = [max(1, round(share * SHARE_UNITS)) for share in shares]
+            weights = round_shares(optimal_shares(task.asked))
         return self._build(task.domain, task.epsilon, tuple(weights))
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
@@ -64,10 +62,8 @@ class HaarHrr(Recipe[HaarOptions]):
         layout = HaarLayout(domain)
         if layout.order > LARGEST["hrr"]:
             raise SurveyError(f"{self.name} takes at most {LARGEST['hrr']} codes; use coarser bins")
-        if len(weights) != layout.levels * layout.sub_surveys or min(weights) < 1:
-            raise SurveyError(
-                f"{self.name} needs {layout.levels * layout.sub_surveys} positive weights"
-            )
+        if len(weights) != layout.questions or min(weights) < 1:
+            raise SurveyError(f"{self.name} needs {layout.questions} positive weights")
         return HaarDesign(self.name, domain, epsilon, plan_of_levels(layout, weights, epsilon))
 
 
@@ -83,7 +79,7 @@ def plan_of_levels(layout: HaarLayout, weights: tuple[int, ...], epsilon: Epsilo
     terms = [Term(0, 1, divide=varying(0, halves))]
     for measure in range(len(layout.domain.bounds)):
         own = np.array([question // layout.levels == measure for question in questions])
-        terms.append(Term(1 + measure, varying(0, own * layout.padded // halves)))
+        terms.append(Term(1 + measure, varying(0, own * layout.tree.padded // halves)))
     orders = layout.order // halves
     part = Part(
         (Digit(tuple(terms), varying(0, orders)),), Arcs(0, (1,)), Parity(0, times=2, plus=1)
@@ -101,9 +97,8 @@ def optimal_shares(workload: Workload) -> Array:
     times the sum of squared factors. Both signs of a measure double it, and its sum has a factor
     above: the mean over all codes. A count weighs all sub-surveys evenly.
     """
-    domain = workload.domain
-    depth = HaarLayout(domain).levels - (1 if domain.bounds else 0)
-    energies = workload_energies(workload, (Tree(domain.sizes[0], (2,) * depth),))
+    domain, tree = workload.domain, HaarLayout(workload.domain).tree
+    depth, energies = len(tree.fanouts), workload_energies(workload, (tree,))
     halves = 0.5 ** np.arange(1, depth + 1)
     counts = energies.counts[:0:-1] * halves
     if not domain.bounds:

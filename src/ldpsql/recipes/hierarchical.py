@@ -22,27 +22,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.consistent import ConsistentDesign
-from ldpsql.decoders.groups import (
-    Combination,
-    Group,
-    GroupTable,
-    all_levels,
-    weigh_evenly,
-    weigh_sub_surveys_evenly,
-)
+from ldpsql.decoders.groups import Combination, Group, GroupTable, all_levels, weigh_evenly
 from ldpsql.decoders.linear import Moments
 from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.recipes.allocation import allocation_for
+from ldpsql.numerics import Array
+from ldpsql.recipes.allocation import Allocation, allocation_for
 from ldpsql.recipes.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
 from ldpsql.recipes.oracles import kind_for, oracle_for, plan_of_groups, sort_by_oracle
 from ldpsql.record_domain import RecordDomain
-from ldpsql.trees.hierarchy import Leaves, Tree, balanced, padded
+from ldpsql.trees import Tree, balanced, padded
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -52,11 +46,10 @@ DESIGNS: Mapping[str, type[NodeDesign | ConsistentDesign]] = {
     "direct": NodeDesign,
     "consistent": ConsistentDesign,
 }
+ANY_DOMAIN = Takes()
+ONE_DIMENSION = Takes(dimensions=(1, 1), instead="hio, ahio or ehio")
 _FANOUTS = (5, 4, 2)
 _MOST_COMBINATIONS, _MOST_CELLS = 100, 1 << 13
-
-
-ANY_DOMAIN = Takes()
 
 
 # -- options --------------------------------------------------------------------------------------
@@ -73,85 +66,49 @@ class TreeOptions:
     tree: Literal["balanced", "padded"] = "balanced"
 
 
-class Grouped(Protocol):
-    """Options of a mechanism with groups of nodes."""
-
-    @property
-    def fanout(self) -> int:
-        """See `TreeOptions`."""
-        ...
-
-    @property
-    def tree(self) -> str:
-        """See `TreeOptions`."""
-        ...
-
-    @property
-    def allocation(self) -> str:
-        """How many users each group gets: "uniform", or "optimal" for the workload."""
-        ...
-
-    @property
-    def inference(self) -> str:
-        """From the nodes that cover a box ("direct"), or by least squares ("consistent")."""
-        ...
-
-    @property
-    def oracle(self) -> str:
-        """The frequency oracle."""
-        ...
-
-    @property
-    def root(self) -> bool:
-        """Whether the combination of all roots is asked for, too."""
-        ...
-
-
 @dataclass(frozen=True)
-class GrrOptions(TreeOptions):
-    """Options of mechanisms that answer by GRR; see `Grouped`."""
+class GroupOptions(TreeOptions):
+    """Options of mechanisms with groups of nodes; oracle and root are options of some.
+
+    allocation: how many users each group gets, evenly or the best for the workload.
+    inference: from the nodes that cover a box ("direct"), or by least squares ("consistent").
+    """
 
     allocation: Literal["uniform", "optimal"] = "uniform"
     inference: Literal["direct", "consistent"] = "direct"
 
     @property
     def oracle(self) -> str:
-        """Always this one."""
+        """The frequency oracle."""
         return "grr"
 
     @property
     def root(self) -> bool:
-        """Never."""
+        """Whether the combination of all roots is asked for, too."""
         return False
 
 
 @dataclass(frozen=True)
-class OracleOptions(GrrOptions):
-    """Options of mechanisms with any oracle; see `Grouped`."""
+class OracleOptions(GroupOptions):
+    """Options of mechanisms with any oracle."""
 
     oracle: Literal["grr", "olh", "oue", "hrr", "auto"] = "olh"
     root: bool = False
 
 
 @dataclass(frozen=True)
-class HhOptions(GrrOptions):
-    """Options of hh; see `Grouped`."""
+class HhOptions(GroupOptions):
+    """Options of hh."""
 
     oracle: Literal["oue", "hrr"] = "oue"
 
 
 @dataclass(frozen=True)
-class RepairedOptions(TreeOptions):
-    """Options of lgrr-repaired; see `Grouped`. allocation: "forest" as randomized response over
-    all nodes of a sub-survey gives; another one makes it hgrr with its root group."""
+class RepairedOptions(GroupOptions):
+    """Options of lgrr-repaired. allocation: "forest" as randomized response over all nodes of a
+    sub-survey gives; another one makes it hgrr with its root group."""
 
-    allocation: Literal["forest", "uniform", "optimal"] = "forest"
-    inference: Literal["direct", "consistent"] = "direct"
-
-    @property
-    def oracle(self) -> str:
-        """Always this one."""
-        return "grr"
+    allocation: Literal["forest", "uniform", "optimal"] = "forest"  # type: ignore[assignment]
 
     @property
     def root(self) -> bool:
@@ -159,7 +116,7 @@ class RepairedOptions(TreeOptions):
         return True
 
 
-def trees_for(domain: RecordDomain, options: TreeOptions | Grouped) -> tuple[Tree, ...]:
+def trees_for(domain: RecordDomain, options: TreeOptions) -> tuple[Tree, ...]:
     """A tree for every dimension."""
     return tuple(TREES[options.tree](size, options.fanout) for size in domain.sizes)
 
@@ -170,31 +127,20 @@ Rule = Callable[[RecordDomain, Sequence[Tree], bool], tuple[Group, ...]]
 """The groups for a domain and its trees; whether that of all roots is one of them."""
 
 
-def collect_unsigned(
-    domain: RecordDomain, trees: Sequence[Tree], root: bool, *, signed: bool = False
-) -> tuple[Group, ...]:
-    """Every level combination without a sign; all roots also where nothing else is asked.
-
-    signed: whether groups with a sign will be asked besides.
-    """
-    levels = all_levels(trees)
-    is_only = len(levels) == 1 and not signed
-    return weigh_evenly((each, None, 0) for each in (levels if root or is_only else levels[1:]))
-
-
 def collect_augmented(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> tuple[Group, ...]:
-    """Per level combination one shared group, as likely as all its signed ones together."""
-    measures = range(len(domain.bounds))
-    shared = collect_unsigned(domain, trees, root, signed=bool(measures))
+    """Every level combination without a sign, as likely as all its signed ones together; all roots
+    without a sign also where nothing else is asked."""
+    levels, measures = all_levels(trees), range(len(domain.bounds))
+    shared = levels if root or (len(levels) == 1 and not measures) else levels[1:]
     return (
-        *(Group(group.levels, None, 0, max(len(measures), 1)) for group in shared),
-        *(Group(levels, sign, 0) for levels in all_levels(trees) for sign in measures),
+        *(Group(each, None, 0, max(len(measures), 1)) for each in shared),
+        *(Group(each, sign, 0) for each in levels for sign in measures),
     )
 
 
 def collect_embedded(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> tuple[Group, ...]:
     """One sub-survey per measure, one group per level combination of its signed trees."""
-    return weigh_sub_surveys_evenly(signed_combinations(domain, trees, root=root))
+    return weigh_evenly(signed_combinations(domain, trees, root=root))
 
 
 def signed_combinations(
@@ -207,7 +153,7 @@ def signed_combinations(
     is one sub-survey of plain trees.
     """
     if not domain.bounds:
-        groups = collect_unsigned(domain, trees, root)
+        groups = collect_augmented(domain, trees, root)
         yield from ((group.levels, None, 0) for group in groups)
         return
     for measure, dimension in enumerate(domain.measured):
@@ -227,7 +173,7 @@ def moments_of(table: GroupTable, oracle: str, epsilon: Epsilon) -> list[Moments
     return [by_size[size] for size in table.sizes]
 
 
-def forest_shares(table: GroupTable, epsilon: Epsilon) -> np.ndarray:
+def forest_shares(table: GroupTable, epsilon: Epsilon) -> Array:
     """What randomized response over all nodes of a sub-survey gives each level combination."""
     numbers = np.array([group.sub_survey for group in table.groups])
     odds = np.array(table.sizes) + float(epsilon.odds) - 1.0
@@ -239,7 +185,7 @@ def forest_shares(table: GroupTable, epsilon: Epsilon) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Hierarchical(Recipe[Grouped]):
+class Hierarchical(Recipe[GroupOptions]):
     """COUNT over private dimensions, and SUM and AVG of private measures unless `takes` says no.
 
     collect: its groups.
@@ -247,35 +193,37 @@ class Hierarchical(Recipe[Grouped]):
 
     name: str
     collect: Rule
-    options: type[Grouped]
+    options: type[GroupOptions]
     takes: Takes = ANY_DOMAIN
 
-    def make(self, task: Task[Grouped]) -> AnyDesign:
+    def make(self, task: Task[GroupOptions]) -> AnyDesign:
         """Groups allocated to users as the options say."""
-        domain, epsilon, options = task.domain, task.epsilon, task.options
-        trees = trees_for(domain, options)
-        table = GroupTable(trees, self.collect(domain, trees, options.root))
-        if options.allocation == "forest":
-            table = table.reweigh(forest_shares(table, epsilon))
-        elif options.allocation == "optimal":
-            moments = moments_of(table, options.oracle, epsilon)
-            best = allocation_for(table, moments, task.asked, options.inference)
-            table = table.reweigh(best.optimal())
-        return self._build(domain, epsilon, table, options.oracle, options.inference)
+        options, table = task.options, self.tabulate(task)
+        allocation: str = options.allocation
+        if allocation == "forest":
+            table = table.reweigh(forest_shares(table, task.epsilon))
+        elif allocation == "optimal":
+            table = table.reweigh(criterion_for(table, task, task.epsilon).optimal())
+        return self._build(task.domain, task.epsilon, table, options.oracle, options.inference)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """From the design's data."""
-        check_oracle(self, data["oracle"])
+        return self._build(domain, epsilon, *self.read(domain, data))
+
+    def read(self, domain: RecordDomain, data: AnyOptions) -> tuple[GroupTable, str, str]:
+        """Groups, oracle and inference from a design's data; SurveyError for another oracle."""
+        if data["oracle"] != self.options().oracle:
+            read_options(self.options, {"oracle": data["oracle"]}, self.name)
         table = GroupTable.from_json(domain, data)
-        return self._build(domain, epsilon, table, data["oracle"], data.get("inference", "direct"))
+        return table, data["oracle"], data.get("inference", "direct")
+
+    def tabulate(self, task: Task[GroupOptions]) -> GroupTable:
+        """The groups before any allocation."""
+        trees = trees_for(task.domain, task.options)
+        return GroupTable(trees, self.collect(task.domain, trees, task.options.root))
 
     def _build(
-        self,
-        domain: RecordDomain,
-        epsilon: Epsilon,
-        table: GroupTable,
-        oracle: str,
-        inference: str,
+        self, domain: RecordDomain, epsilon: Epsilon, table: GroupTable, oracle: str, inference: str
     ) -> AnyDesign:
         table = sort_by_oracle(table, oracle, epsilon)
         plan = plan_of_groups(domain, table, oracle, epsilon)
@@ -286,33 +234,26 @@ class Hierarchical(Recipe[Grouped]):
 
         Consistent inference decodes every cell, so it is tried for small domains only.
         """
-        return tree_variants(self.options, workload)
+        sizes = workload.domain.sizes
+        yield {}
+        if math.prod(sizes) > _MOST_CELLS:
+            return
+        best: dict[str, object] = {"inference": "consistent", "allocation": "optimal"}
+        try:
+            read_options(self.options, {"oracle": "auto"}, "")
+            best["oracle"] = "auto"
+        except SurveyError:
+            pass  # it has no choice of oracles, or not this one
+        for fanout in _FANOUTS:
+            levels = (1 + math.ceil(math.log(s, fanout)) if s > 1 else 1 for s in sizes)
+            if math.prod(levels) <= _MOST_COMBINATIONS:
+                yield {"fanout": fanout, **best}
 
 
-def tree_variants(options: type[Grouped], workload: Workload) -> Iterator[AnyOptions]:
-    """Options worth trying for mechanisms over trees: see `Hierarchical.variants`."""
-    sizes = workload.domain.sizes
-    yield {}
-    if math.prod(sizes) > _MOST_CELLS:
-        return
-    best: dict[str, object] = {"inference": "consistent", "allocation": "optimal"}
-    try:
-        read_options(options, {"oracle": "auto"}, "")
-        best["oracle"] = "auto"
-    except SurveyError:
-        pass  # it has no choice of oracles, or not this one
-    for fanout in _FANOUTS:
-        combinations = math.prod(
-            1 + math.ceil(math.log(size, fanout)) if size > 1 else 1 for size in sizes
-        )
-        if combinations <= _MOST_COMBINATIONS:
-            yield {"fanout": fanout, **best}
-
-
-def check_oracle(recipe: Recipe[Grouped], oracle: str) -> None:
-    """SurveyError unless a recipe's designs may have this oracle."""
-    if oracle != recipe.options().oracle:
-        read_options(recipe.options, {"oracle": oracle}, recipe.name)
+def criterion_for(table: GroupTable, task: Task[GroupOptions], budget: Epsilon) -> Allocation:
+    """What an allocation minimises, where every group has the same budget."""
+    moments = moments_of(table, task.options.oracle, budget)
+    return allocation_for(table, moments, task.asked, task.options.inference)
 
 
 @dataclass(frozen=True)
@@ -327,10 +268,9 @@ class Flat(Recipe[NoOptions]):
 
     def make(self, task: Task[NoOptions]) -> AnyDesign:
         """One group of all codes, or one per measure with its sign."""
-        trees = tuple(Leaves(size) for size in task.domain.sizes)
-        levels = tuple(0 for _ in trees)
+        trees = tuple(map(Tree, task.domain.sizes))
         signs: list[int | None] = [*range(len(task.domain.bounds))] or [None]
-        groups = weigh_evenly((levels, sign, number) for number, sign in enumerate(signs))
+        groups = weigh_evenly(((0,) * len(trees), sign, n) for n, sign in enumerate(signs))
         return self._build(task.domain, task.epsilon, GroupTable(trees, groups))
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
@@ -344,12 +284,10 @@ class Flat(Recipe[NoOptions]):
         return NodeDesign(self.name, domain, epsilon, plan, table, self.name)
 
 
-ONE_DIMENSION = Takes(dimensions=(1, 1), instead="hio, ahio or ehio")
-
-HIO = Hierarchical("hio", collect_unsigned, OracleOptions, Takes(measures=False))
+HIO = Hierarchical("hio", collect_augmented, OracleOptions, Takes(measures=False))
 AHIO = Hierarchical("ahio", collect_augmented, OracleOptions)
 EHIO = Hierarchical("ehio", collect_embedded, OracleOptions)
-HGRR = Hierarchical("hgrr", collect_embedded, GrrOptions)
+HGRR = Hierarchical("hgrr", collect_embedded, GroupOptions)
 HH = Hierarchical("hh", collect_embedded, HhOptions, ONE_DIMENSION)
 LGRR_REPAIRED = Hierarchical("lgrr-repaired", collect_embedded, RepairedOptions)
 GRR, OLH, OUE = Flat("grr"), Flat("olh"), Flat("oue")

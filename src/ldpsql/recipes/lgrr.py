@@ -14,17 +14,16 @@ docs/spec/h4mda.md#8, docs/spec/h4mda.md#9, docs/spec/h4mda.md#11.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ldpsql.decoders.base import AnyDesign
-from ldpsql.decoders.groups import Combination, GroupTable, weigh_sub_surveys_evenly, whole
+from ldpsql.decoders.groups import GroupTable, weigh_evenly, whole
 from ldpsql.decoders.paths import LgrrDesign, forests_of
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.hierarchical import TreeOptions, signed_combinations, trees_for
 from ldpsql.recipes.oracles import odds_words, record_sizes
 from ldpsql.record_domain import RecordDomain
-from ldpsql.trees.hierarchy import Tree, balanced
+from ldpsql.trees import balanced
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Face, Keep, Part, Plan, Step
@@ -37,25 +36,6 @@ class FakeOptions(TreeOptions):
     """fakes: fake nodes per report."""
 
     fakes: int = 1
-
-
-class LgrrFd(Recipe[FakeOptions]):
-    """LGRR with fake nodes: COUNT, and SUM and AVG of private measures. Not private."""
-
-    name = "lgrr-fd"
-    estimator_names = ("unbiased", "published")
-    options = FakeOptions
-
-    def make(self, task: Task[FakeOptions]) -> AnyDesign:
-        """One sub-survey per measure, a path through all its level combinations."""
-        trees = trees_for(task.domain, task.options)
-        chosen = signed_combinations(task.domain, trees, root=True)
-        table = GroupTable(trees, weigh_sub_surveys_evenly(chosen))
-        return build(self.name, task.domain, task.epsilon, table, task.options.fakes, False)
-
-    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """From the design's data."""
-        return rebuild(self.name, domain, epsilon, data)
 
 
 class Lgrr(Recipe[TreeOptions]):
@@ -78,9 +58,12 @@ class Lgrr(Recipe[TreeOptions]):
         inner = [
             combination
             for combination in signed_combinations(task.domain, trees, root=True)
-            if not _has_leaf(combination, trees)
+            if not any(
+                level and level == len(tree.fanouts)
+                for level, tree in zip(combination[0], trees, strict=True)
+            )
         ]
-        table = GroupTable(trees, weigh_sub_surveys_evenly(inner))
+        table = GroupTable(trees, weigh_evenly(inner))
         if max(table.sizes) == 1:
             raise SurveyError(
                 "lgrr leaves out the leaves, and nothing but the roots is left; a dimension needs "
@@ -90,15 +73,24 @@ class Lgrr(Recipe[TreeOptions]):
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """From the design's data."""
-        return rebuild(self.name, domain, epsilon, data)
+        table, leafless = GroupTable.from_json(domain, data), data["virtual_leaves"] is True
+        return build(self.name, domain, epsilon, table, whole(data["fakes"]), leafless)
 
 
-def _has_leaf(combination: Combination, trees: Sequence[Tree]) -> bool:
-    """Whether some tree of more than one level is at its leaves."""
-    return any(
-        level and level == len(tree.counts) - 1
-        for level, tree in zip(combination[0], trees, strict=True)
-    )
+class LgrrFd(Lgrr):
+    """LGRR with fake nodes."""
+
+    name = "lgrr-fd"
+    estimator_names = ("unbiased", "published")
+    options = FakeOptions
+
+    def make(self, task: Task[TreeOptions]) -> AnyDesign:
+        """One sub-survey per measure, a path through all its level combinations."""
+        assert isinstance(task.options, FakeOptions)
+        trees = trees_for(task.domain, task.options)
+        chosen = signed_combinations(task.domain, trees, root=True)
+        table = GroupTable(trees, weigh_evenly(chosen))
+        return build(self.name, task.domain, task.epsilon, table, task.options.fakes, False)
 
 
 def build(
@@ -124,16 +116,10 @@ def build(
     faces = []
     for forest in forests:
         digit = table.digit(forest.groups, plus=forest.starts.tolist(), radix=forest.nodes)
-        places = (Step((1,) * forest.length, secret=True),) if forest.length > 1 else ()
+        places = (Step((1,) * forest.path, secret=True),) if forest.path > 1 else ()
         faces.append(Face(1, (Part((digit,), Keep(), fakes=fakes),), places))
     plan = Plan(record_sizes(domain), (odds_words(epsilon),), tuple(faces))
     return LgrrDesign(name, domain, epsilon, plan, table, fakes, virtual_leaves)
-
-
-def rebuild(name: str, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> LgrrDesign:
-    """The design from its data."""
-    table, leafless = GroupTable.from_json(domain, data), data["virtual_leaves"] is True
-    return build(name, domain, epsilon, table, whole(data["fakes"]), leafless)
 
 
 LGRR, LGRR_FD = Lgrr(), LgrrFd()

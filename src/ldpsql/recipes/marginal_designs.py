@@ -23,7 +23,8 @@ from typing import Any, Self
 import numpy as np
 
 from ldpsql.boxes import Box, Weight, cardinality
-from ldpsql.decoders.linear import CellQuery, Codes, GroupCells
+from ldpsql.decoders.base import Codes
+from ldpsql.decoders.linear import CellQuery, GroupCells
 from ldpsql.decoders.marginals import Axes, Boxes, CollectedMarginals, axes_of
 from ldpsql.decoders.oracles import Olh, prime_from
 from ldpsql.estimate import Array

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpsql.decoders.groups import GroupTable
-from ldpsql.decoders.oracles import Grr, Hrr, Olh, Oracle, Oue, power_from, prime_from
+from ldpsql.decoders.oracles import Oracle, oracle_of, power_from, prime_from
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -71,26 +71,22 @@ def other_bit(epsilon: Epsilon) -> int:
     return math.ceil(WORDS / (1 + epsilon.odds))
 
 
-def oracle_for(kind: str, size: int, epsilon: Epsilon) -> Oracle:
-    """What the collector will know of an oracle over so many nodes."""
-    odds = odds_words(epsilon)
-    if kind == "olh":
-        return Olh.of(prime_from(size), hash_values(epsilon), odds)
-    if kind == "oue":
-        return Oue.of(size, WORDS // 2, other_bit(epsilon))
-    return Hrr.of(size, odds) if kind == "hrr" else Grr.of(size, odds)
-
-
 @dataclass(frozen=True)
 class AskedPart:
     """A part of a face, and the coins that it needs."""
 
     part: Part
-    coins: tuple[Integer, ...]
+    coins: tuple[Integer, ...] = ()
 
 
 def ask(
-    kind: str, digit: Digit, sizes: Sequence[int], epsilon: Epsilon, *, odds: int, first: int
+    kind: str,
+    digit: Digit,
+    sizes: Sequence[int],
+    epsilon: Epsilon,
+    *,
+    odds: int = 0,
+    first: int = 0,
 ) -> AskedPart:
     """Ask for a digit by an oracle.
 
@@ -99,10 +95,9 @@ def ask(
     """
     named = Arcs(odds, (1,))
     if kind == "grr":
-        return AskedPart(Part((digit,), named), ())
+        return AskedPart(Part((digit,), named))
     if kind == "oue":
-        bits = Bits((WORDS // 2,), (other_bit(epsilon),))
-        return AskedPart(Part((digit,), bits), ())
+        return AskedPart(Part((digit,), Bits((WORDS // 2,), (other_bit(epsilon),))))
     if kind == "hrr":
         orders = varying(0, [power_from(size) for size in sizes])
         return AskedPart(Part((digit,), named, Parity(first)), (orders,))
@@ -110,6 +105,12 @@ def ask(
     prime, slopes = varying(0, primes), varying(0, [prime - 1 for prime in primes])
     hashed = Hash(prime, hash_values(epsilon), first, first + 1)
     return AskedPart(Part((digit,), named, hashed), (slopes, prime))
+
+
+def oracle_for(kind: str, size: int, epsilon: Epsilon) -> Oracle:
+    """What the collector will know of an oracle over so many nodes."""
+    part = ask(kind, Digit((), size), [size], epsilon).part
+    return oracle_of((odds_words(epsilon),), part)
 
 
 def sort_by_oracle(table: GroupTable, oracle: str, epsilon: Epsilon) -> GroupTable:
@@ -135,7 +136,7 @@ def plan_of_groups(domain: RecordDomain, table: GroupTable, oracle: str, epsilon
         members = [number for number, other in enumerate(kinds) if other == kind]
         weights = tuple(table.groups[number].weight for number in members)
         sizes = [table.sizes[number] for number in members]
-        asked = ask(kind, table.digit(members), sizes, epsilon, odds=0, first=0)
+        asked = ask(kind, table.digit(members), sizes, epsilon)
         steps = (Step(weights),) if len(members) > 1 else ()
         faces.append(Face(sum(weights), (asked.part,), steps, asked.coins))
     return Plan(record_sizes(domain), (odds_words(epsilon),), tuple(faces))

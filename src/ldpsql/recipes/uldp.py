@@ -31,7 +31,7 @@ import numpy as np
 from ldpsql.decoders.base import AnyDesign, Estimators
 from ldpsql.decoders.cells import TableDesign, flat_digit
 from ldpsql.decoders.groups import whole
-from ldpsql.decoders.linear import CellQuery
+from ldpsql.decoders.linear import CellQuery, ReportedSource
 from ldpsql.decoders.people_tables import SmoothTable, find_likeliest, find_nearest
 from ldpsql.decoders.uldp import (
     Axis,
@@ -255,10 +255,11 @@ class SensitiveDesign(TableDesign):
         if isinstance(self.channel, BitChannel):
             del finders["em"]
         smoothed = {name: partial(self._smooth, find) for name, find in finders.items()}
-        return {"unbiased": self.estimator, **smoothed}
+        return {**super().estimators, **smoothed}
 
     def _smooth(self, find: Any, histogram: Histogram) -> SmoothTable:
-        return SmoothTable(self.reported(histogram), partial(find, self.channel))
+        reported = ReportedSource(histogram, self.answers)
+        return SmoothTable(reported, self.solve(reported), partial(find, self.channel))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,0 @@
-"""Hierarchical trees: levels, covers, cells."""
