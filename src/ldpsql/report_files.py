@@ -20,15 +20,12 @@ from numpy.typing import NDArray
 from ldpsql.intake import Intake
 from ldpsql_device.arrow import ARROW_TYPES, ID_COLUMN
 from ldpsql_device.errors import ReportError
-from ldpsql_device.schema import RESERVED_PREFIX
 from ldpsql_device.values import TYPES
 
 Booleans = NDArray[np.bool_]
 Values = tuple[pa.Array, Booleans]
 """Values of a type, NULL where there is none, and which rows hold nothing at all."""
 
-SURVEY_COLUMN = f"{RESERVED_PREFIX}survey"
-"""A column of report files that may hold the fingerprint of the survey, row by row."""
 BATCH_KEY = "ldpsql.shuffled"
 """The metadata of a file under which its `ShuffledBatch` stands."""
 _BATCH_FORMAT = 1
@@ -79,10 +76,6 @@ def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
 
     for rows, reason in piece.faults:
         refuse(rows, reason)
-    if SURVEY_COLUMN in piece.columns:
-        named, _ = piece.read(piece.columns[SURVEY_COLUMN], "text")
-        is_own = pc.equal(named, intake.fingerprint).fill_null(False)
-        refuse(~_booleans(is_own), "it belongs to another survey, or to none")
     form, limits = intake.format, np.full(piece.rows, intake.format.types)
     for place, (name, width) in enumerate(zip(intake.report_columns, form.widths, strict=True)):
         values, missing = piece.read(piece.columns[name], "int")
@@ -167,7 +160,7 @@ def require_columns(intake: Intake, name: str, columns: Sequence[str]) -> None:
     name: of the file. The names of columns may be raw values, as in a CSV file without a header, so
     messages give positions; two names that differ in nothing but case are the same.
     """
-    known = {*intake.columns, SURVEY_COLUMN, ID_COLUMN}
+    known = {*intake.columns, ID_COLUMN}
     places: dict[str, int] = {}
     for position, column in enumerate(columns, 1):
         first = places.setdefault(column.lower(), position)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from support.fake_survey import fake_survey, reports_of, write_jsonl
+from support.fake_survey import fake_survey, reports_of
 from support.planned_survey import both_texts, device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
@@ -184,27 +182,6 @@ def test_the_only_survey_takes_files_that_name_none(store, tmp_path):
     pq.write_table(reports_of(survey, 10, 1, signed=False), tmp_path / "r.parquet")
     with pytest.raises(ReportError, match="store has 2"):
         store.ingest([tmp_path])
-
-
-def test_rows_may_name_their_survey_and_those_of_another_are_bad_rows(store, tmp_path):
-    app, shop = fake_survey(), fake_survey("shop")
-    store.register(app)
-    store.register(shop)
-    path = tmp_path / "r.jsonl"
-    write_jsonl(reports_of(app, 10), path, ldpsql_survey=app.fingerprint)
-    assert store.ingest([path])[0].reports == 10
-    with path.open("a") as file:
-        row = {**reports_of(app, 1).to_pylist()[0], "ldpsql_survey": "0" * 64}
-        file.write(json.dumps(row) + "\n")
-    with pytest.raises(ReportError, match="row 11: it belongs to another survey"):
-        store.ingest([path])
-    [batch] = store.ingest([path], skip_invalid=True)
-    assert (batch.reports, batch.skipped) == (10, 1)
-    write_jsonl(reports_of(app, 10), path, ldpsql_survey="0" * 64)
-    with pytest.raises(FingerprintError):
-        store.ingest([path])
-    with pytest.raises(FingerprintError):
-        store.ingest([path], survey=app)
 
 
 # -- surveys of which a device's part is all there is ----------------------------------------------

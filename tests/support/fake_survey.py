@@ -108,9 +108,9 @@ def reports_of(survey: Survey, count: int, seed: int = 0, *, signed: bool = True
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def write_jsonl(table: pa.Table, path: Path, **more: str) -> None:
-    """The rows of a table as JSON lines, each with some more keys."""
-    lines = [json.dumps({**row, **more}, default=str) for row in table.to_pylist()]
+def write_jsonl(table: pa.Table, path: Path) -> None:
+    """The rows of a table as JSON lines."""
+    lines = [json.dumps(row, default=str) for row in table.to_pylist()]
     path.write_text("\n".join(lines) + "\n")
 
 

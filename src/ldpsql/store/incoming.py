@@ -9,10 +9,10 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,6 @@ from ldpsql.intake import Intake, damaged
 from ldpsql.report_files import (
     BATCH_KEY,
     SHOWN,
-    SURVEY_COLUMN,
     Booleans,
     Piece,
     Values,
@@ -49,7 +48,6 @@ ROWS = 1 << 17
 """Rows of a piece."""
 _JSON_ROWS = 1 << 14
 _BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
-_MOST_CLAIMS = 100
 _ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
 
 T = TypeVar("T")
@@ -60,17 +58,17 @@ class Incoming:
     """A file or table of reports.
 
     name: for messages.  pieces: its rows, for a survey; takes a list to which it adds the numbers
-    of lines that are no rows at all.  claims: fingerprints of surveys that the file or its rows
-    name.  rows, batch: how many rows there are, and what is said of their shuffling, in files that
-    say so.  line: what every line must be.
+    of lines that are no rows at all.  claim, rows, batch: the fingerprint of the survey, how many
+    rows there are, and what is said of their shuffling, in files that say so.  line: what every
+    line must be.
     """
 
     name: str
     pieces: Callable[[Intake, list[int]], Iterator[Piece]]
-    claims: frozenset[str]
-    rows: int | None
-    batch: str | None
     line: str
+    claim: str | None = None
+    rows: int | None = None
+    batch: str | None = None
 
 
 class AcceptedRows:
@@ -148,15 +146,6 @@ def _guarded(path: Path, items: Iterator[T]) -> Iterator[T]:
     raise damaged(path)
 
 
-def _claims(names: Iterable[str | None]) -> frozenset[str]:
-    """The first different ones of these fingerprints."""
-    found: set[str] = set()
-    for name in names:
-        if name is not None and len(found) < _MOST_CLAIMS:
-            found.add(name)
-    return frozenset(found)
-
-
 # -- columns: Parquet, Arrow and CSV -----------------------------------------------------------
 
 Batches = Callable[[Sequence[str], list[int]], Iterator[pa.RecordBatch]]
@@ -219,21 +208,17 @@ def _columnar(
     """A file of columns.  schema: with their types and metadata, for those that have any."""
     metadata = {} if schema is None else schema.metadata or {}
     said = {key: value.decode(errors="replace") for key, value in metadata.items()}
-    own = [SURVEY_COLUMN] if list(header).count(SURVEY_COLUMN) == 1 else []
-    claimed = batches(own, []) if own else iter(())
-    texts = (read(batch.column(0).unique(), "text")[0].to_pylist() for batch in claimed)
-    claims = _claims(chain([said.get(FINGERPRINT_KEY)], chain.from_iterable(texts)))
 
     def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
         require_columns(intake, name, header)
         if schema is not None:
             require_types(intake, name, schema)
-        columns = [*intake.columns, *own]
-        for batch in batches(columns, broken):
-            yield Piece(batch.num_rows, dict(zip(columns, batch.columns, strict=True)), read)
+        for batch in batches(intake.columns, broken):
+            columns = dict(zip(intake.columns, batch.columns, strict=True))
+            yield Piece(batch.num_rows, columns, read)
 
-    line = "as many values as the first line"
-    return Incoming(name, pieces, claims, rows, said.get(BATCH_KEY.encode()), line)
+    line, batch = "as many values as the first line", said.get(BATCH_KEY.encode())
+    return Incoming(name, pieces, line, said.get(FINGERPRINT_KEY), rows, batch)
 
 
 # -- JSON lines --------------------------------------------------------------------------------
@@ -251,18 +236,16 @@ def _json_lines(path: Path) -> Incoming:
                 columns, faults = unpack(intake, str(path), rows)
                 yield Piece(len(rows), columns, read_json, faults)
 
-    named = (row.get(SURVEY_COLUMN) for _, row in _lines(path, SURVEY_COLUMN.encode()) if row)
-    claims = _claims(name for name in named if isinstance(name, str))
-    return Incoming(str(path), pieces, claims, None, None, "a JSON object with distinct keys")
+    return Incoming(str(path), pieces, "a JSON object with distinct keys")
 
 
-def _lines(path: Path, holding: bytes = b"") -> Iterator[tuple[int, dict[str, Any] | None]]:
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Numbers and objects of the lines that hold something; None for what is no object."""
     with path.open("rb") as file:
         for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
             if len(line) == _LONGEST_LINE:
                 raise OSError("a line that no report has")
-            if holding in line and line.strip():
+            if line.strip():
                 yield number, _parse(line)
 
 
@@ -295,11 +278,9 @@ Unpacked = tuple[dict[str, list[Any]], list[tuple[Booleans, str]]]
 
 def _flat(intake: Intake, name: str, rows: Rows) -> Unpacked:
     """Lines whose members are the columns of a report."""
-    keys = set[str]().union(*rows)
-    if not keys <= {*intake.columns, SURVEY_COLUMN, ID_COLUMN}:
+    if not set[str]().union(*rows) <= {*intake.columns, ID_COLUMN}:
         raise refuse_column(intake, name, "one of the keys")
-    columns = [*intake.columns, *([SURVEY_COLUMN] if SURVEY_COLUMN in keys else [])]
-    return {column: [row.get(column) for row in rows] for column in columns}, []
+    return {column: [row.get(column) for row in rows] for column in intake.columns}, []
 
 
 def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:

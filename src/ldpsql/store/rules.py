@@ -79,41 +79,29 @@ def choose_survey(
     known: the surveys of the store. Raises FingerprintError where these disagree, ReportError
     where nothing says which survey it is.
     """
-    claims, chosen, path = incoming.claims, given, Path(incoming.name)
-    is_known = bool(claims & {survey.fingerprint for survey in known})
-    if chosen is None and claims and not is_known and path.is_file():
-        for candidate in islice(sorted(path.parent.glob("*.json")), _MOST_BESIDE):
-            is_small = candidate.is_file() and candidate.stat().st_size <= LARGEST_TEXT
-            if is_small and digest(candidate) in claims:
-                chosen = Intake.read(candidate)
-                break
-    chosen = chosen or read_intake(_named_or_only(incoming, known).text)
-    if claims and chosen.fingerprint not in claims:
-        raise chosen.refuse(incoming.name, min(claims))
-    return chosen
-
-
-def _named_or_only(incoming: Incoming, known: Sequence[KnownSurvey]) -> KnownSurvey:
-    """The survey of the store whose fingerprint the rows carry, or the only one there is."""
-    name = incoming.name
-    if not incoming.claims:
+    name, claim, path = incoming.name, incoming.claim, Path(incoming.name)
+    if given is not None:
+        if claim not in (None, given.fingerprint):
+            raise given.refuse(name, str(claim))
+        return given
+    if claim is None:
         if len(known) != 1:
             raise ReportError(
                 f"{name} does not say to which survey it belongs, and the store has "
                 f"{len(known)}; give the survey"
             )
-        return known[0]
-    named = [survey for survey in known if survey.fingerprint in incoming.claims]
-    if len(named) > 1:
-        raise ReportError(
-            f"{name} holds reports of several surveys "
-            f"({', '.join(survey.key for survey in named)}); put them in files of their own"
-        )
-    if not named:
-        raise FingerprintError(
-            f"{name} holds reports of a survey this store does not know; give the survey"
-        )
-    return named[0]
+        return read_intake(known[0].text)
+    for survey in known:
+        if survey.fingerprint == claim:
+            return read_intake(survey.text)
+    if path.is_file():
+        for candidate in islice(sorted(path.parent.glob("*.json")), _MOST_BESIDE):
+            is_small = candidate.is_file() and candidate.stat().st_size <= LARGEST_TEXT
+            if is_small and digest(candidate) == claim:
+                return Intake.read(candidate)
+    raise FingerprintError(
+        f"{name} holds reports of a survey this store does not know; give the survey"
+    )
 
 
 # -- shuffled batches --------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_a_unary_histogram_counts_bits():
     assert [column.name for column in layout.counted_columns] == ["ldpsql_question", "ldpsql_bit"]
 
 
-@pytest.mark.parametrize("name", ["survey", "batch", "count"])
+@pytest.mark.parametrize("name", ["batch", "count"])
 def test_report_columns_cannot_take_the_store_s_own_names(name):
     form = ReportFormat(("group", name, "y"), np.array([[5, 3]]))
     with pytest.raises(InternalError, match=name):

@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ldpsql.intake import Intake
-from ldpsql.report_files import SURVEY_COLUMN
 from ldpsql.sql import quote
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -68,7 +67,7 @@ class Layout:
     def __init__(self, intake: Intake) -> None:
         """InternalError for a format with a column of a name that the store needs."""
         for name in intake.report_columns:
-            if name in (SURVEY_COLUMN, BATCH_COLUMN, COUNT_COLUMN):
+            if name in (BATCH_COLUMN, COUNT_COLUMN):
                 raise InternalError(f"a report column cannot be called {name}")
         self.intake, self.key, self.format = intake, intake.key, intake.format
         self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"histogram_{self.key}")
