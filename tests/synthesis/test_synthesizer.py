@@ -326,7 +326,7 @@ def test_a_smaller_batch_than_designed_is_drawn_with_what_it_keeps() -> None:
     assert got != survey.guarantee
     assert made.columns.metadata[b"ldpsql.guarantee"].decode() == f"app: {got} (hio)"
     assert str(got) in made.notes[0]
-    assert made.notes[-1:] == shortfall_notes(survey, got)
+    assert list(made.notes[-1:]) == list(shortfall_notes(survey, got))
 
 
 @pytest.mark.parametrize("name", ["hio", "ehio", "srr-ss"])

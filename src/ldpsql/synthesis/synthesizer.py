@@ -179,17 +179,17 @@ def _tables_kept(learned: Learned) -> Iterator[str]:
 
 def _tables_left_out(learned: Learned) -> Iterator[str]:
     """Which dependences the model does not have, and why."""
-    if learned.unclear:
-        pairs = _name(learned, learned.unclear)
-        yield f"drawn as if independent, dependence not above the noise: {pairs}"
-    if learned.unknown:
-        yield (
+    for pairs, words in (
+        (learned.unclear, "drawn as if independent, dependence not above the noise"),
+        (
+            learned.unknown,
             "drawn as if independent, not answered by the survey's design or its reports, or too "
-            f"many to ask for: {_name(learned, learned.unknown)}"
-        )
-    if learned.dropped:
-        kept = _name(learned, learned.dropped)
-        yield f"kept only through other columns, for want of room: {kept}"
+            "many to ask for",
+        ),
+        (learned.dropped, "kept only through other columns, for want of room"),
+    ):
+        if pairs:
+            yield f"{words}: {_name(learned, pairs)}"
     if learned.model.misfit > _NOTICEABLE:
         yield (
             "the tables do not fit together exactly: a share differs by up to "

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.errors import QueryError
-from ldpsql.store.duckdb.sandbox import Limits, Sandbox
+from ldpsql.store.duckdb.sandbox import Sandbox
 
 RELATION = pa.table({"k": ["a", "b", "a"], "x": [1, 2, 3], "y": [0.5, None, 1.5]})
 
@@ -99,7 +99,7 @@ MANY = pa.table({"x": range(5000)})
 
 @pytest.fixture
 def small():
-    opened = Sandbox(Limits(seconds=0.5, memory="100MB"))
+    opened = Sandbox(seconds=0.5, memory="100MB")
     yield opened
     opened.close()
 
@@ -119,7 +119,7 @@ def test_an_outer_query_that_takes_too_long_is_stopped_and_the_next_one_runs(sma
     ],
 )
 def test_an_outer_query_that_needs_too_much_memory_is_refused_on_one_line(sql):
-    sandbox = Sandbox(Limits(memory="50MB"))
+    sandbox = Sandbox(memory="50MB")
     with pytest.raises(QueryError, match="needs more than 50MB of memory") as caught:
         sandbox.evaluate(sql, {"r": MANY})
     assert "\n" not in str(caught.value)

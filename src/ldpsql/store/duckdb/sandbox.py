@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
@@ -22,8 +21,6 @@ _CONFIG = {
     "temp_directory": "",
     "max_temp_directory_size": "0B",
 }
-SECONDS = 30.0
-MEMORY = "1GB"
 _THREADS = 2
 _LONGEST_TEXT = 1_000_000
 _HINT = "this is said of the outer query, which runs in DuckDB over the estimates; check it there"
@@ -43,20 +40,12 @@ CREATE MACRO replace(source, target, other) AS list_transform(
 """
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What one outer query may use: seconds, and DuckDB's memory (such as "1GB")."""
-
-    seconds: float = SECONDS
-    memory: str = MEMORY
-
-
 class Sandbox:
     """An empty database in memory that reaches no file, no network and no Python variable."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        """Prepare; the database is made when it is first needed."""
-        self._limits = limits or Limits()
+    def __init__(self, *, seconds: float = 30.0, memory: str = "1GB") -> None:
+        """What one outer query may use; the database is made when it is first needed."""
+        self._seconds, self._memory = seconds, memory
         self._database: Connection | None = None
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
@@ -67,12 +56,12 @@ class Sandbox:
         KeyboardInterrupt on Ctrl-C.
         """
         if self._database is None:
-            limits = {"memory_limit": self._limits.memory, "threads": str(_THREADS)}
+            limits = {"memory_limit": self._memory, "threads": str(_THREADS)}
             self._database = duckdb.connect(":memory:", config={**_CONFIG, **limits})
             self._database.execute(_REPLACE)
         with self._database.cursor() as cursor:
             try:
-                with _deadline(cursor, self._limits.seconds):
+                with _deadline(cursor, self._seconds):
                     kinds = [statement.type for statement in cursor.extract_statements(sql)]
                     if kinds != [duckdb.StatementType.SELECT]:
                         raise QueryError("only a single SELECT can be evaluated over estimates")
@@ -89,12 +78,12 @@ class Sandbox:
             return KeyboardInterrupt()
         if isinstance(error, duckdb.InterruptException):
             return QueryError(
-                f"the outer query took longer than {self._limits.seconds:g} s",
+                f"the outer query took longer than {self._seconds:g} s",
                 hint="ask for fewer rows, or join fewer of them",
             )
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
             return QueryError(
-                f"the outer query needs more than {self._limits.memory} of memory",
+                f"the outer query needs more than {self._memory} of memory",
                 hint="ask for fewer rows, or join fewer of them",
             )
         if not isinstance(error, duckdb.Error):
