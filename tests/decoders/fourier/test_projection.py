@@ -7,7 +7,7 @@ import pytest
 from support.fourier_coefficients import noisy_block, pair_blocks, workload_error
 
 from ldpsql.decoders.fourier.projection import FINE, Stop, project
-from ldpsql.decoders.fourier.smoothing import Problem
+from ldpsql.decoders.fourier.smoothing import SmoothingProblem
 
 PEOPLE = 5000
 
@@ -30,7 +30,7 @@ def slack(problem, metric, table):
 @pytest.mark.parametrize("shape", [(32,), (8, 6), (4, 5, 2)])
 def test_a_converged_projection_is_optimal(shape, metric):
     block = noisy_block(made_up(shape), 1.0, np.random.default_rng(6))
-    problem = Problem([block], PEOPLE)
+    problem = SmoothingProblem([block], PEOPLE)
     kappa = problem.metric(metric)[None, :]
     tight = project(problem.layout, problem.observed[None], kappa, PEOPLE, Stop(20000, 1e-9))
     assert tight.converged.all()
@@ -44,7 +44,7 @@ def test_projection_in_the_workloads_metric_is_never_worse_than_its_input():
     for seed in range(5):
         truth = made_up((8, 8), seed)
         block = noisy_block(truth, 0.5, np.random.default_rng(seed))
-        problem = Problem([block], PEOPLE)
+        problem = SmoothingProblem([block], PEOPLE)
         found = project(
             problem.layout, problem.observed[None], problem.metric("g")[None], PEOPLE
         ).tables[0][0, 0]
@@ -54,7 +54,7 @@ def test_projection_in_the_workloads_metric_is_never_worse_than_its_input():
 
 def test_rows_do_not_touch_each_other():
     block = noisy_block(made_up((8, 8)), 0.3, np.random.default_rng(1))
-    problem = Problem([block], PEOPLE)
+    problem = SmoothingProblem([block], PEOPLE)
     targets = np.stack([problem.observed, problem.observed])
     kappa = np.stack([problem.metric("i"), problem.metric("g")])
     together = project(problem.layout, targets, kappa, PEOPLE)
@@ -68,7 +68,7 @@ def test_rows_do_not_touch_each_other():
 def test_padding_holds_nobody():
     truth = made_up((6, 5))
     block = noisy_block(truth, 1.0, np.random.default_rng(2), orders=(8, 6))
-    problem = Problem([block], PEOPLE)
+    problem = SmoothingProblem([block], PEOPLE)
     done = project(problem.layout, problem.observed[None], problem.metric("i")[None], PEOPLE)
     table = done.tables[0][0, 0]
     assert done.converged.all()
@@ -79,7 +79,7 @@ def test_padding_holds_nobody():
 
 def test_overlapping_blocks_agree_on_shared_margins():
     blocks, _ = pair_blocks(made_up((6, 7, 8)), 1.0, np.random.default_rng(9))
-    problem = Problem(blocks, PEOPLE)
+    problem = SmoothingProblem(blocks, PEOPLE)
     done = project(problem.layout, problem.observed[None], problem.metric("i")[None], PEOPLE)
     assert done.converged.all()
     tables = {
@@ -89,7 +89,7 @@ def test_overlapping_blocks_agree_on_shared_margins():
     assert gap(tables) < 2 * FINE.tolerance * PEOPLE
     alone = {}
     for number, block in enumerate(blocks):
-        single = Problem([block], PEOPLE)
+        single = SmoothingProblem([block], PEOPLE)
         metric = single.metric("i")[None]
         alone[number] = project(single.layout, single.observed[None], metric, PEOPLE).tables[0][
             0, 0

@@ -7,7 +7,7 @@ import pytest
 from support.fourier_coefficients import noisy_block
 
 from ldpsql.decoders.fourier.projection import Block, Layout
-from ldpsql.decoders.fourier.smoothing import Problem, bands, shrink
+from ldpsql.decoders.fourier.smoothing import SmoothingProblem, bands, shrink
 from ldpsql.workload import spectrum
 
 
@@ -15,7 +15,7 @@ def problem(workload, information=None):
     shape = workload.shape
     known = np.ones(shape) if information is None else information
     block = Block(tuple(range(workload.ndim)), np.zeros(shape, complex), known, workload, shape)
-    return Problem([block], 1000)
+    return SmoothingProblem([block], 1000)
 
 
 def ranges(*sizes):

@@ -16,7 +16,7 @@ from support.fourier_coefficients import (
 
 from ldpsql.decoders.fourier import smoothing
 from ldpsql.decoders.fourier.projection import Block, Stop
-from ldpsql.decoders.fourier.smoothing import Problem, select, smooth
+from ldpsql.decoders.fourier.smoothing import SmoothingProblem, select, smooth
 
 N = 60_000
 
@@ -147,7 +147,9 @@ def test_thinning_prefers_the_prior_that_fits():
     steps = np.outer(x + 0.02, np.where(np.arange(16) % 5 == 0, 1.0, 0.1))
     for shares, expected in ((steps, True), (np.eye(16), False)):
         block = noisy_block(people_of(shares, n=10**6), 1.0, np.random.default_rng(4))
-        ranked = select(Problem([block], 10**6), np.random.default_rng(1), 4, 3, Stop(600, 1e-4))
+        ranked = select(
+            SmoothingProblem([block], 10**6), np.random.default_rng(1), 4, 3, Stop(600, 1e-4)
+        )
         assert len(ranked) == 7
         place = min(ranked.index(name) for name in ("ind+i", "ind+g"))
         rival = min(ranked.index(name) for name in ("ht+i", "ht+g"))
@@ -157,7 +159,7 @@ def test_thinning_prefers_the_prior_that_fits():
 @pytest.mark.parametrize("finalists", [0, 1, 2])
 def test_only_the_best_shrinkages_compete_in_the_workload_metric(finalists):
     block = noisy_block(people_of(shapes()["smooth"]), 1.0, np.random.default_rng(4))
-    candidates = Problem([block], N)
+    candidates = SmoothingProblem([block], N)
     every, some = (
         select(candidates, np.random.default_rng(1), 2, number, Stop(600, 1e-4))
         for number in (3, finalists)
@@ -169,7 +171,9 @@ def test_only_the_best_shrinkages_compete_in_the_workload_metric(finalists):
 
 def test_thinned_halves_are_independent():
     """What A errs must tell nothing about what B errs; with one sign flipped it does."""
-    problem = Problem([noisy_block(np.ones((16,)) * 100, 1.0, np.random.default_rng(1))], 1600)
+    problem = SmoothingProblem(
+        [noisy_block(np.ones((16,)) * 100, 1.0, np.random.default_rng(1))], 1600
+    )
     random = np.random.default_rng(2)
     data, extra = problem.draw(random, 4000), problem.draw(random, 4000)
     down, up = math.sqrt(1 / 3), math.sqrt(3)
@@ -210,7 +214,7 @@ def test_noise_has_the_variance_it_claims():
     block = Block(
         (0, 1), noise_of(information, 100, np.random.default_rng(1)), information, workload, (6, 2)
     )
-    problem = Problem([block], 100)
+    problem = SmoothingProblem([block], 100)
     drawn = problem.draw(np.random.default_rng(3), 20_000)
     own = problem.layout.multiplicity == 1.0
     assert not drawn[:, own].imag.any()

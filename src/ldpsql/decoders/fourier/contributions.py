@@ -179,7 +179,7 @@ class Sampled:
             for start in range(0, cells.shape[1], _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
                 for own in sums:
-                    self._add(number, part, cells[:, part], *own, is_far=is_far)
+                    self._add(number, part, cells[:, part], own, is_far=is_far)
         moments: dict[int, Reals] = {}
         whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
         moment, people = self.histogram.moment, self.histogram.people
@@ -202,10 +202,7 @@ class Sampled:
         number: int,
         part: slice,
         cells: NDArray[np.floating],
-        kind: tuple[Weight | None, ...],
-        rows: Integers,
-        first: Reals,
-        second: Reals,
+        sums: tuple[tuple[Weight | None, ...], Integers, Reals, Reals],
         *,
         is_far: bool,
     ) -> None:
@@ -214,6 +211,7 @@ class Sampled:
         In double precision where weights meet or a measure is far from 0: the ratio of two sums
         then has a variance that is a tiny part of theirs, and is what is left when they cancel.
         """
+        kind, rows, first, second = sums
         columns = {w: np.array([n for n, own in enumerate(kind) if own == w]) for w in kind}
         precision = np.float64 if is_far or len(columns) > 1 else np.float32
         own: dict[Weight | None, NDArray[np.floating]] = {

@@ -142,22 +142,24 @@ class Cluster:
             raise SurveyError("a base set must not be everything")
 
 
-@dataclass(frozen=True, eq=False)
 class FamilyTable:
-    """All families of a design, cluster after cluster, with the probability of each.
+    """All families of a design, cluster after cluster.
 
-    shares: probabilities, shape (families,).
+    shares, phases, sizes: of every family its probability, |H| and |B|, shape (families,).
+    starts: number of the first family of every cluster, and of all of them, shape (clusters+1,).
     """
 
-    clusters: tuple[Cluster, ...]
-    shares: Reals
-
-    def __post_init__(self) -> None:
-        listed = [c.phases * len(c) for c in self.clusters if c.base != "arcs"]
+    def __init__(self, clusters: Sequence[Cluster], shares: Reals) -> None:
+        listed = [c.phases * len(c) for c in clusters if c.base != "arcs"]
         if sum(listed) > MOST_LISTED:
             raise SurveyError("the listed families have too many points")
-        for cluster in self.clusters:
+        for cluster in clusters:
             cluster.check()
+        self.clusters, self.shares = tuple(clusters), shares
+        counts = list(map(len, clusters))
+        self.starts = np.cumsum([0, *counts])
+        self.phases = np.repeat([cluster.phases for cluster in clusters], counts)
+        self.sizes = np.concatenate([cluster.sizes for cluster in clusters])
 
     @classmethod
     def of_plan(cls, plan: Plan, group: Group) -> FamilyTable:
@@ -174,26 +176,11 @@ class FamilyTable:
         if plan.tables != tables:
             raise SurveyError("the look-up tables of the plan do not fit the bins of the design")
         clusters = [cluster for face in plan.faces for cluster in _clusters(face, looks, group)]
-        table = cls(tuple(clusters), question_shares(plan))
+        table = cls(clusters, question_shares(plan))
         odds = plan.odds[0] / WORDS
         if (table.sizes * odds + table.phases).max() / WORDS > LARGEST_LOSS:
             raise SurveyError("a family has too many phases for so large an epsilon")
         return table
-
-    @cached_property
-    def starts(self) -> Integers:
-        """Number of the first family of every cluster, and of all of them, shape (clusters+1,)."""
-        return np.cumsum([0, *map(len, self.clusters)])
-
-    @cached_property
-    def phases(self) -> Integers:
-        """|H| of every family."""
-        return np.repeat([c.phases for c in self.clusters], list(map(len, self.clusters)))
-
-    @cached_property
-    def sizes(self) -> Integers:
-        """|B| of every family."""
-        return np.concatenate([cluster.sizes for cluster in self.clusters])
 
 
 def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
@@ -252,11 +239,6 @@ class Batch:
     cluster: Cluster
     families: Integers
     odds: float
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Families, then the orders of the factors."""
-        return (len(self.cluster), *self.cluster.orders)
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """One value per family, shaped to be broadcast over H."""
@@ -319,9 +301,9 @@ class Batch:
         return np.asarray(dense + np.conj(mirror(dense)))
 
     def transform_counts(self, counts: NDArray[Any]) -> Complexes:
-        """Half spectrum of real arrays over H, shape (f, |H|) or `shape`."""
-        axes = range(1, len(self.shape))
-        return np.fft.rfftn(counts.reshape(self.shape), axes=axes)
+        """Half spectrum of real arrays over H, shape (f, |H|)."""
+        axes = range(1, 1 + len(self.cluster.orders))
+        return np.fft.rfftn(counts.reshape(-1, *self.cluster.orders), axes=axes)
 
     def correlate(self, spectra: NDArray[Any]) -> NDArray[np.floating]:
         """c of every phase: the correlation of X / s with spectra, shape (k, f, |H|).

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Kind:
+class BlockShape:
     """Blocks of one shape: their numbers, group orders and sizes.
 
     Their tables, shape (R, blocks, *orders), are transformed together; of the transform of real
@@ -121,7 +121,7 @@ class Layout:
         members: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
         for number, block in enumerate(blocks):
             members.setdefault((block.orders, block.sizes), []).append(number)
-        self.kinds = tuple(Kind(tuple(own), *shape) for shape, own in members.items())
+        self.kinds = tuple(BlockShape(tuple(own), *shape) for shape, own in members.items())
         # The frequencies of every block's half spectrum over all axes.
         grids = []
         for kind in self.kinds:
@@ -259,7 +259,12 @@ def _project_batch(
     levels = [np.zeros((len(targets), len(kind.members))) for kind in layout.kinds]
 
     def onto_simplex(tables: Sequence[Array]) -> list[Array]:
-        return list(map(_project_inside, tables, layout.kinds, levels, [people] * len(levels)))
+        nearest = [np.zeros_like(table) for table in tables]
+        for table, own, kind, level in zip(tables, nearest, layout.kinds, levels, strict=True):
+            cells = table[kind.inside].reshape(*level.shape, -1)
+            found = project_on_simplex(cells, people, level=level)
+            own[kind.inside] = found.reshape(own[kind.inside].shape)  # padding stays 0
+        return nearest
 
     w = onto_simplex(layout.tables(targets))
     u = [np.zeros_like(table) for table in w]
@@ -292,17 +297,6 @@ def _project_batch(
     return Projected(tuple(results), steps, converged)
 
 
-def _project_inside(tables: Array, kind: Kind, level: Array, people: float) -> Array:
-    """Simplex projection of every table, `level` (R, blocks); padding becomes 0."""
-    cells = tables[kind.inside]
-    nearest = project_on_simplex(cells.reshape(*level.shape, -1), people, level=level)
-    if cells.shape == tables.shape:
-        return nearest.reshape(cells.shape)
-    result = np.zeros_like(tables)
-    result[kind.inside] = nearest.reshape(cells.shape)
-    return result
-
-
 def _penalty(kappa: Array) -> float:
     """Weight of the simplex constraint: geometric mean of the metric's median and top.
 
@@ -319,4 +313,4 @@ def _distance(left: Sequence[Array], right: Sequence[Array]) -> Array:
         np.abs(a - b).reshape(*a.shape[:2], -1).sum(axis=2).max(axis=1)
         for a, b in zip(left, right, strict=True)
     ]
-    return np.asarray(reduce(np.maximum, distances))
+    return np.asarray(np.max(distances, axis=0))

@@ -69,12 +69,10 @@ class SmoothEstimator:
 
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone: the unbiased covariance takes longer than smoothing."""
-        values = self.unbiased.values(queries)
-        if self.unbiased.people:
-            for number, query in enumerate(queries):
-                if query.weight is None:
-                    values[number] = self._sum(query)[0]
-        return values
+        if not self.unbiased.people:
+            return self.unbiased.values(queries)
+        own = (self._sum(q) if q.weight is None else self.unbiased.values([q]) for q in queries)
+        return np.array([values[0] for values in own])
 
     def _smooth(self, row: Sequence[BoxQuery], plain: Estimates) -> Estimates:
         count = len(self._tables[0]) - 1
@@ -133,7 +131,7 @@ class SmoothEstimator:
 # -- the candidates -------------------------------------------------------------------------------
 
 
-class Problem:
+class SmoothingProblem:
     """Observed coefficients with their noise and weight in answers, each of shape (K,), and the
     candidates for a summary of them.
 
@@ -302,7 +300,7 @@ def shrink(
 
 
 def select(
-    problem: Problem, random: np.random.Generator, draws: int, finalists: int, stop: Stop
+    problem: SmoothingProblem, random: np.random.Generator, draws: int, finalists: int, stop: Stop
 ) -> list[str]:
     """The candidates' names, best first; those that did not converge in some draw come last.
 
@@ -360,7 +358,7 @@ def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
     in the geometric mean and a quarter at worst. Blocks agree on shared margins to the tolerance.
     The random draws come from a hash of the coefficients: the same histogram gives the same answer.
     """
-    problem = Problem(blocks, people)
+    problem = SmoothingProblem(blocks, people)
     layout = problem.layout
     # Rounded, since last digits may differ between machines.
     digest = hashlib.sha256(np.round(problem.observed, 3).tobytes() + str(int(people)).encode())

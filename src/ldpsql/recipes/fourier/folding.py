@@ -5,7 +5,7 @@ Source: docs/spec/fourier.md#2.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain, combinations, product
@@ -55,22 +55,20 @@ class Symmetry:
             kinds.append(next(alike, axis))
         return cls(tuple(kinds))
 
-    def _members(self, kind: int) -> list[int]:
-        return [axis for axis, own in enumerate(self.kinds) if own == kind]
-
-    def _by_kind(self, axes: Iterable[int]) -> dict[int, list[int]]:
-        by_kind: dict[int, list[int]] = {}
-        for axis in sorted(axes):
-            by_kind.setdefault(self.kinds[axis], []).append(axis)
-        return by_kind
+    def _by_kind(self, axes: Axes) -> list[tuple[list[int], list[int]]]:
+        """(those of some axes, all axes) of each kind among them."""
+        return [
+            (
+                [axis for axis in axes if self.kinds[axis] == kind],
+                [axis for axis, own in enumerate(self.kinds) if own == kind],
+            )
+            for kind in dict.fromkeys(self.kinds[axis] for axis in axes)
+        ]
 
     def first(self, axes: Axes) -> dict[int, int]:
         """Axis of a face -> axis of the face that stands for it, made of the first of each kind."""
-        return {
-            axis: first
-            for kind, own in self._by_kind(axes).items()
-            for axis, first in zip(own, self._members(kind), strict=False)
-        }
+        pairs = (zip(own, alike, strict=False) for own, alike in self._by_kind(axes))
+        return dict(chain(*pairs))
 
     def stands_for_itself(self, face: Axes) -> bool:
         """Whether a face is the one that stands for all like it."""
@@ -78,15 +76,14 @@ class Symmetry:
 
     def count(self, axes: Axes) -> int:
         """How many faces are like one over these axes, itself among them."""
-        kinds = self._by_kind(axes).items()
-        return prod(comb(len(self._members(kind)), len(own)) for kind, own in kinds)
+        return prod(comb(len(alike), len(own)) for own, alike in self._by_kind(axes))
 
     def images(self, axes: Axes) -> list[dict[int, int]]:
         """Axis -> axis, one map for each of the faces that are like one over these axes."""
         by_kind = self._by_kind(axes)
-        choices = [combinations(self._members(kind), len(own)) for kind, own in by_kind.items()]
-        sources = list(chain(*by_kind.values()))
-        return [dict(zip(sources, chain(*own), strict=True)) for own in product(*choices)]
+        choices = [combinations(alike, len(own)) for own, alike in by_kind]
+        sources = list(chain(*(own for own, _ in by_kind)))
+        return [dict(zip(sources, chain(*chosen), strict=True)) for chosen in product(*choices)]
 
 
 def reorder(array: Numbers, axes: Axes, names: Mapping[int, int]) -> Numbers:
