@@ -41,7 +41,6 @@ TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 
 def test_both_promises_are_in_the_survey():
     survey = design(TOML)
-    assert survey.trust == "shuffle"
     assert survey.shuffled == TRUST
     assert survey.epsilon == survey.design.epsilon == largest_local_of_any(TRUST.central)
     assert survey.guarantee.epsilon == survey.epsilon
@@ -62,9 +61,7 @@ def test_a_local_survey_says_nothing_of_shuffling():
     """So surveys published before keep their fingerprints."""
     lines = [x for x in TOML.splitlines() if x.split(" ")[0] not in ("trust", "delta")]
     survey = design("\n".join(lines))
-    assert (survey.trust, survey.shuffled, survey.guarantee) == (
-        "local", None, survey.design.guarantee,
-    )  # fmt: skip
+    assert (survey.shuffled, survey.guarantee) == (None, survey.design.guarantee)
     assert "shuffle" not in json.loads(survey.device_text)["promise"]
     assert design("\n".join([*lines]).replace("[survey]", '[survey]\ntrust = "local"')) == survey
 

@@ -70,15 +70,10 @@ class RecordDomain:
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for JSON."""
-        return {
-            "names": list(self.names),
-            "sizes": list(self.sizes),
-            "measure_names": list(self.measure_names),
-            "bounds": [list(pair) for pair in self.bounds],
-            "measured": list(self.measured),
-            "unordered": list(self.unordered),
-            **({"sensitive": list(map(list, self.sensitive))} if self.sensitive else {}),
-        }
+        lists = {name: list(value) for name, value in vars(self).items()}
+        lists["bounds"] = [list(pair) for pair in self.bounds]
+        lists["sensitive"] = list(map(list, self.sensitive))
+        return lists if self.sensitive else {k: v for k, v in lists.items() if k != "sensitive"}
 
 
 def count_unordered(dimension: Dimension) -> int:

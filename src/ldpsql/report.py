@@ -93,14 +93,6 @@ class ReportFormat:
         largest = (self.types - 1, *(int(limit) - 1 for limit in self.limits.max(axis=0)))
         return tuple(next(w for w in (8, 16, 32, 64) if value < 1 << w) for value in largest)
 
-    @property
-    def histogram_columns(self) -> tuple[str, ...]:
-        """Columns of the histogram: those of the report, or (report type, bit) for unary formats.
-
-        In a unary histogram the row with bit = -1 counts the reports of a type.
-        """
-        return (self.columns[0], "bit") if self.unary else self.columns
-
     def refuse(self, reports: Mapping[str, NDArray[np.unsignedinteger]]) -> Integers:
         """Row numbers that are no reports of this design, ascending."""
         types = reports[self.columns[0]]
@@ -124,11 +116,6 @@ class Reports:
 
     def __len__(self) -> int:
         return len(self.columns[self.format.columns[0]])
-
-    @staticmethod
-    def empty(format: ReportFormat, count: int) -> list[NDArray[np.generic]]:
-        """Room for the columns of so many reports, in the types that they are packed in."""
-        return [np.empty(count, dtype=f"u{width // 8}") for width in format.widths]
 
     @classmethod
     def pack(cls, format: ReportFormat, columns: Sequence[NDArray[np.generic]]) -> Reports:
@@ -154,21 +141,16 @@ class Rows:
 
     columns: tuple[Integers, ...]
     counts: Integers
-    moments: Mapping[tuple[Weight, Weight | None], Reals] = field(default_factory=dict)
+    moments: Mapping[Pair, Reals] = field(default_factory=dict)
 
     def moment(self, left: Weight | None, right: Weight | None) -> Reals:
         """Sum over people of left * right per row; None stands for 1."""
         if left is None and right is None:
             return self.counts.astype(np.float64)
-        if left is None:
-            left, right = right, None
-        assert left is not None
-        moment = self.moments.get((left, right))
-        if moment is None and right is not None:
-            moment = self.moments.get((right, left))
-        if moment is None:
-            raise KeyError(f"the histogram does not hold the moment ({left}, {right})")
-        return moment
+        for pair in ((left, right), (right, left)):
+            if pair in self.moments:
+                return self.moments[pair]
+        raise KeyError(f"the histogram does not hold the moment ({left}, {right})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +170,7 @@ class Histogram:
     types: int
     columns: tuple[NDArray[np.integer[Any]], ...]
     counts: Integers
-    moments: Mapping[tuple[Weight, Weight | None], Reals] = field(default_factory=dict)
+    moments: Mapping[Pair, Reals] = field(default_factory=dict)
     unary: bool = False
     siblings: int = 1
 
@@ -198,7 +180,7 @@ class Histogram:
         types: int,
         columns: Sequence[NDArray[np.integer[Any]]],
         counts: Integers,
-        moments: Mapping[tuple[Weight, Weight | None], Reals] | None = None,
+        moments: Mapping[Pair, Reals] | None = None,
         *,
         unary: bool = False,
         siblings: int = 1,
@@ -244,7 +226,7 @@ class Histogram:
         return np.rint(np.bincount(owners, counts, self.types)).astype(np.int64)
 
     @cached_property
-    def totals(self) -> Mapping[tuple[Weight, Weight | None], float]:
+    def totals(self) -> Mapping[Pair, float]:
         """The sum over all people of each moment."""
         return {pair: float(sums[self._once].sum()) for pair, sums in self.moments.items()}
 
@@ -255,11 +237,11 @@ class Histogram:
 
     def total(self, weight: Weight | None) -> float:
         """Sum of a public weight over all people; their number for None."""
-        return float(self.people) if weight is None else self.totals[(weight, None)]
+        return self.moment(weight, None)
 
     def moment(self, left: Weight | None, right: Weight | None) -> float:
         """Sum of left * right over all people; None stands for 1."""
-        if left is None or right is None:
-            return self.total(right if left is None else left)
-        moment = self.totals.get((left, right))
-        return self.totals[(right, left)] if moment is None else moment
+        if left is None and right is None:
+            return float(self.people)
+        pair = (left, right)
+        return self.totals[pair if pair in self.totals else (right, left)]

@@ -155,11 +155,6 @@ class Survey(Published):
             raise SurveyError(f"{self.design.name} was made for another promise: {stated}")
         check_promise(self.design, self.shuffled)
 
-    @property
-    def trust(self) -> str:
-        """Whom people need to trust: "local" for nobody, "shuffle" for a shuffler."""
-        return "local" if self.shuffled is None else "shuffle"
-
     @cached_property
     def guarantee(self) -> Guarantee:  # type: ignore[override]
         """Everything a person is promised: by the report alone, and once it is shuffled."""

@@ -571,24 +571,22 @@ class Step(Piece):
     """A table of weights, drawn from without looking at the record.
 
     mantissas, exponents: the weight of a choice is mantissa 2^exponent; all exponents are 0 where
-    there are none.  secret: the choice is no part of the report.
+    there are none.  secret: the choice is no part of the report.  choice: how the halves of words
+    mean the choices.
     """
 
     mantissas: Annotated[tuple[int, ...], (1, WORDS)]
     exponents: Annotated[tuple[int, ...], (0, 64)] = ()
     secret: bool = False
+    choice: Choice = field(init=False, repr=False, compare=False)
 
     def _check(self) -> None:
         require(1 <= len(self.mantissas) <= MOST_QUESTIONS, "a step has no choices, or too many")
         require(len(self.exponents) in (0, len(self.mantissas)), "an exponent for every weight")
-        require(sum(self.choice.weights) <= WORDS, "the weights of a step are too large")
-
-    @cached_property
-    def choice(self) -> Choice:
-        """How the halves of words mean the choices."""
         exponents = self.exponents or (0,) * len(self.mantissas)
-        weights = zip(self.mantissas, exponents, strict=True)
-        return Choice(tuple(mantissa << exponent for mantissa, exponent in weights))
+        weights = tuple(m << e for m, e in zip(self.mantissas, exponents, strict=True))
+        require(sum(weights) <= WORDS, "the weights of a step are too large")
+        object.__setattr__(self, "choice", Choice(weights))
 
 
 @dataclass(frozen=True)

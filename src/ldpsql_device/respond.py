@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,9 +106,8 @@ class Report:
         digits = [width // 4 for width in survey.report_widths]
         if len(self.report) != sum(digits) or not _HEX.fullmatch(self.report):
             raise ReportError(f"not a report of the survey {survey.table}")
-        ends = list(accumulate(digits))
-        starts = (end - count for end, count in zip(ends, digits, strict=True))
-        return tuple(int(self.report[a:b], 16) for a, b in zip(starts, ends, strict=True))
+        ends = accumulate(digits, initial=0)
+        return tuple(int(self.report[start:end], 16) for start, end in pairwise(ends))
 
     def to_json(self) -> str:
         """One line of JSON: {"id": ..., "report": ..., "public": {...}}."""

@@ -284,7 +284,9 @@ def parse_json(text: str, *, floats: bool = False) -> Any:
     opens, closes = ((marks == ord(a)) | (marks == ord(b)) for a, b in ("[{", "]}"))
     if opens.sum() > MOST_CONTAINERS << (4 if floats else 0):
         raise SurveyError(f"not a survey: more than {MOST_CONTAINERS} arrays and objects")
-    if (np.cumsum(opens, dtype=np.int32) - np.cumsum(closes, dtype=np.int32)).max(initial=0) > 32:
+    if (np.cumsum(opens, dtype=np.int32) - np.cumsum(closes, dtype=np.int32)).max(
+        initial=0
+    ) > DEEPEST:
         raise SurveyError(f"not a survey: nested more than {DEEPEST} deep")
     if not floats:
         if re.search(rb"[0-9][.eE]|-0(?![0-9])", skeleton):
