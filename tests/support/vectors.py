@@ -296,6 +296,9 @@ def bad_surveys() -> list[dict[str, str]]:
         ("a hash of the wrong length", but(collector="00")),
         ("a name that is not one", but(table="two words")),
         ("half a character", text.replace('"app"', '"\\ud800"')),
+        ("a default of the plan that is written out", but(plan={**plan, "tables": []})),
+        ("a control character in a name", dimension(name="a\x85b")),
+        ("a type that is an array", dimension(type=[])),
     ]
     return [{"reason": reason, "text": bad} for reason, bad in found]
 
