@@ -110,7 +110,7 @@ def _compare(
     holds that; a NULL claims nothing."""
     cursor = connection.execute(sql)
     result = cursor.result
-    keys = [i for i, column in enumerate(result.columns) if not column.is_estimate]
+    keys = [i for i in range(len(result.columns)) if i not in result.intervals]
     exact = {tuple(row[i] for i in keys): row for row in truth}
     for number, row in enumerate(cursor.fetchall()):
         key = tuple(row[i] for i in keys)

@@ -20,7 +20,7 @@ from support.surveys import app, unsound
 from ldpsql.cli import formats
 from ldpsql.cli.results import distinct, machine_table, weak_notes, write_result
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.engine.result import Result, ResultColumn
+from ldpsql.engine.result import Result
 
 NAN = math.nan
 
@@ -28,14 +28,13 @@ NAN = math.nan
 def result(notes=()):
     """Two groups: a strong and a weak count, an average that is lopsided or unknown."""
     columns = [
-        ("state", pa.array(["CA", None]), False),
-        ("n", pa.array([1234.5, 10.0]), True),
-        ("avg", pa.array([41.3, None], pa.float64()), True),
-        ("day", pa.array([date(2026, 1, 31), date(2026, 2, 1)]), False),
+        ("state", pa.array(["CA", None])),
+        ("n", pa.array([1234.5, 10.0])),
+        ("avg", pa.array([41.3, None], pa.float64())),
+        ("day", pa.array([date(2026, 1, 31), date(2026, 2, 1)])),
     ]
     return Result(
-        tuple(ResultColumn(name, column.type, estimated) for name, column, estimated in columns),
-        pa.table({name: column for name, column, _ in columns}),
+        pa.table(dict(columns)),
         {
             1: Interval(
                 np.array([5.0, 50.0]), np.array([1224.5, -90.0]), np.array([1244.5, 110.0])
@@ -185,7 +184,7 @@ def test_notes_go_to_stderr(capsysbinary):
 
 
 def test_an_explanation_is_printed_as_it_is(capsysbinary):
-    shown = Result((), pa.table({}), explain="box: all\n  group 1")
+    shown = Result(pa.table({}), explain="box: all\n  group 1")
     for form in ("table", "markdown", None):
         assert written(capsysbinary, form, shown=shown) == (b"box: all\n  group 1\n", "")
 
@@ -193,8 +192,7 @@ def test_an_explanation_is_printed_as_it_is(capsysbinary):
 def test_an_explanation_for_machines_is_a_table_of_lines(capsysbinary):
     lines = ["box: all", "  group 1"]
     plan = pa.table({"plan": lines})
-    columns = (ResultColumn("plan", pa.string(), is_estimate=False),)
-    shown = Result(columns, plan, explain="\n".join(lines), notes=("a batch was smaller",))
+    shown = Result(plan, explain="\n".join(lines), notes=("a batch was smaller",))
     out, err = written(capsysbinary, "json", shown=shown)
     assert json.loads(out)["rows"] == [{"plan": line} for line in lines]
     assert err == "note: a batch was smaller\n"
@@ -213,7 +211,6 @@ def test_a_note_says_what_would_make_weak_numbers_strong(capsysbinary, values, t
     errors = np.full(len(values), 10.0)
     estimates = np.array(values)
     shown = Result(
-        (ResultColumn("n", pa.float64(), is_estimate=True),),
         pa.table({"n": estimates}),
         {0: Interval(errors, estimates - 20, estimates + 20)},
         reports=1000,
@@ -224,7 +221,6 @@ def test_a_note_says_what_would_make_weak_numbers_strong(capsysbinary, values, t
 def test_a_strong_result_needs_no_note():
     strong = result()
     only = Result(
-        strong.columns[:2],
         strong.table.select([0, 1]).slice(0, 1),
         {1: Interval(np.array([5.0]), np.array([1224.5]), np.array([1244.5]))},
         reports=1000,
@@ -238,26 +234,23 @@ def test_repeated_names_are_told_apart():
 
 
 def test_a_table_with_repeated_names_can_be_written(capsysbinary):
-    columns = (ResultColumn("n", pa.int64(), False), ResultColumn("n", pa.int64(), False))
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["n", "n"])
-    out, _ = written(capsysbinary, "jsonl", shown=Result(columns, table))
+    out, _ = written(capsysbinary, "jsonl", shown=Result(table))
     assert json.loads(out) == {"n": 1, "n_2": 2}
 
 
 def test_an_empty_result_is_a_header(capsysbinary):
-    columns = (ResultColumn("n", pa.int64(), False),)
-    shown = Result(columns, pa.table({"n": pa.array([], pa.int64())}))
+    shown = Result(pa.table({"n": pa.array([], pa.int64())}))
     assert written(capsysbinary, "table", shown=shown)[0] == b"n\n-\n"
     assert written(capsysbinary, "csv", shown=shown)[0] == b"n\n"
 
 
 def test_cells_never_break_the_table(capsysbinary):
-    columns = (ResultColumn("a\nb", pa.string(), False),)
     table = pa.Table.from_arrays([pa.array(["x\x1b[31m\ny|z"])], names=["a\nb"])
-    out, _ = written(capsysbinary, "table", shown=Result(columns, table))
+    out, _ = written(capsysbinary, "table", shown=Result(table))
     assert out.decode().splitlines()[0] == "a b"
     assert b"\x1b" not in out
-    out, _ = written(capsysbinary, "markdown", shown=Result(columns, table))
+    out, _ = written(capsysbinary, "markdown", shown=Result(table))
     assert out.decode().splitlines()[2] == "| x [31m y\\|z |"
 
 
@@ -284,10 +277,7 @@ def test_values_of_every_type_are_written_in_full(capsysbinary, form):
     values = [None, True, "a,b", date(2026, 1, 31), datetime(2026, 1, 31, 5), 0.1, NAN, 7]
     arrays = [pa.array([value]) for value in (*values, Decimal("2.50"))]
     names = [f"c{place}" for place in range(len(arrays))]
-    columns = tuple(
-        ResultColumn(name, a.type, False) for name, a in zip(names, arrays, strict=True)
-    )
-    shown = Result(columns, pa.table(arrays, names=names))
+    shown = Result(pa.table(arrays, names=names))
     text = written(capsysbinary, form, shown=shown)[0].decode().splitlines()[-1]
     if form == "csv":
         assert text == ',true,"a,b",2026-01-31,2026-01-31 05:00:00,0.1,,7,2.50'

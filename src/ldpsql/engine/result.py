@@ -17,15 +17,6 @@ GUARANTEE_KEY = "ldpsql.guarantee"
 """Key of the metadata of an Arrow schema: what the people behind a table were promised."""
 
 
-@dataclass(frozen=True)
-class ResultColumn:
-    """A column of a result: its name, Arrow type, and whether it has error bars."""
-
-    name: str
-    type: pa.DataType
-    is_estimate: bool
-
-
 def no_estimates() -> Estimates:
     """For results whose columns are not estimates: refuses."""
     raise NotSupportedError(
@@ -38,20 +29,19 @@ def no_estimates() -> Estimates:
 class Result:
     """One answer.
 
-    columns and table: the output, names may repeat.  intervals: for the index of every output
-    column that is an estimate, its standard errors and interval ends, one per row.
-    joint: computes the estimates of all estimate columns of all rows (row by row) with their
-    covariance.  notes: what the reader should know.  surveys: those that were asked.
+    table: the output, names may repeat.  intervals: for the index of every output column that is
+    an estimate, its standard errors and interval ends, one per row.
+    estimates: computes those of all estimate columns of all rows, (rows x columns,) row by row,
+    with their covariance.  notes: what the reader should know.  surveys: those that were asked.
     reports: how many reports they hold.  explain: the plan, where it was asked for.
     typical: for the index of every output column that is a post-processed estimate, its typical
     errors, shape (rows,).  estimators, guarantees: which estimator answered, and what people were
     promised and got, survey by survey.
     """
 
-    columns: tuple[ResultColumn, ...]
     table: pa.Table
     intervals: Mapping[int, Interval] = field(default_factory=dict)
-    joint: Callable[[], Estimates] = no_estimates
+    estimates: Callable[[], Estimates] = no_estimates
     notes: tuple[str, ...] = ()
     surveys: tuple[Survey, ...] = ()
     reports: int = 0
@@ -61,10 +51,11 @@ class Result:
     guarantees: tuple[Guarantee, ...] = ()
 
     @property
+    def columns(self) -> list[pa.Field]:
+        """Names, which may repeat, and Arrow types of the output."""
+        return list(self.table.schema)
+
+    @property
     def promised(self) -> tuple[Guarantee, ...]:
         """`guarantees`, or what the surveys promise where nothing is known of their batches."""
         return self.guarantees or tuple(survey.guarantee for survey in self.surveys)
-
-    def estimates(self) -> Estimates:
-        """Values (rows x estimate columns,) and their covariance; see `joint`."""
-        return self.joint()

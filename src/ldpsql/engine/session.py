@@ -30,7 +30,7 @@ from ldpsql.engine.notes import (
 )
 from ldpsql.engine.plan import Key, QueryPlan, make_plans
 from ldpsql.engine.relation import Relation, selection
-from ldpsql.engine.result import Result, ResultColumn
+from ldpsql.engine.result import Result
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.parser import Parameters, parse
 from ldpsql.parser.query import Query, Statement
@@ -212,9 +212,8 @@ class Session:
         def joint() -> Estimates:
             return relation.joint(rows, indices)
 
-        return self._result(
-            shown, subjects, notes, intervals=intervals, typical=typical, joint=joint
-        )
+        more = {"intervals": intervals, "typical": typical, "estimates": joint}
+        return self._result(shown, subjects, notes, **more)
 
     def _evaluate(self, statement: Statement, relations: Mapping[str, Relation]) -> pa.Table:
         """The outer query over the relations; one that only picks columns needs no database."""
@@ -232,14 +231,9 @@ class Session:
 
         more: other fields of `Result`, by name.
         """
-        columns = tuple(
-            ResultColumn(field.name, field.type, index in more.get("intervals", ()))
-            for index, field in enumerate(table.schema)
-        )
         asked = tuple(subjects.values())
         short = [note for each in asked for note in shortfall_notes(each.survey, each.guarantee)]
         return Result(
-            columns,
             table,
             notes=(*notes, *short),
             surveys=tuple(each.survey for each in asked),
