@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from ldpsql.decoders.base import AnyEstimator
@@ -31,7 +30,7 @@ from ldpsql.engine.notes import (
 from ldpsql.engine.plan import Key, QueryPlan, make_plans
 from ldpsql.engine.relation import Relation, selection
 from ldpsql.engine.result import Result
-from ldpsql.estimate import CONFIDENCE, Array, Estimates
+from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.parser import Parameters, parse
 from ldpsql.parser.query import Query, Statement
 from ldpsql.report import Integers
@@ -203,7 +202,7 @@ class Session:
         intervals, typical = {}, {}
         for place, (output, (_, index)) in enumerate(estimates.items()):
             first = width + 3 * place
-            bars = (_floats(table.column(first + offset)) for offset in range(3))
+            bars = (table.column(first + offset).to_numpy() for offset in range(3))
             intervals[output] = Interval(*bars)
             errors = relation.typical(index)
             if errors is not None:
@@ -274,8 +273,3 @@ class Session:
             return SliceReports(people)
         estimator = self._estimators_of(subject, selection(plan, piece))[()]
         return SliceReports(people, estimator.answer_rows([plan.planned[place][0]])[0].stderr)
-
-
-def _floats(column: pa.ChunkedArray) -> Array:
-    """A column of numbers, NULL as NaN."""
-    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -113,7 +113,11 @@ def _locate(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> Refusal:
     if node is None or not isinstance(node, exp.Column):
         node = _find_named(query, names) or node
     if isinstance(node, exp.Column) and _NO_COLUMN.match(message):
-        what = f"relation {node.table!r}" if node.find(exp.Star) else f"column {_plain(node)!r}"
+        what = (
+            f"relation {node.table!r}"
+            if node.find(exp.Star)
+            else f"column {'.'.join(part.name for part in node.parts)!r}"
+        )
         near = str(said.get("candidates") or "")
         hint = f"did you mean {near}?" if near else "name a column of the relations in FROM"
         return wrong(f"there is no {what} here", node, hint)
@@ -143,7 +147,3 @@ def _find_named(query: exp.Query, names: Sequence[str]) -> exp.Expr | None:
             parent = identifier.parent
             return parent if isinstance(parent, exp.Column) else identifier
     return None
-
-
-def _plain(node: exp.Column) -> str:
-    return ".".join(part.name for part in node.parts)

@@ -16,7 +16,7 @@ from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.query import Output, Query
-from ldpsql.parser.select import ERROR_BARS, SelectReader, alias_of
+from ldpsql.parser.select import ERROR_BARS, SelectReader, alias_of, check_parts
 from ldpsql.parser.source import Refusal, Source, unsupported, wrong
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
@@ -272,13 +272,8 @@ def _survey_table(tree: exp.Query, names: Names) -> exp.Table | None:
 
 
 def _check_parts(node: exp.Expr) -> None:
-    """Refuse the parts of a node that are not allowed."""
     kind = exp.SetOperation if isinstance(node, exp.SetOperation) else type(node)
-    for part, value in _present(node).items():
-        if part not in _PARTS.get(kind, ()):
-            first = value[0] if isinstance(value, list) else value
-            where = first if isinstance(first, exp.Expr) else node
-            raise unsupported(f"{part.strip('_').upper()} is not answered", where, "leave it out")
+    check_parts(node, _PARTS.get(kind, ()))
 
 
 def _check_alias(node: exp.Expr) -> None:

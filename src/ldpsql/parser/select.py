@@ -6,7 +6,7 @@ left, a SELECT over the relation of estimates that the base query gives, is Duck
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -121,13 +121,7 @@ class SelectReader:
             rest.append("expressions", _named(self._column(column), name))
 
     def _check_parts(self) -> None:
-        for part, value in self.select.args.items():
-            if value and part not in _PARTS:
-                general = f"{part.strip('_').upper()} is not answered", "leave it out"
-                reason, hint = _REFUSED_PARTS.get(part, general)
-                first = value[0] if isinstance(value, list) else value
-                where = first if isinstance(first, exp.Expr) else self.select
-                raise unsupported(reason, where, hint)
+        check_parts(self.select, _PARTS, _REFUSED_PARTS)
         distinct = self.select.args.get("distinct")
         if distinct and distinct.args.get("on"):
             raise unsupported("DISTINCT ON is not answered", distinct, "write GROUP BY")
@@ -391,6 +385,18 @@ class SelectReader:
             return unsupported("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
         hint = "use aggregates and arithmetic over them"
         return unsupported(f"{what} is not answered here", node, hint)
+
+
+def check_parts(
+    node: exp.Expr, allowed: Collection[str], refused: Mapping[str, tuple[str, str]] | None = None
+) -> None:
+    """Refuse the parts of a node that are not allowed; refused: why, and what to write instead."""
+    for part, value in node.args.items():
+        if value not in (None, False, []) and part not in allowed:
+            general = f"{part.strip('_').upper()} is not answered", "leave it out"
+            reason, hint = (refused or {}).get(part, general)
+            first = value[0] if isinstance(value, list) else value
+            raise unsupported(reason, first if isinstance(first, exp.Expr) else node, hint)
 
 
 def alias_of(item: exp.Expr) -> str:

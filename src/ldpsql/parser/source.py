@@ -144,16 +144,23 @@ def read(sql: str) -> tuple[Mode, Source]:
         )
         raise refusal.located(_SURROGATE.sub("?", sql))
     mode, text = _without_explain(sql)
-    try:
-        tokens = DuckDB().tokenize(text)
-    except TokenError:
-        raise _unreadable(text) from None
+    tokens = _tokenize(text)
+    if tokens is None:
+        raise _unreadable(text)
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     while tokens and tokens[0].token_type == TokenType.SEMICOLON:
         tokens.pop(0)
     _check_one_query(tokens)
     return mode, Source(sql, tuple(tokens))
+
+
+def _tokenize(text: str) -> list[Token] | None:
+    """The tokens of a text; None where a quote or a comment is left open."""
+    try:
+        return list(DuckDB().tokenize(text))
+    except TokenError:
+        return None
 
 
 def is_unicode(text: str) -> bool:
@@ -228,9 +235,8 @@ def split_statements(text: str) -> list[str]:
     >>> split_statements("SELECT 'a;b'; SELECT 2")
     ["SELECT 'a;b'", ' SELECT 2']
     """
-    try:
-        tokens = DuckDB().tokenize(text)
-    except TokenError:
+    tokens = _tokenize(text)
+    if tokens is None:
         return [text]
     ends = [token.start for token in tokens if token.token_type == TokenType.SEMICOLON]
     starts = [0, *(end + 1 for end in ends)]
@@ -239,10 +245,7 @@ def split_statements(text: str) -> list[str]:
 
 def is_blank(text: str) -> bool:
     """Whether a text holds nothing but white space and comments."""
-    try:
-        return not DuckDB().tokenize(text)
-    except TokenError:
-        return False
+    return _tokenize(text) == []
 
 
 # -- tokens to syntax tree ------------------------------------------------------------------------
