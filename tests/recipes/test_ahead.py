@@ -59,7 +59,7 @@ def test_a_grid_covers_every_code_once() -> None:
     labels = partition.labels
     assert sorted(labels.ravel()) == list(range(15))
     counts = np.arange(15.0).reshape(5, 3)
-    sums = np.array([counts[partition._span(node)].sum() for node in partition.nodes])
+    sums = np.array([counts[partition.span(node)].sum() for node in partition.nodes])
     for side in (((1, 4),), ((0, 5),), ((0, 1), (3, 5))):
         inside = sum(counts[low:high, 1:3].sum() for low, high in side)
         assert partition.cover([side, ((1, 3),)]) @ sums == pytest.approx(inside)

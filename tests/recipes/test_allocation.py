@@ -12,10 +12,9 @@ from support.node_sources import moments_of
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.groups import SHARE_UNITS
-from ldpsql.decoders.haar import HaarDesign
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.recipes.allocation import DirectAllocation, declared_energies, workload_energies
-from ldpsql.recipes.haar import plan_of_levels
+from ldpsql.recipes.haar import HaarDesign, plan_of_levels
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares

@@ -31,9 +31,9 @@ from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator, In
 from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.decoders.paths import LgrrDesign
 from ldpsql.recipes import allocation
 from ldpsql.recipes.allocation import ConsistentAllocation, Energies
+from ldpsql.recipes.lgrr import LgrrDesign
 from ldpsql.recipes.oracles import LARGEST, oracle_for
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain

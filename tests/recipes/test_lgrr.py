@@ -14,7 +14,7 @@ from support.significance import is_unbiased, variance_fits
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.linear import CellQuery, EvenSource, GroupCells, LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.decoders.paths import Forest, LgrrDesign, PublishedEstimator
+from ldpsql.recipes.lgrr import Forest, LgrrDesign, PublishedEstimator
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy

@@ -15,12 +15,12 @@ from support.significance import coverage_fits, is_unbiased, variance_fits
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.decoders.haar import HaarDesign
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.decoders.oracles import Hrr, hadamard
 from ldpsql.decoders.split import SplitEstimator
 from ldpsql.estimate import quantile
+from ldpsql.recipes.haar import HaarDesign
 from ldpsql.recipes.oracles import odds_words
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain

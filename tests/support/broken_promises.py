@@ -64,8 +64,8 @@ def telling_group(design: Any, group: int) -> Any:
     table, faces = design.table, []
     for number, size in enumerate(table.sizes):
         odds = int(number == group)
-        asked = ask("grr", table.digit([number]), [size], design.epsilon, odds=odds, first=0)
-        faces.append(Face(table.groups[number].weight, (asked.part,)))
+        part, _ = ask("grr", table.digit([number]), [size], design.epsilon, odds=odds, first=0)
+        faces.append(Face(table.groups[number].weight, (part,)))
     odds = (*design.plan.odds, WORDS << 30)
     return replace(design, plan=replace(design.plan, odds=odds, faces=tuple(faces)))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.decoders.groups import GroupTable
-from ldpsql.decoders.linear import Answer, Moments, Source
+from ldpsql.decoders.linear import Answer, Moments
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.decoders.oracles import Grr
 from ldpsql.recipes.oracles import kind_for, odds_words
@@ -36,7 +36,7 @@ def known_answers(moments: Sequence[Moments]) -> list[KnownAnswer]:
     return [KnownAnswer(group, 0, own) for group, own in enumerate(moments)]
 
 
-class PlainSource(Source):
+class PlainSource:
     """People who all weigh 1."""
 
     count: float
@@ -50,6 +50,9 @@ class PlainSource(Source):
 
     def mean(self, group: int, pair: Any) -> float:
         return 1.0
+
+    def pseudo_count(self, group: int, pair: Any) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator, Source
+from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Estimates, rows_of
 from ldpsql.recipes.registry import mechanism
@@ -130,7 +130,7 @@ class Noiseless:
 
 
 @dataclass(frozen=True)
-class ExactFrequencies(Source):
+class ExactFrequencies:
     """True node frequencies of the people whose reports a histogram holds."""
 
     design: NodeDesign
@@ -151,6 +151,9 @@ class ExactFrequencies(Source):
     @property
     def answers(self) -> Sequence[Answer]:
         return self.design.answers
+
+    def pseudo_count(self, group: int, pair: Any) -> float:
+        return 0.0
 
     def mean(self, group: int, pair: Any) -> float:
         return float(self._rows.moment(*pair).sum()) / max(self.people, 1.0)

@@ -18,11 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, Side
 from ldpsql.decoders.base import Codes, PlannedQuery
@@ -64,8 +65,7 @@ class Partition:
         """The root, split once."""
         if math.prod(sizes) > LARGEST_GRID:
             raise SurveyError(f"a grid has at most {LARGEST_GRID} codes; use coarser bins")
-        root = Node(0, (0,) * len(sizes), -1, 1.0)
-        return cls(sizes, depth, (root,))._split([0])
+        return cls(sizes, depth, (Node(0, (0,) * len(sizes), -1, 1.0),)).grow(0, 0.0)
 
     @classmethod
     def from_json(cls, sizes: tuple[int, ...], depth: int, data: Mapping[str, Any]) -> Partition:
@@ -75,7 +75,7 @@ class Partition:
         is_sound = (
             math.prod(sizes) <= LARGEST_GRID
             and all(type(people) is int and people > 0 for people in made.people)
-            and all(made._is_sound(number) for number in range(len(nodes)))
+            and all(map(made._is_sound, range(len(nodes))))
         )
         if not is_sound or (made.labels < 0).any():
             raise SurveyError("the leaves of an adaptive grid do not cover its codes")
@@ -114,41 +114,37 @@ class Partition:
         """Numbers of the nodes without children."""
         return np.setdiff1d(np.arange(len(self.nodes)), list(self.children))
 
-    def leaves_in(self, number: int) -> int:
-        """How many leaves it had in a round."""
-        return sum(
-            0 < node.depth <= number and (place not in self.children or node.depth == number)
-            for place, node in enumerate(self.nodes)
-        )
+    @cached_property
+    def was_leaf(self) -> NDArray[np.bool_]:
+        """Whether a round asked about a node, shape (rounds, nodes): see the module's first
+        paragraph."""
+        rounds, depths = np.arange(1, len(self.people) + 1)[:, None], self._depths
+        last = np.where(np.isin(np.arange(len(depths)), self.leaves), len(rounds), depths)
+        return np.asarray((rounds >= depths) & (rounds <= last) & (depths > 0))
+
+    @property
+    def leaf_counts(self) -> list[int]:
+        """How many leaves it had in every round."""
+        return [int(count) for count in self.was_leaf.sum(axis=1)]
 
     @cached_property
     def labels(self) -> Codes:
         """For every combination of codes the position of its leaf in `leaves`; -1 for none."""
         labels = np.full(self.sizes, -1, dtype=np.int64)
         for position, number in enumerate(self.leaves):
-            labels[self._span(self.nodes[number])] = position
+            labels[self.span(self.nodes[number])] = position
         return labels
 
     @property
     def coarse_labels(self) -> tuple[int, Codes]:
         """How many codes the smallest leaves have per axis, and the labels of such bins alone."""
-        width = 1 << (self.depth - max(self.nodes[number].depth for number in self.leaves))
+        width = 1 << (self.depth - int(self._depths.max()))
         return width, self.labels[(slice(None, None, width),) * len(self.sizes)]
 
-    def _span(self, node: Node) -> tuple[slice, ...]:
+    def span(self, node: Node) -> tuple[slice, ...]:
+        """The codes of a node, as an index; it may reach into padding."""
         width = 1 << (self.depth - node.depth)
         return tuple(slice(p * width, (p + 1) * width) for p in node.place)
-
-    def _split(self, chosen: Sequence[int]) -> Partition:
-        nodes = list(self.nodes)
-        for number in chosen:
-            node = self.nodes[number]
-            width = 1 << (self.depth - node.depth - 1)
-            for halves in product((0, 1), repeat=len(self.sizes)):
-                place = tuple(2 * p + half for p, half in zip(node.place, halves, strict=True))
-                if all(p * width < size for p, size in zip(place, self.sizes, strict=True)):
-                    nodes.append(Node(node.depth + 1, place, number))
-        return replace(self, nodes=tuple(nodes))
 
     def measure(self, estimates: Array, people: int) -> Partition:
         """After a round of some people: running means of the leaves.
@@ -172,14 +168,17 @@ class Partition:
 
     def grow(self, depth: int, threshold: float) -> Partition:
         """The leaves of a depth that hold a share of at least the threshold, split."""
-        return self._split(
-            [
-                int(number)
-                for number in self.leaves
-                if self.nodes[number].depth == depth < self.depth
-                and self.nodes[number].frequency >= threshold
-            ]
-        )
+        nodes = list(self.nodes)
+        for number in self.leaves.tolist():
+            node = self.nodes[number]
+            if not node.depth == depth < self.depth or node.frequency < threshold:
+                continue
+            width = 1 << (self.depth - depth - 1)
+            for halves in product((0, 1), repeat=len(self.sizes)):
+                place = tuple(2 * p + half for p, half in zip(node.place, halves, strict=True))
+                if all(p * width < size for p, size in zip(place, self.sizes, strict=True)):
+                    nodes.append(Node(depth + 1, place, number))
+        return replace(self, nodes=tuple(nodes))
 
     def cover(self, sides: Sequence[Side]) -> Array:
         """The weight of every node in the answer to a box, shape (nodes,).
@@ -187,12 +186,11 @@ class Partition:
         1 for the largest nodes inside; a leaf that is cut counts by the share of its codes.
         """
         share = np.ones(len(self.nodes))
-        for axis, (side, size) in enumerate(zip(sides, self.sizes, strict=True)):
+        for side, size, (first, end) in zip(sides, self.sizes, self._bounds, strict=True):
             inside = np.zeros(size + 1)
             for low, high in ((0, size),) if side is None else side:
                 inside[low + 1 : high + 1] = 1.0
             covered = np.cumsum(inside)
-            first, end = self._bounds[axis]
             share *= (covered[end] - covered[first]) / (end - first)
         is_whole = share > 1.0 - 1e-12
         parents = np.array([node.parent for node in self.nodes], dtype=np.int64)
@@ -208,10 +206,13 @@ class Partition:
         return np.asarray(np.prod(widths, axis=0, dtype=np.float64))
 
     @cached_property
+    def _depths(self) -> Codes:
+        return np.array([node.depth for node in self.nodes])
+
+    @cached_property
     def _bounds(self) -> list[tuple[Codes, Codes]]:
         """Per axis the first code of every node and one past its last."""
-        depths = np.array([node.depth for node in self.nodes])
-        widths = np.left_shift(1, self.depth - depths)
+        widths = np.left_shift(1, self.depth - self._depths)
         places = np.array([node.place for node in self.nodes]) * widths[:, None]
         return [
             (low, np.minimum(low + widths, size))
@@ -250,10 +251,10 @@ class MeasuredGrid:
 
         The diagonal is infinite where an answer needs a node that nobody was asked about.
         """
-        parts = self._pull(slopes)
-        is_unknown = (parts[:, self._is_unasked] != 0.0).any(axis=1)
-        parts[:, self._is_unasked] = 0.0
-        covariance = (parts * np.where(self._is_unasked, 0.0, self._noise)) @ parts.T
+        parts, is_unasked = self._pull(slopes), np.isinf(self._noise)
+        is_unknown = (parts[:, is_unasked] != 0.0).any(axis=1)
+        parts[:, is_unasked] = 0.0
+        covariance = (parts * np.where(is_unasked, 0.0, self._noise)) @ parts.T
         for people, shares in zip(self.partition.people, self._shares, strict=True):
             if people:
                 # Per person, who is at which leaf of the round: multinomial.
@@ -333,46 +334,22 @@ class MeasuredGrid:
         return np.asarray(parts)
 
     @cached_property
-    def _rounds(self) -> tuple[Array, Array]:
-        """Which round asked about which node, 1 or 0, (rounds, nodes), and its people, (rounds,).
-
-        A round asks about the leaves it has: see the module's first paragraph.
-        """
-        people = np.array(self.partition.people, dtype=float)
-        rounds = np.arange(1, len(people) + 1)[:, None]
-        depths = np.array([node.depth for node in self.partition.nodes])
-        is_leaf = np.isin(np.arange(len(depths)), self.partition.leaves)
-        last = np.where(is_leaf, len(rounds), depths)
-        asked = (rounds >= depths) & (rounds <= last) & (depths > 0)
-        return asked.astype(np.float64), people
-
-    @cached_property
-    def _people(self) -> Array:
-        """People who were asked about each node, shape (nodes,)."""
-        asked, people = self._rounds
-        return np.asarray(people @ asked)
-
-    @cached_property
-    def _is_unasked(self) -> Array:
-        """Nodes that nobody was asked about; the root needs no asking."""
-        unasked = self._people == 0.0
-        unasked[0] = False
-        return np.asarray(unasked)
+    def _asked(self) -> Array:
+        """People of each round who were asked about each node, shape (rounds, nodes)."""
+        people = np.array(self.partition.people, dtype=np.float64)
+        return np.asarray(self.partition.was_leaf * people[:, None])
 
     @cached_property
     def _shares(self) -> Array:
         """The share of each round in a node's own mean, shape (rounds, nodes)."""
-        asked, people = self._rounds
-        each = asked * people[:, None]
-        return np.asarray(each / np.maximum(self._people, np.finfo(float).tiny))
+        return np.asarray(self._asked / np.maximum(self._asked.sum(axis=0), np.finfo(float).tiny))
 
     @cached_property
     def _noise(self) -> Array:
-        """Variance of the noise in each node's own mean, shape (nodes,)."""
-        asked, people = self._rounds
-        summed = (people * np.array(self.noises)) @ asked
-        noise = summed / np.where(self._people > 0.0, self._people, 1.0) ** 2
-        noise[self._people == 0.0] = np.inf
+        """Variance of the noise in each node's own mean, shape (nodes,); the root is known, and
+        nothing is known of nodes that nobody was asked about."""
+        people, summed = self._asked.sum(axis=0), np.array(self.noises) @ self._asked
+        noise = np.divide(summed, people**2, out=np.full(len(people), np.inf), where=people > 0.0)
         noise[0] = 0.0
         return np.asarray(noise)
 
@@ -455,11 +432,23 @@ class GridEstimator:
         """The share of people in a box, its slope in every frequency, and where it cuts leaves."""
         asked = tuple(i for i, side in enumerate(box.sides) if side is not None)
         usable = [grid for grid, axes in enumerate(self.axes) if set(asked) <= set(axes)]
-        if not usable:
-            return self._fit_box(box, asked)
-        rows = np.array([self._row(grid, box, asked) for grid in usable])
-        row = rows.mean(axis=0)
-        return float(row @ self.frequencies), row, _cut(rows).mean(axis=0)
+        if usable:
+            rows = np.array([self._row(grid, box, asked) for grid in usable])
+            row = rows.mean(axis=0)
+            return float(row @ self.frequencies), row, _cut(rows).mean(axis=0)
+        # From the shares inside on every pair and on its sides, each side from every pair's own
+        # grid: the fit takes the margins of a pair from that pair.
+        pairs = list(combinations(range(len(asked)), 2))
+        matrix = np.array(
+            [
+                self._row(self.axes.index(axes), box, kept)
+                for axes in combinations(asked, 2)
+                for kept in (axes, axes[:1], axes[1:])
+            ]
+        )
+        shares, fit = matrix @ self.frequencies, partial(fit_pairs, len(asked), pairs)
+        slopes = central_slopes(fit, shares)
+        return fit(shares), slopes @ matrix, slopes @ _cut(matrix)
 
     def _row(self, grid: int, box: Box, kept: Sequence[int]) -> Array:
         """Weights of all nodes for the box, constrained on the kept dimensions only."""
@@ -467,24 +456,6 @@ class GridEstimator:
         sides = [box.sides[axis] if axis in kept else None for axis in self.axes[grid]]
         row[self._starts[grid] : self._starts[grid + 1]] = self.grids[grid].partition.cover(sides)
         return row
-
-    def _fit_box(self, box: Box, asked: tuple[int, ...]) -> tuple[float, Array, Array]:
-        """From the shares inside on every pair and on its sides, each side from every pair's own
-        grid: the fit takes the margins of a pair from that pair."""
-        pairs = list(combinations(range(len(asked)), 2))
-        rows = []
-        for left, right in pairs:
-            axes = (asked[left], asked[right])
-            grid = self.axes.index(axes)
-            rows += [self._row(grid, box, kept) for kept in (axes, axes[:1], axes[1:])]
-        matrix = np.array(rows)
-        shares = matrix @ self.frequencies
-
-        def fit(given: Array) -> float:
-            return fit_pairs(len(asked), pairs, given.reshape(-1, 3))
-
-        slopes = central_slopes(fit, shares)
-        return fit(shares), slopes @ matrix, slopes @ _cut(matrix)
 
 
 def _cut(rows: Array) -> Array:
@@ -495,10 +466,10 @@ def _cut(rows: Array) -> Array:
 def fit_pairs(axes: int, pairs: Sequence[tuple[int, int]], shares: Array) -> float:
     """Share inside on all axes of the table fitted to the pairs' 2 x 2 tables.
 
-    shares: per pair the share inside on both, on the first, on the second, shape (pairs, 3).
+    shares: per pair the share inside on both, on the first, on the second, shape (3 pairs,).
     """
     aims = []
-    for pair, (both, first, second) in zip(pairs, shares.tolist(), strict=True):
+    for pair, (both, first, second) in zip(pairs, shares.reshape(-1, 3).tolist(), strict=True):
         wanted = np.array([[1.0 - first - second + both, second - both], [first - both, both]])
         wanted = np.maximum(wanted, 0.0)
         aims.append((pair, wanted / wanted.sum()))

@@ -1,15 +1,13 @@
 """Consistent inference: least squares over all groups.
 
-Every group tells something about every coarser level too. Generalised least squares combines all
-groups into one estimate of every cell that agrees with itself (children add up to their parent),
-and the answers to boxes are read off it. In the detail basis of the trees (`ldpsql.trees`) the
-information matrix is diagonal: class l has information
+Generalised least squares combines all groups into one estimate of every cell that agrees with
+itself (children add up to their parent), and the answers to boxes are read off it. In the detail
+basis (`ldpsql.trees`) the information matrix is diagonal: class l has information
 
     I_l = sum over groups with levels >= l of  reports x codes per node / V,
 
-V being the variance of a contrast in the group, and the answer to a query is a weighted sum of
-*all* node frequencies. So the linear estimator does the rest, and the covariance of an answer is
-exact in the same sense as that of a direct one. The sign of a measure is one more axis with two
+V being the variance of a contrast in the group, and an answer is a weighted sum of *all* node
+frequencies, so the linear estimator does the rest. The sign of a measure is one more axis with two
 nodes: its sum is informed by every group, its difference by the groups that collect that sign.
 Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#10.2.
 """

@@ -13,14 +13,9 @@ randomization, the assignment of people to groups and the rounding of measures. 
 docs/spec/h4mda.md#1.8 (there for a fixed population; here people count as a sample, which is at
 most n f (1 - f) more).
 
-To write a design
------------------
-A design turns a query into a `CellQuery`: weighted nodes of groups, in several independent ways
-(`alternatives`) where several groups of people can answer it, and what is known without asking.
-An `Answer` per group says what its reports contribute, and `even_shares` where evenly spread
-people are; `LinearDesign` does the rest. Node estimates reach the estimator through a `Source`:
-`ReportedSource` has them from a histogram, `EvenSource` from the number of people, which is what
-predictions assume.
+To write a design: turn a query into a `CellQuery`, in several independent ways where several
+groups of people can answer it; say by an `Answer` per group what its reports contribute, and by
+`even_shares` where evenly spread people are. `LinearDesign` does the rest.
 """
 
 from __future__ import annotations
@@ -28,7 +23,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -165,34 +159,32 @@ class Answer(ABC):
         return float(np.sum(cells.weights**2)) * self.moments.node_variance
 
 
+@dataclass
 class Source(ABC):
-    """Where node estimates and their second moments come from."""
+    """Where node estimates come from; here of people who all weigh 1.
 
-    if TYPE_CHECKING:  # a field of some sources, and computed by others
+    sizes: people per group, shape (groups,).  answers: how every group answers.
+    """
 
-        @property
-        def people(self) -> float:
-            """Number of people."""
-
-        @property
-        def answers(self) -> Sequence[Answer]:
-            """How every group answers."""
-
-    @abstractmethod
-    def total(self, weight: Weight | None) -> float:
-        """Sum of a public weight over all people; their number for None."""
-
-    @abstractmethod
-    def size(self, group: int) -> float:
-        """People in a group."""
-
-    @abstractmethod
-    def mean(self, group: int, pair: Pair) -> float:
-        """Mean of u v over the people of a group."""
+    people: float
+    sizes: Array
+    answers: Sequence[Answer]
 
     @abstractmethod
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """Estimates of E[u v 1(own node is k)] at nodes of a group, shape (c,)."""
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a public weight over all people; their number for None."""
+        return self.people
+
+    def size(self, group: int) -> float:
+        """People in a group."""
+        return float(self.sizes[group])
+
+    def mean(self, group: int, pair: Pair) -> float:
+        """Mean of u v over the people of a group."""
+        return 1.0
 
     def pseudo_count(self, group: int, pair: Pair) -> float:
         """What `PSEUDO_PEOPLE` add to the mean of u v of a group in a variance."""
@@ -200,27 +192,33 @@ class Source(ABC):
 
 
 @dataclass
+class EvenSource(Source):
+    """Everybody spread evenly over all records, public weights 1: what a prediction assumes.
+
+    even_shares: estimates at nodes of a group.
+    """
+
+    even_shares: Callable[[int, Codes], Array]
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """The part of all records at each node."""
+        return self.even_shares(group, nodes)
+
+
 class ReportedSource(Source):
-    """A histogram, read group by group; remembers what it has read and computed."""
+    """A histogram, read question by question; remembers what it has read and computed."""
 
-    histogram: Histogram
-    answers: Sequence[Answer]
-    _rows: dict[int, Rows] = field(default_factory=dict)
-    _means: dict[tuple[int, Pair], float] = field(default_factory=dict)
-    _estimates: dict[tuple[int, Pair], Array] = field(default_factory=dict)
-
-    @property
-    def people(self) -> float:
-        """Number of reports."""
-        return float(self.histogram.people)
+    def __init__(self, histogram: Histogram, answers: Sequence[Answer]) -> None:
+        sizes = histogram.sizes[[answer.question for answer in answers]]
+        super().__init__(float(histogram.people), sizes.astype(np.float64), answers)
+        self.histogram = histogram
+        self._rows: dict[int, Rows] = {}
+        self._means: dict[tuple[int, Pair], float] = {}
+        self._estimates: dict[tuple[int, Pair], Array] = {}
 
     def total(self, weight: Weight | None) -> float:
         """Sum of a public weight over all people."""
         return self.histogram.total(weight)
-
-    def size(self, group: int) -> float:
-        """Reports of the group's question."""
-        return float(self.histogram.sizes[self.answers[group].question])
 
     def rows(self, group: int) -> Rows:
         """The histogram rows of the group's question."""
@@ -243,51 +241,22 @@ class ReportedSource(Source):
 
     def pseudo_count(self, group: int, pair: Pair) -> float:
         """Two more people, who are like all people in their public weights."""
-        mean = self.histogram.moment(*pair) / self.histogram.people
+        mean = self.histogram.moment(*pair) / self.people
         return PSEUDO_PEOPLE / self.size(group) * mean
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """From the reports; all nodes of a small group are estimated at once."""
-        count = self.answers[group].nodes
+        answer, mean = self.answers[group], self.mean(group, pair)
         if (group, pair) not in self._estimates:
-            self._estimates[group, pair] = np.full(count, np.nan)
+            self._estimates[group, pair] = np.full(answer.nodes, np.nan)
         known = self._estimates[group, pair]
         missing = nodes[np.isnan(known[nodes])]
         if missing.size:
-            wanted = np.arange(count) if count <= _DECODED_AT_ONCE else np.unique(missing)
+            every = np.arange(answer.nodes)
+            wanted = every if answer.nodes <= _DECODED_AT_ONCE else np.unique(missing)
             rows, size = self.rows(group), self.size(group)
-            answer, mean = self.answers[group], self.mean(group, pair)
             known[wanted] = answer.estimate(rows, pair, size, mean, wanted)
         return np.asarray(known[nodes])
-
-
-@dataclass(frozen=True)
-class EvenSource(Source):
-    """Everybody spread evenly over all records, public weights 1: what a prediction assumes.
-
-    sizes: expected people per group, shape (groups,).  even_shares: estimates at nodes of a group.
-    """
-
-    people: float
-    sizes: Array
-    answers: Sequence[Answer]
-    even_shares: Callable[[int, Codes], Array]
-
-    def total(self, weight: Weight | None) -> float:
-        """The number of people."""
-        return self.people
-
-    def size(self, group: int) -> float:
-        """Expected people in the group."""
-        return float(self.sizes[group])
-
-    def mean(self, group: int, pair: Pair) -> float:
-        """Weights are taken to be 1."""
-        return 1.0
-
-    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
-        """The part of all records at each node."""
-        return self.even_shares(group, nodes)
 
 
 # -- the estimator --------------------------------------------------------------------------------

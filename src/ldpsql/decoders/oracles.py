@@ -1,16 +1,8 @@
 """Frequency oracles as the collector sees them: which nodes does a report support?
 
-A person at one of K nodes sends a report that *supports* each node or does not, with four
-probabilities:
-
-    p            the person's own node is supported
-    q            another node is supported
-    joint_own    the own node and another one are both supported
-    joint_other  two other nodes are both supported
-
-With s_k = 1 if node k is supported, c_k = (s_k - q) / (p - q) is an unbiased contribution to
-"the person is at node k" (see `ldpsql.decoders.linear`). All four follow from the integers of the
-plan that devices obey (`oracle_of`). Specification: docs/spec/h4mda.md#1.6.
+A person at one of K nodes sends a report that *supports* each node or does not. With s_k = 1 if
+node k is supported, c_k = (s_k - q) / (p - q) is an unbiased contribution to "the person is at
+node k" (see `ldpsql.decoders.linear`). Specification: docs/spec/h4mda.md#1.6.
 
 name  reports                                                 source
 grr   a node, the own one with e^epsilon times the words       Kairouz, Oh, Viswanath 2014
@@ -47,6 +39,8 @@ from ldpsql_device.plan import (
     subset_words,
 )
 
+Coins = Sequence[Codes]
+
 _DENSE = 1 << 22
 _BLOCK = 1 << 21
 _TILE_NODES, _TILE_REPORTS = 1 << 12, 1 << 5
@@ -55,9 +49,11 @@ _TILE_NODES, _TILE_REPORTS = 1 << 12, 1 << 5
 
 @dataclass(frozen=True)
 class Oracle(ABC):
-    """The four probabilities, for one group; see the module.
+    """The probabilities of support, for one group; they follow from the integers of the plan.
 
-    size: how many nodes its reports can be about.
+    size: how many nodes its reports can be about.  p: the person's own node is supported.
+    q: another node is.  joint_own: the own node and another one are both supported.
+    joint_other: two other nodes are.
     """
 
     size: int
@@ -84,9 +80,7 @@ class Oracle(ABC):
         )
 
     @abstractmethod
-    def supporters(
-        self, coins: Sequence[Codes], answer: Codes, amounts: Array, nodes: Codes
-    ) -> Array:
+    def supporters(self, coins: Coins, answer: Codes, amounts: Array, nodes: Codes) -> Array:
         """Sum of the amounts of the reports that support each of some nodes, shape (c,).
 
         coins, answer: of distinct reports, shape (r,) each.  amounts: shape (r,), of each of them.
@@ -106,9 +100,7 @@ class Grr(Oracle):
         p = subset_words(1, size, odds)[0] / WORDS
         return cls(size, p, (1.0 - p) / (size - 1), 0.0, 0.0)
 
-    def supporters(
-        self, coins: Sequence[Codes], answer: Codes, amounts: Array, nodes: Codes
-    ) -> Array:
+    def supporters(self, coins: Coins, answer: Codes, amounts: Array, nodes: Codes) -> Array:
         """How often each node was named."""
         counted = np.bincount(answer, amounts, minlength=self.size)[nodes]
         return np.asarray(counted, dtype=np.float64)
@@ -128,9 +120,7 @@ class Oue(Oracle):
         p, q = own / WORDS, other / WORDS
         return cls(size, p, q, p * q, q * q)
 
-    def supporters(
-        self, coins: Sequence[Codes], answer: Codes, amounts: Array, nodes: Codes
-    ) -> Array:
+    def supporters(self, coins: Coins, answer: Codes, amounts: Array, nodes: Codes) -> Array:
         """How often each bit was set."""
         seen = answer >= 0
         counted = np.bincount(answer[seen], amounts[seen], minlength=self.size)[nodes]
@@ -154,9 +144,7 @@ class Hrr(Oracle):
         p = subset_words(1, 2, odds)[0] / WORDS
         return cls(power_from(size), p, 0.5, p / 2.0, 0.25)
 
-    def supporters(
-        self, coins: Sequence[Codes], answer: Codes, amounts: Array, nodes: Codes
-    ) -> Array:
+    def supporters(self, coins: Coins, answer: Codes, amounts: Array, nodes: Codes) -> Array:
         """(reports + reports that agree - reports that do not) / 2, by one Hadamard transform."""
         if self.size == 1:
             return np.full(len(nodes), amounts.sum())
@@ -198,9 +186,7 @@ class Olh(Oracle):
         third = all_three * p + two_apart * lie
         return cls(prime, p, q, pairs * p, third, prime, values)
 
-    def supporters(
-        self, coins: Sequence[Codes], answer: Codes, amounts: Array, nodes: Codes
-    ) -> Array:
+    def supporters(self, coins: Coins, answer: Codes, amounts: Array, nodes: Codes) -> Array:
         """Whichever is less work: reports x nodes, or functions first (P^2 + P x nodes)."""
         labels = invert(nodes, self.prime)
         functions = self.prime * (len(nodes) + self.prime)
@@ -219,9 +205,7 @@ class Olh(Oracle):
         length = np.where(answer < prime, (prime - 1 - answer) // g + 1, 0)
         return labels * stride % prime, (answer - shift) * stride % prime, length
 
-    def _by_report(
-        self, coins: Sequence[Codes], answer: Codes, amounts: Array, labels: Codes
-    ) -> Array:
+    def _by_report(self, coins: Coins, answer: Codes, amounts: Array, labels: Codes) -> Array:
         """Hash every node with every report's function.
 
         A residue modulo P is compared as the fraction r / P of 2^64, which a multiplication that
@@ -244,9 +228,7 @@ class Olh(Oracle):
                 result[columns] += amounts[part] @ (product < limits[part])
         return result
 
-    def _by_function(
-        self, coins: Sequence[Codes], answer: Codes, amounts: Array, labels: Codes
-    ) -> Array:
+    def _by_function(self, coins: Coins, answer: Codes, amounts: Array, labels: Codes) -> Array:
         """Add up equal slopes first: independent of the number of reports.
 
         The counts of intervals (see `_intervals`) are added up by a difference array in one pass.

@@ -1,13 +1,10 @@
 """AHEAD: adaptive grids, refined round by round where people are.
 
 Every round has its own people, who report by a frequency oracle which leaf of the present grid
-holds them. After a round the leaves that hold enough people are split, and the next round's survey
-is made from that (`Survey.next_round`); the last round's survey answers best. One grid over one or
-two dimensions; with more, one per pair, and every person draws a pair (LLE). The grid that a person
-sees depends on other people's reports only, so each report is epsilon-LDP. Estimates are biased;
-their errors hold the noise, that people are a sample, and the expected bias. Source: Du, Zhang,
-Bai, Liu, Ji, Cheng, Chen, "AHEAD: adaptive hierarchical decomposition for range query under local
-differential privacy", CCS 2021; docs/spec/h4mda.md#6.
+holds them; the leaves that hold enough people are split for the next round (`Survey.next_round`).
+One grid over one or two dimensions; with more, one per pair, and every person draws a pair (LLE).
+The grid that a person sees depends on other people's reports only, so each report is epsilon-LDP.
+Source: Du, Zhang, Bai, Liu, Ji, Cheng, Chen, CCS 2021; docs/spec/h4mda.md#6.
 """
 
 from __future__ import annotations
@@ -73,7 +70,7 @@ class AheadDesign(Design[GridQuery]):
         """How many rounds there are: one per depth of the grid."""
         return depth_for(self.domain)
 
-    @cached_property
+    @property
     def axes(self) -> tuple[tuple[int, ...], ...]:
         """The dimensions of each grid."""
         return grids_for(self.domain)
@@ -85,16 +82,10 @@ class AheadDesign(Design[GridQuery]):
         for grid, (axes, partition) in enumerate(zip(self.axes, self.partitions, strict=True)):
             width, labels = partition.coarse_labels
             leaves = len(partition.leaves)
-            terms = flat_terms(axes, labels.shape, width)
-            asked = ask(
-                kind_for(self.oracle, leaves, self.epsilon),
-                Digit(terms, leaves, table=grid),
-                [leaves],
-                self.epsilon,
-                odds=0,
-                first=0,
-            )
-            faces.append(Face(1, (asked.part,), (), asked.coins))
+            digit = Digit(flat_terms(axes, labels.shape, width), leaves, table=grid)
+            kind = kind_for(self.oracle, leaves, self.epsilon)
+            part, coins = ask(kind, digit, [leaves], self.epsilon)
+            faces.append(Face(1, (part,), (), coins))
             tables.append(tuple(labels.ravel().tolist()))
         return Plan(self.domain.sizes, (odds_words(self.epsilon),), tuple(faces), tuple(tables))
 
@@ -119,40 +110,38 @@ class AheadDesign(Design[GridQuery]):
             lines.append(f"biased: {_BIAS}")
         return lines
 
-    def estimator(self, histogram: Histogram) -> GridEstimator:
+    @property
+    def estimators(self) -> Estimators[GridQuery]:
         """From this round's reports and what the rounds before have left."""
-        people = float(self.earlier + histogram.people)
-        return self._answer_from(self._measure(histogram), people)
+
+        def adapt(histogram: Histogram) -> GridEstimator:
+            people = float(self.earlier + histogram.people)
+            return self._answer_from(self._measure(histogram), people)
+
+        return {"adaptive": adapt}
 
     def _measure(self, histogram: Histogram) -> tuple[Partition, ...]:
         """The grids after this round."""
         source = ReportedSource(histogram, answers_of(self.plan))
         measured = []
         for grid, partition in enumerate(self.partitions):
-            every, people = np.arange(len(partition.leaves)), int(histogram.sizes[grid])
-            shares = np.zeros(len(every))
+            shares, people = np.zeros(len(partition.leaves)), int(histogram.sizes[grid])
             if people:
+                every = np.arange(len(shares))
                 shares = project_on_simplex(source.at(grid, every, (None, None)))
             measured.append(partition.measure(shares, people))
         return tuple(measured)
 
     def _answer_from(self, partitions: tuple[Partition, ...], people: float) -> GridEstimator:
-        """Answers about `people` people from measured grids."""
-        return GridEstimator(self.axes, tuple(map(self._measure_noise, partitions)), people)
+        """Answers about `people` people from measured grids, with the noise that the oracle had on
+        the leaves of each round."""
 
-    def _measure_noise(self, partition: Partition) -> MeasuredGrid:
-        """With the noise that the oracle had on the leaves of each round."""
-        noises = []
-        for number in range(1, len(partition.people) + 1):
-            leaves = partition.leaves_in(number)
+        def noise(leaves: int) -> float:
             kind = kind_for(self.oracle, leaves, self.epsilon)
-            noises.append(oracle_for(kind, leaves, self.epsilon).moments.node_variance)
-        return MeasuredGrid(partition, noises)
+            return oracle_for(kind, leaves, self.epsilon).moments.node_variance
 
-    @property
-    def estimators(self) -> Estimators[GridQuery]:
-        """By name, the default first."""
-        return {"adaptive": self.estimator}
+        grids = (MeasuredGrid(p, [noise(n) for n in p.leaf_counts]) for p in partitions)
+        return GridEstimator(self.axes, tuple(grids), people)
 
     @property
     def biases(self) -> Mapping[str, str]:
@@ -162,12 +151,11 @@ class AheadDesign(Design[GridQuery]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """See `Design.remarks`: bits for every leaf may end a survey before its last round."""
-        codes = max(math.prod(partition.sizes) for partition in self.partitions)
-        most = LARGEST["oue"]
+        codes, most = max(math.prod(p.sizes) for p in self.partitions), LARGEST["oue"]
         if self.oracle != "oue" or codes <= most:
             return ()
         return (
-            f"OUE sends a bit for each leaf of a grid, at most {LARGEST['oue']}; one of {codes} "
+            f"OUE sends a bit for each leaf of a grid, at most {most}; one of {codes} "
             "codes may come to need more, and its next round cannot be asked then (oracle = "
             '"olh" has no such limit)',
         )
@@ -188,21 +176,16 @@ class AheadDesign(Design[GridQuery]):
             raise SurveyError(f"round {self.round} of {self.rounds} was the last one")
         if not histogram.sizes.all():
             raise SurveyError("a grid has no reports yet; ingest this round's reports first")
-        odds = float(self.epsilon.odds)
-        grown = tuple(
-            partition.grow(self.round, splitting_threshold(len(axes), float(size), odds))
-            for partition, axes, size in zip(
-                self._measure(histogram), self.axes, histogram.sizes, strict=True
-            )
-        )
-        return replace(self, partitions=grown)
+        odds, grown = float(self.epsilon.odds), []
+        for partition, size in zip(self._measure(histogram), histogram.sizes, strict=True):
+            threshold = splitting_threshold(len(partition.sizes), float(size), odds)
+            grown.append(partition.grow(self.round, threshold))
+        return replace(self, partitions=tuple(grown))
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` of the mechanism needs besides domain and epsilon."""
-        return {
-            "oracle": self.oracle,
-            "grids": [partition.to_json() for partition in self.partitions],
-        }
+        grids = [partition.to_json() for partition in self.partitions]
+        return {"oracle": self.oracle, "grids": grids}
 
 
 @dataclass(frozen=True)
@@ -222,24 +205,17 @@ class Ahead(Recipe[AheadOptions]):
 
     def make(self, task: Task[AheadOptions]) -> AheadDesign:
         """The first round: every grid split once."""
-        domain = task.domain
-        partitions = tuple(
-            Partition.first(tuple(domain.sizes[axis] for axis in axes), depth_for(domain))
-            for axes in grids_for(domain)
-        )
-        oracle = task.options.oracle
-        return AheadDesign(self.name, domain, task.epsilon, oracle, partitions)
+        shapes, depth = shapes_for(task.domain), depth_for(task.domain)
+        partitions = tuple(Partition.first(sizes, depth) for sizes in shapes)
+        return AheadDesign(self.name, task.domain, task.epsilon, task.options.oracle, partitions)
 
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> AheadDesign:
         """See `Recipe.remake`."""
         oracle = read_options(AheadOptions, {"oracle": data["oracle"]}, self.name).oracle
-        depth = depth_for(domain)
-        partitions = tuple(
-            Partition.from_json(tuple(domain.sizes[axis] for axis in axes), depth, grid)
-            for axes, grid in zip(grids_for(domain), data["grids"], strict=True)
-        )
+        depth, pairs = depth_for(domain), zip(shapes_for(domain), data["grids"], strict=True)
+        partitions = tuple(Partition.from_json(sizes, depth, grid) for sizes, grid in pairs)
         numbers = {len(partition.people) for partition in partitions}
         if len(numbers) != 1 or not max(numbers) < depth:
             raise SurveyError(f"a round is one of 1 to {depth}, the same for every grid")
@@ -254,9 +230,12 @@ def depth_for(domain: RecordDomain) -> int:
 def grids_for(domain: RecordDomain) -> tuple[tuple[int, ...], ...]:
     """One grid over up to two dimensions, else one per pair."""
     dimensions = range(len(domain.sizes))
-    if len(dimensions) <= 2:
-        return (tuple(dimensions),)
-    return tuple(combinations(dimensions, 2))
+    return tuple(combinations(dimensions, min(len(dimensions), 2)))
+
+
+def shapes_for(domain: RecordDomain) -> list[tuple[int, ...]]:
+    """The codes of each grid's axes."""
+    return [tuple(domain.sizes[axis] for axis in axes) for axes in grids_for(domain)]
 
 
 def splitting_threshold(axes: int, people: float, odds: float) -> float:

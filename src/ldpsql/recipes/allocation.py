@@ -1,14 +1,12 @@
-"""How many users each level combination gets.
+"""How many users each level combination gets: A-optimal shares for a whole workload.
 
-Under consistent inference the average variance of a workload is F = sum over classes of E_l / I_l,
-with E_l the workload's mean energy in class l and I_l the information that the allocation gives
-it; F is convex in the allocation, and the shares that minimise it (A-optimality) are found by
-multiplicative updates. Under direct inference F = sum over groups of a_g / share_g, with a_g the
-workload's mean squared node weights times the variance of a node, and the best shares are
-proportional to the roots of a_g. Both are computed from the whole workload, without sampling
-queries: a class of queries by closed forms per axis (its sides are independent, so means of
-products are products of means), a declared query by the projection of the sum of its terms, their
-cross terms included. Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#10.3.
+Under consistent inference the average variance is F = sum over classes of E_l / I_l, with E_l the
+workload's mean energy in class l and I_l the information that the allocation gives it; F is convex
+in the shares. Under direct inference F = sum over groups of a_g / share_g, with a_g the mean
+squared node weights times the variance of a node, and the best shares are in proportion to the
+roots of a_g. No queries are sampled: a class of queries has closed forms per axis (its sides are
+independent, so means of products are products of means), a declared query counts with the cross
+terms of its boxes. Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#10.3.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""HI: every user answers every level combination, with a part of the budget each.
+"""HI: every user answers every level combination below the roots, with a part of the budget each.
 
-The report has one answer per level combination but that of all roots, which is known, each by a
-frequency oracle at its own part of epsilon; together they are epsilon-LDP by composition. Nobody is
-assigned anything, so there is no sampling noise, but the noise of the answers grows with the square
-of the number of parts. With measures, each user draws one of them and answers all groups of its
-sub-survey. HI is there for comparison. Source: Wang, Ding, Zhou, Hong, Huang, Li, Jha, SIGMOD 2019;
-specification: docs/spec/h4mda.md#2.
+The parts compose to epsilon. There is no sampling noise, but that of the answers grows with the
+square of the number of parts; HI is there for comparison. With measures, each user draws one of
+them. Source: Wang, Ding, Zhou, Hong, Huang, Li, Jha, SIGMOD 2019; docs/spec/h4mda.md#2.
 """
 
 from __future__ import annotations
@@ -25,14 +22,12 @@ from ldpsql.numerics import Array
 from ldpsql.recipes.allocation import SHARE_FOR_ALL
 from ldpsql.recipes.base import AnyOptions, Task
 from ldpsql.recipes.hierarchical import (
-    DESIGNS,
     GroupOptions,
     Hierarchical,
     collect_embedded,
     criterion_for,
     moments_of,
 )
-from ldpsql.recipes.oracles import plan_of_split
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
@@ -60,27 +55,14 @@ class Hi(Hierarchical):
         self._check_split(table, task.domain, task.epsilon, budgets)
         if options.allocation == "optimal":
             budgets = split_best(table, task, budgets[0])
-        parts = table, options.oracle, options.inference
-        return self._split(task.domain, task.epsilon, *parts, budgets)
+        groups = table, options.oracle, options.inference
+        return self._build(task.domain, task.epsilon, *groups, budgets)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """From the design's data."""
-        table, oracle, inference = self.read(domain, data)
-        budgets = tuple(map(Epsilon.parse, data["budgets"]))
-        self._check_split(table, domain, epsilon, budgets)
-        return self._split(domain, epsilon, table, oracle, inference, budgets)
-
-    def _split(
-        self,
-        domain: RecordDomain,
-        epsilon: Epsilon,
-        table: GroupTable,
-        oracle: str,
-        inference: str,
-        budgets: tuple[Epsilon, ...],
-    ) -> AnyDesign:
-        plan = plan_of_split(domain, table, oracle, budgets)
-        return DESIGNS[inference](self.name, domain, epsilon, plan, table, oracle, budgets)
+        groups, budgets = self.read(domain, data), tuple(map(Epsilon.parse, data["budgets"]))
+        self._check_split(groups[0], domain, epsilon, budgets)
+        return self._build(domain, epsilon, *groups, budgets)
 
     def _check_split(
         self,

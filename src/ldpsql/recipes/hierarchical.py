@@ -1,8 +1,8 @@
 """The mechanisms that ask about one node of trees over the dimensions, by a frequency oracle.
 
-They differ in which groups there are (a level combination, with or without the sign of a measure)
-and in the oracle; each is a row at the end of this file. The combination of all roots carries no
-information and is left out unless an option asks for it (`root`, the papers' form).
+The combination of all roots carries no information and is left out unless an option asks for it
+(`root`, the papers' form). Specification: docs/spec/h4mda.md#3, docs/spec/h4mda.md#4,
+docs/spec/h4mda.md#5, docs/spec/h4mda.md#7, docs/spec/h4mda.md#9.
 
 name           groups                                                    source
 hio            every level combination; counts only                      Wang et al. 2019
@@ -12,9 +12,6 @@ hgrr           as ehio, by GRR                                           H4MDA 2
 hh             as ehio, of one dimension, by OUE or HRR                  Cormode et al. 2019
 lgrr-repaired  as ehio, by GRR, in proportion to K + e^epsilon - 1       H4MDA 2023, repaired
 grr, olh, oue  all combinations of codes at once, per measure with its sign
-
-Specification: docs/spec/h4mda.md#3, docs/spec/h4mda.md#4, docs/spec/h4mda.md#5,
-docs/spec/h4mda.md#7, docs/spec/h4mda.md#9.
 """
 
 from __future__ import annotations
@@ -34,14 +31,20 @@ from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.numerics import Array
 from ldpsql.recipes.allocation import Allocation, allocation_for
 from ldpsql.recipes.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
-from ldpsql.recipes.oracles import kind_for, oracle_for, plan_of_groups, sort_by_oracle
+from ldpsql.recipes.oracles import (
+    kind_for,
+    oracle_for,
+    plan_of_groups,
+    plan_of_split,
+    sort_by_oracle,
+)
 from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import Tree, balanced, padded
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 
-TREES: Mapping[str, Callable[[int, int], Tree]] = {"balanced": balanced, "padded": padded}
+TREES = {"balanced": balanced, "padded": padded}
 DESIGNS: Mapping[str, type[NodeDesign | ConsistentDesign]] = {
     "direct": NodeDesign,
     "consistent": ConsistentDesign,
@@ -223,11 +226,20 @@ class Hierarchical(Recipe[GroupOptions]):
         return GroupTable(trees, self.collect(task.domain, trees, task.options.root))
 
     def _build(
-        self, domain: RecordDomain, epsilon: Epsilon, table: GroupTable, oracle: str, inference: str
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        table: GroupTable,
+        oracle: str,
+        inference: str,
+        budgets: tuple[Epsilon, ...] = (),
     ) -> AnyDesign:
-        table = sort_by_oracle(table, oracle, epsilon)
-        plan = plan_of_groups(domain, table, oracle, epsilon)
-        return DESIGNS[inference](self.name, domain, epsilon, plan, table, oracle)
+        if budgets:
+            plan = plan_of_split(domain, table, oracle, budgets)
+        else:
+            table = sort_by_oracle(table, oracle, epsilon)
+            plan = plan_of_groups(domain, table, oracle, epsilon)
+        return DESIGNS[inference](self.name, domain, epsilon, plan, table, oracle, budgets)
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
         """The defaults; for small domains least squares with several fan-outs.

@@ -1,34 +1,289 @@
-"""LGRR and LGRR-FD exactly as published (NOT PRIVATE).
+"""LGRR and LGRR-FD exactly as published (NOT PRIVATE): nodes picked on a path, and fakes.
 
-A person picks one node uniformly on the own path (the own node in every level combination of a
-sub-survey), replaces it by randomized response *among the nodes of the same path*, and adds `fakes`
-nodes drawn uniformly from the whole forest; the collection is sent without order. So what is sent
-is uniform on the path whatever epsilon, and every report contains a true ancestor of the record: it
-may be possible under one record and impossible under another, and nothing is promised. LGRR has no
-fakes, leaves out the leaf level of every tree, and answers a leaf as its share of the parent
-("virtual leaves"). They are here because they were published, and to be compared with; a survey
-with them must say `accept_no_guarantee = true`. The repair is a row of `recipes.hierarchical`.
-Source: H4MDA (Sci. Sin. Inform. 53, 2023), Algorithms 3 and 4; specification:
-docs/spec/h4mda.md#8, docs/spec/h4mda.md#9, docs/spec/h4mda.md#11.
+A *path* is the own node in every level combination of a sub-survey, L nodes; the *forest* all
+nodes of these level combinations, Gamma in all. A person picks one node uniformly on the own path,
+replaces it by randomized response *among the nodes of the same path*, and adds `fakes` nodes drawn
+uniformly from the forest, without order. So what is sent is uniform on the path whatever epsilon,
+and every report contains a true ancestor of the record: nothing is promised. LGRR has no fakes,
+leaves out the leaf level of every tree, and answers a leaf as its share of the parent ("virtual
+leaves"). They are here to be compared with; a survey with them must say `accept_no_guarantee =
+true`. The repair is a row of `recipes.hierarchical`.
+
+With c the number of times that a node is named among n reports, K the nodes of its combination,
+
+    unbiased   f = L (c - n fakes / Gamma) / n
+    published  f = L (c - n q / K - n fakes / Gamma) / (n (p - q)),   p, q = e, 1 over e + L - 1,
+
+and the expectation of the published one is f + L (f - 1/K) / (e - 1). Source: H4MDA (Sci. Sin.
+Inform. 53, 2023), Algorithms 3 and 4; docs/spec/h4mda.md#8, docs/spec/h4mda.md#9,
+docs/spec/h4mda.md#11.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-from ldpsql.decoders.base import AnyDesign
+import numpy as np
+
+from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.decoders.base import AnyDesign, Codes, Estimators
 from ldpsql.decoders.groups import GroupTable, weigh_evenly, whole
-from ldpsql.decoders.paths import LgrrDesign, forests_of
+from ldpsql.decoders.law import Outcome
+from ldpsql.decoders.linear import (
+    Answer,
+    CellQuery,
+    GroupCells,
+    LinearDesign,
+    LinearEstimator,
+    Moments,
+    ReportedSource,
+    describe_known,
+    list_nodes,
+)
+from ldpsql.decoders.nodes import Piece, cover_query
+from ldpsql.numerics import Array
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.hierarchical import TreeOptions, signed_combinations, trees_for
-from ldpsql.recipes.oracles import odds_words, record_sizes
+from ldpsql.recipes.oracles import odds_words
 from ldpsql.record_domain import RecordDomain
-from ldpsql.trees import balanced
+from ldpsql.report import Pair, Rows
+from ldpsql.trees import Tree, balanced
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import Face, Keep, Part, Plan, Step
 
 LARGEST_FAKES, LARGEST_FOREST = 8, 1 << 24
+
+
+@dataclass(frozen=True)
+class Forest(Answer):
+    """All nodes of one sub-survey, its level combinations one after the other.
+
+    nodes, path: Gamma and L.  groups: the level combinations, one node of each lies on a path.
+    sizes: their nodes.  fakes: fake nodes per report.  odds: e^epsilon.
+    """
+
+    groups: tuple[int, ...]
+    sizes: tuple[int, ...]
+    fakes: int
+    odds: float
+
+    @classmethod
+    def of(
+        cls, question: int, groups: Sequence[int], sizes: Sequence[int], fakes: int, odds: float
+    ) -> Forest:
+        """E[Y Y'] = L (sum of w w' over the path) + L^2 fakes (mean of w w' - means of w, w')."""
+        nodes, path = sum(sizes), len(sizes)
+        fake = path**2 * fakes / nodes
+        moments = Moments(same=fake, every=-fake / nodes, own=path)
+        return cls(question, nodes, moments, tuple(groups), tuple(sizes), fakes, odds, path=path)
+
+    @cached_property
+    def starts(self) -> Codes:
+        """First node of each level combination, shape (L,)."""
+        return np.cumsum([0, *self.sizes[:-1]])
+
+    @cached_property
+    def even(self) -> Array:
+        """1 / K of every node, shape (Gamma,)."""
+        return np.repeat(1.0 / np.array(self.sizes), self.sizes)
+
+    def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
+        """L times the share of reports that name a node, less that of fakes."""
+        amounts, named = rows.moment(*pair), np.zeros(self.nodes)
+        for column in rows.columns:
+            named += np.bincount(column, amounts, minlength=self.nodes)
+        fakes = self.fakes / self.nodes * mean
+        return np.asarray(self.path * (named / size - fakes)[nodes])
+
+    def spread(self, cells: GroupCells) -> float:
+        """Predicted for people spread evenly over the nodes of each level combination."""
+        squares = cells.weights**2
+        true = self.path * float(np.sum(squares * self.even[cells.nodes]))
+        return true + self.moments.same * float(np.sum(squares))
+
+
+def forests_of(table: GroupTable, fakes: int, epsilon: Epsilon) -> tuple[Forest, ...]:
+    """The forest of every sub-survey."""
+    odds = float(epsilon.odds)
+    return tuple(
+        Forest.of(question, members, [table.sizes[n] for n in members], fakes, odds)
+        for question, members in enumerate(table.members.values())
+    )
+
+
+@dataclass(frozen=True)
+class PublishedEstimator(LinearEstimator):
+    """As published: corrected for a randomization that the reports do not show."""
+
+    forests: Sequence[Forest]
+
+    def _group(
+        self,
+        group: int,
+        nodes: Codes,
+        weights: Array,
+        kinds: Sequence[Weight | None],
+        owners: Codes,
+    ) -> tuple[Array, Array]:
+        """(f - L even / (e + L - 1)) / (p - q) for the unbiased frequencies f."""
+        means, covariance = super()._group(group, nodes, weights, kinds, owners)
+        forest = self.forests[group]
+        total = forest.odds + forest.path - 1.0
+        scale = (forest.odds - 1.0) / total
+        baseline = weights @ (forest.path / total * forest.even[nodes])
+        levels = np.array([self.source.mean(group, (kind, None)) for kind in kinds])
+        return (means - baseline * levels) / scale, covariance / scale**2
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two records and a report that the first can send and the second never."""
+
+    sender: Outcome
+    other: Outcome
+    report: Outcome
+
+
+@dataclass(frozen=True)
+class LgrrDesign(LinearDesign[CellQuery]):
+    """A node of the own path, and some fake ones, per report.
+
+    fakes: nodes drawn from the whole forest.  virtual_leaves: leaves are answered from their
+    parents. Groups of one sub-survey are the nodes of one path; their weights are not used.
+    """
+
+    name: str
+    domain: RecordDomain
+    epsilon: Epsilon
+    plan: Plan
+    table: GroupTable
+    fakes: int
+    virtual_leaves: bool
+
+    @cached_property
+    def answers(self) -> tuple[Forest, ...]:
+        """The nodes of every sub-survey, each a question."""
+        return forests_of(self.table, self.fakes, self.epsilon)
+
+    def even_shares(self, group: int, nodes: Codes) -> Array:
+        """The part of all records at each node."""
+        forest, spread = self.answers[group], self.table.spread_evenly
+        parts = zip(forest.groups, forest.sizes, strict=True)
+        return np.concatenate([spread(number, np.arange(size)) for number, size in parts])[nodes]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """None, with a witness in words."""
+        return Guarantee(
+            "none",
+            None,
+            "nothing: every report contains a node that holds the person's record",
+            ("every private attribute of the record", "public columns travel in clear"),
+            witness=self._describe(self.witness) if self.witness else "",
+        )
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """From the first and the last record; None where both have the same path."""
+        first = tuple(0 for _ in self.plan.sizes)
+        last = tuple(size - 1 for size in self.plan.sizes)
+        for forest in self.answers:
+            paths = np.array([self.table.node(g, np.array([first, last])) for g in forest.groups])
+            apart = np.flatnonzero(paths[:, 0] != paths[:, 1])
+            if apart.size:
+                node = int(forest.starts[apart[-1]] + paths[apart[-1], 0])
+                return Witness(first, last, (forest.question, *([node] * (self.fakes + 1))))
+        return None
+
+    def _describe(self, witness: Witness) -> str:
+        signs = (f"sign of {measure}" for measure in self.domain.measure_names)
+        names = ", ".join((*self.domain.names, *signs))
+        columns = zip(self.report_format.columns, witness.report, strict=True)
+        report = ", ".join(f"{name} = {value}" for name, value in columns)
+        return (
+            f"a person with ({names}) = {witness.sender} can send the report {report}; a person "
+            f"with {witness.other} never does"
+        )
+
+    def prepare(self, query: LinearQuery) -> CellQuery:
+        """The nodes of the forests that answer a query, in every sub-survey that can."""
+
+        def change(piece: Piece) -> Piece:
+            return answer_leaves_from_parents(piece, self.table.trees)
+
+        optional = (change,) if self.virtual_leaves else ()
+        planned = cover_query(query, self.table, self.domain, *optional)
+        forests = tuple((self._in_forest(cells),) for cells in planned.alternatives)
+        return replace(planned, alternatives=forests)
+
+    def _in_forest(self, alternative: Sequence[GroupCells]) -> GroupCells:
+        """Nodes of level combinations as distinct nodes of their forest."""
+        forest = next(each for each in self.answers if alternative[0].group in each.groups)
+        named = [forest.starts[forest.groups.index(c.group)] + c.nodes for c in alternative]
+        nodes, place = np.unique(np.concatenate(named), return_inverse=True)
+        weights = np.bincount(place, np.concatenate([c.weights for c in alternative]))
+        return GroupCells(forest.question, nodes, weights.astype(np.float64))
+
+    def describe(self, planned: CellQuery) -> list[str]:
+        """The nodes of each level combination used."""
+        lines = describe_known(planned.known)
+        for (cells,) in planned.alternatives:
+            forest = self.answers[cells.group]
+            owner = np.searchsorted(forest.starts, cells.nodes, side="right") - 1
+            for place in np.unique(owner).tolist():
+                own = cells.nodes[owner == place] - forest.starts[place]
+                group = self.table.describe(forest.groups[place], self.domain)
+                lines.append(f"{group}: {list_nodes(own)}")
+        if self.virtual_leaves and planned.is_asked:
+            lines.append("leaves answered from parents, by their share of codes")
+        return lines
+
+    @property
+    def estimators(self) -> Estimators[CellQuery]:
+        """By actual sizes, unbiased but for virtual leaves; and the published one, which is right
+        only where people are spread evenly over all nodes."""
+        (unbiased,) = super().estimators.values()
+        return {
+            "by_share" if self.virtual_leaves else "unbiased": unbiased,
+            "published": lambda histogram: PublishedEstimator(
+                ReportedSource(histogram, self.answers), self.answers
+            ),
+        }
+
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """Of virtual leaves and of the published estimator."""
+        biases = {"published": "it corrects for a randomization that the reports do not have"}
+        if self.virtual_leaves:
+            biases["by_share"] = "leaves are answered as even shares of their parents"
+        return biases
+
+    def to_json(self) -> Mapping[str, Any]:
+        """What `Recipe.restore` needs besides domain and epsilon."""
+        extra = {"fakes": self.fakes, "virtual_leaves": self.virtual_leaves}
+        return {**self.table.to_json(), **extra}
+
+
+def answer_leaves_from_parents(piece: Piece, trees: Sequence[Tree]) -> Piece:
+    """Cells with every leaf replaced by its parent, at one over the parent's number of leaves."""
+    levels, nodes, weights = piece
+    chosen, stride = list(levels), 1
+    result = np.zeros(len(nodes), dtype=np.int64)
+    for axis, tree in reversed(list(enumerate(trees))):
+        nodes, place = np.divmod(nodes, tree.counts[levels[axis]])
+        if levels[axis] and levels[axis] == len(tree.counts) - 1:
+            chosen[axis] -= 1
+            width = tree.widths[chosen[axis]]
+            place = place // width
+            weights = weights / (np.minimum((place + 1) * width, tree.size) - place * width)
+        result += place * stride
+        stride *= tree.counts[chosen[axis]]
+    return tuple(chosen), result, weights
 
 
 @dataclass(frozen=True)
@@ -69,12 +324,36 @@ class Lgrr(Recipe[TreeOptions]):
                 "lgrr leaves out the leaves, and nothing but the roots is left; a dimension needs "
                 "three codes or more"
             )
-        return build(self.name, task.domain, task.epsilon, table, 0, True)
+        return self._build(task.domain, task.epsilon, table, 0, True)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """From the design's data."""
         table, leafless = GroupTable.from_json(domain, data), data["virtual_leaves"] is True
-        return build(self.name, domain, epsilon, table, whole(data["fakes"]), leafless)
+        return self._build(domain, epsilon, table, whole(data["fakes"]), leafless)
+
+    def _build(
+        self, domain: RecordDomain, epsilon: Epsilon, table: GroupTable, fakes: int, leafless: bool
+    ) -> LgrrDesign:
+        """Per sub-survey a face whose secret step is the place on the path.
+
+        A uniform pick followed by randomized response among the picks is a uniform pick: epsilon
+        has no effect on devices (docs/spec/h4mda.md#11, rows 2 and 3).
+        """
+        if not 0 <= fakes <= LARGEST_FAKES:
+            raise SurveyError(f"fakes must lie between 0 and {LARGEST_FAKES}, not {fakes}")
+        forests = forests_of(table, fakes, epsilon)
+        if max(forest.nodes for forest in forests) > LARGEST_FOREST:
+            raise SurveyError(
+                f"the forest has more than {LARGEST_FOREST} nodes; use coarser bins or fewer "
+                "dimensions"
+            )
+        faces = []
+        for forest in forests:
+            digit = table.digit(forest.groups, plus=forest.starts.tolist(), radix=forest.nodes)
+            places = (Step((1,) * forest.path, secret=True),) if forest.path > 1 else ()
+            faces.append(Face(1, (Part((digit,), Keep(), fakes=fakes),), places))
+        plan = Plan(domain.record_sizes, (odds_words(epsilon),), tuple(faces))
+        return LgrrDesign(self.name, domain, epsilon, plan, table, fakes, leafless)
 
 
 class LgrrFd(Lgrr):
@@ -90,36 +369,7 @@ class LgrrFd(Lgrr):
         trees = trees_for(task.domain, task.options)
         chosen = signed_combinations(task.domain, trees, root=True)
         table = GroupTable(trees, weigh_evenly(chosen))
-        return build(self.name, task.domain, task.epsilon, table, task.options.fakes, False)
-
-
-def build(
-    name: str,
-    domain: RecordDomain,
-    epsilon: Epsilon,
-    table: GroupTable,
-    fakes: int,
-    virtual_leaves: bool,
-) -> LgrrDesign:
-    """A design: per sub-survey a face whose secret step is the place on the path.
-
-    A uniform pick followed by randomized response among the picks is a uniform pick: epsilon has
-    no effect on devices (docs/spec/h4mda.md#11, rows 2 and 3).
-    """
-    if not 0 <= fakes <= LARGEST_FAKES:
-        raise SurveyError(f"fakes must lie between 0 and {LARGEST_FAKES}, not {fakes}")
-    forests = forests_of(table, fakes, epsilon)
-    if max(forest.nodes for forest in forests) > LARGEST_FOREST:
-        raise SurveyError(
-            f"the forest has more than {LARGEST_FOREST} nodes; use coarser bins or fewer dimensions"
-        )
-    faces = []
-    for forest in forests:
-        digit = table.digit(forest.groups, plus=forest.starts.tolist(), radix=forest.nodes)
-        places = (Step((1,) * forest.path, secret=True),) if forest.path > 1 else ()
-        faces.append(Face(1, (Part((digit,), Keep(), fakes=fakes),), places))
-    plan = Plan(record_sizes(domain), (odds_words(epsilon),), tuple(faces))
-    return LgrrDesign(name, domain, epsilon, plan, table, fakes, virtual_leaves)
+        return self._build(task.domain, task.epsilon, table, task.options.fakes, False)
 
 
 LGRR, LGRR_FD = Lgrr(), LgrrFd()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpsql.decoders.groups import GroupTable
@@ -71,45 +70,31 @@ def other_bit(epsilon: Epsilon) -> int:
     return math.ceil(WORDS / (1 + epsilon.odds))
 
 
-@dataclass(frozen=True)
-class AskedPart:
-    """A part of a face, and the coins that it needs."""
-
-    part: Part
-    coins: tuple[Integer, ...] = ()
-
-
 def ask(
-    kind: str,
-    digit: Digit,
-    sizes: Sequence[int],
-    epsilon: Epsilon,
-    *,
-    odds: int = 0,
-    first: int = 0,
-) -> AskedPart:
-    """Ask for a digit by an oracle.
+    kind: str, digit: Digit, sizes: Sequence[int], epsilon: Epsilon, odds: int = 0, first: int = 0
+) -> tuple[Part, tuple[Integer, ...]]:
+    """A part of a face that asks for a digit by an oracle, and the coins that it needs.
 
     sizes: nodes per choice of the face's one step.  odds: number of the budget among the plan's.
     first: number of the first coin.
     """
     named = Arcs(odds, (1,))
     if kind == "grr":
-        return AskedPart(Part((digit,), named))
+        return Part((digit,), named), ()
     if kind == "oue":
-        return AskedPart(Part((digit,), Bits((WORDS // 2,), (other_bit(epsilon),))))
+        return Part((digit,), Bits((WORDS // 2,), (other_bit(epsilon),))), ()
     if kind == "hrr":
         orders = varying(0, [power_from(size) for size in sizes])
-        return AskedPart(Part((digit,), named, Parity(first)), (orders,))
+        return Part((digit,), named, Parity(first)), (orders,)
     primes = [prime_from(size) for size in sizes]
     prime, slopes = varying(0, primes), varying(0, [prime - 1 for prime in primes])
     hashed = Hash(prime, hash_values(epsilon), first, first + 1)
-    return AskedPart(Part((digit,), named, hashed), (slopes, prime))
+    return Part((digit,), named, hashed), (slopes, prime)
 
 
 def oracle_for(kind: str, size: int, epsilon: Epsilon) -> Oracle:
     """What the collector will know of an oracle over so many nodes."""
-    part = ask(kind, Digit((), size), [size], epsilon).part
+    part, _ = ask(kind, Digit((), size), [size], epsilon)
     return oracle_of((odds_words(epsilon),), part)
 
 
@@ -118,11 +103,6 @@ def sort_by_oracle(table: GroupTable, oracle: str, epsilon: Epsilon) -> GroupTab
     kinds = [kind_for(oracle, size, epsilon) for size in table.sizes]
     order = list(dict.fromkeys(kinds))
     return table.sort([order.index(kind) for kind in kinds]) if len(order) > 1 else table
-
-
-def record_sizes(domain: RecordDomain) -> tuple[int, ...]:
-    """Codes of every attribute of an encoded record: dimensions, then signs of measures."""
-    return (*domain.sizes, *(2 for _ in domain.bounds))
 
 
 def plan_of_groups(domain: RecordDomain, table: GroupTable, oracle: str, epsilon: Epsilon) -> Plan:
@@ -136,10 +116,10 @@ def plan_of_groups(domain: RecordDomain, table: GroupTable, oracle: str, epsilon
         members = [number for number, other in enumerate(kinds) if other == kind]
         weights = tuple(table.groups[number].weight for number in members)
         sizes = [table.sizes[number] for number in members]
-        asked = ask(kind, table.digit(members), sizes, epsilon)
+        part, coins = ask(kind, table.digit(members), sizes, epsilon)
         steps = (Step(weights),) if len(members) > 1 else ()
-        faces.append(Face(sum(weights), (asked.part,), steps, asked.coins))
-    return Plan(record_sizes(domain), (odds_words(epsilon),), tuple(faces))
+        faces.append(Face(sum(weights), (part,), steps, coins))
+    return Plan(domain.record_sizes, (odds_words(epsilon),), tuple(faces))
 
 
 def plan_of_split(
@@ -153,15 +133,10 @@ def plan_of_split(
         coins: list[Integer] = []
         for number in members:
             size, budget = table.sizes[number], budgets[number]
-            asked = ask(
-                kind_for(oracle, size, budget),
-                table.digit([number]),
-                [size],
-                budget,
-                odds=distinct.index(budget),
-                first=len(coins),
-            )
-            parts.append(asked.part)
-            coins += asked.coins
+            kind, digit = kind_for(oracle, size, budget), table.digit([number])
+            odds, first = distinct.index(budget), len(coins)
+            part, own = ask(kind, digit, [size], budget, odds, first)
+            parts.append(part)
+            coins += own
         faces.append(Face(1, tuple(parts), (), tuple(coins)))
-    return Plan(record_sizes(domain), tuple(map(odds_words, distinct)), tuple(faces))
+    return Plan(domain.record_sizes, tuple(map(odds_words, distinct)), tuple(faces))
