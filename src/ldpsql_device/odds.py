@@ -80,12 +80,12 @@ def odds(plan: Plan, definition: Definition) -> Fraction | None:
 class _Bounds:
     """Upper bounds of the odds of a plan's faces.
 
-    sizes: of all subset responses, (points inside, points, odds); each is worked out once.
+    known: bounds of subset responses by (points inside, points, odds), each worked out once.
     """
 
     plan: Plan
     definition: Definition
-    sizes: set[tuple[int, int, int]] = field(default_factory=set)
+    known: dict[tuple[int, int, int], Fraction] = field(default_factory=dict)
 
     def of_face(self, face: Face) -> Bound:
         """The worst odds over all questions of a face."""
@@ -107,17 +107,16 @@ class _Bounds:
         if isinstance(response, Subset):
             budget = self.plan.odds[response.odds]
             # Questions with one symbol tell nothing.
-            sizes = {(*pair, budget) for pair in _sizes(face, part) if pair[1] > 1} - self.sizes
-            self.sizes.update(sizes)
-            _require_few(len(self.sizes))
-            return max((Fraction(*subset_extremes(*size)) for size in sizes), default=Fraction(1))
+            sizes = {(*pair, budget) for pair in _sizes(face, part) if pair[1] > 1}
+            _require_few(len(self.known.keys() | sizes))
+            for size in sizes - self.known.keys():
+                self.known[size] = Fraction(*subset_extremes(*size))
+            return max((self.known[size] for size in sizes), default=Fraction(1))
         if isinstance(response, Ladder):
             return self._of_ladder(part, response)
         if isinstance(response, Rows):
             # The likeliest and the least likely sender of every answer.
-            return max(
-                _ratio(max(column), min(column)) for column in zip(*response.rows, strict=True)
-            )
+            return max(_ratio(max(words), min(words)) for words in zip(*response.rows, strict=True))
         if isinstance(response, Bits):
             return _bits_odds(response, part.size)
         return Fraction(1) if part.size == 1 else math.inf
