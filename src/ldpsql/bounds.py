@@ -18,21 +18,19 @@ products only k + 1 patterns occur: no sign, and each sign alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
 from ldpsql.numerics import Array
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 
 BOUND_BELOW = 3.0
 """From this epsilon on the bounds are loose, and a distance from them says nothing."""
 EXACT_CELLS = 2000
 LARGEST_AXIS = 2000
-LARGEST_SPECTRUM = 1 << 20
 _ROUNDING = 1e-14
 
 
@@ -69,27 +67,11 @@ def spectral_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
     else:
         return None
     # A pattern of signs has norm 2^(k/2), so every eigenvalue is 2^k times that of its block.
-    return Bound(signs * roots**2 / (_most_information(cells, epsilon) * cells), mean, trace)
+    return Bound(signs * roots**2 / (most_information(cells, epsilon) * cells), mean, trace)
 
 
-def invariant_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
-    """The bound for mechanisms that treat all shifts of a cyclic domain alike.
-
-    Never below `spectral_bound`. None for more than LARGEST_SPECTRUM cells.
-    """
-    sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
-    if math.prod(sizes) * (1 + len(workload.domain.bounds)) > LARGEST_SPECTRUM:
-        return None
-    # A shift-invariant Gram is diagonal in the Fourier basis: its eigenvalues are the powers.
-    powers = _powers(workload)
-    mean, trace = float(powers[0].flat[0]), float(powers.sum())
-    powers[0].flat[0] = 0.0
-    information = _most_information(math.prod(sizes) * signs, epsilon)
-    return Bound(float(np.sqrt(powers).sum()) ** 2 / information, mean, trace)
-
-
-def _most_information(cells: int, epsilon: Epsilon) -> float:
-    """T of the module's docstring: its terms rise up to k = N / (E + 1) and then fall."""
+def most_information(cells: int, epsilon: Epsilon) -> float:
+    """T of the module's docstring: its terms over k rise up to k = N / (E + 1) and then fall."""
     if cells == 1:
         return math.inf
     odds = float(epsilon.odds)
@@ -112,7 +94,11 @@ def pattern_gram(workload: Workload) -> Array:
     blocks = np.zeros((patterns, cells, patterns, cells))
     for entry in workload.classes:
         pattern = 0 if entry.measure is None else 1 + entry.measure
-        blocks[pattern, :, pattern] += entry.weight * _class_gram(entry, workload.domain.sizes)
+        # A class's Gram is the Kronecker product of those of the axes.
+        product: Array = np.ones((1, 1))
+        for axis in _axis_grams(entry, workload.domain.sizes):
+            product = np.asarray(np.kron(product, axis))
+        blocks[pattern, :, pattern] += entry.weight * product
     if workload.queries:
         # Each declared query as one row, the root of its weight times what it counts by pattern
         # and cell: the weighted sum of q q' is then a product of matrices.
@@ -136,30 +122,19 @@ def _exact(workload: Workload) -> tuple[float, float, float]:
     # P G P with P = 1 - 11'/N: the constant lies in the pattern without signs.
     blocks[0] -= blocks[0].mean(axis=0)
     blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
-    roots = sum(float(_roots(block).sum()) for block in _independent(blocks))
-    return roots, mean, trace
+    # Patterns that some query joins are one block. The eigenvalues of the diagonal blocks together
+    # are those of the whole, at a fraction of its cost.
+    every = range(len(blocks))
+    joined = [p for p in every if not p or blocks[0, :, p].any()]
+    parts = [joined, *([p] for p in every if p not in joined)]
+    matrices = (blocks[p][:, :, p].reshape(len(p) * cells, -1) for p in parts)
+    return sum(float(_roots(matrix).sum()) for matrix in matrices), mean, trace
 
 
-def _independent(blocks: Array) -> Iterator[Array]:
-    """The diagonal blocks of the Gram; patterns that some query joins are one block.
-
-    Their eigenvalues together are those of the whole, at a fraction of its cost.
-    """
-    patterns, cells = blocks.shape[:2]
-    joined = [0] + [p for p in range(1, patterns) if blocks[0, :, p].any()]
-    yield blocks[joined][:, :, joined].reshape(len(joined) * cells, -1)
-    for pattern in set(range(patterns)) - set(joined):
-        yield blocks[pattern, :, pattern]
-
-
-def _class_gram(entry: QueryClass, sizes: tuple[int, ...]) -> Array:
-    """Mean of q q' over a class, (cells, cells): the Kronecker product of the axes' Grams."""
+def _axis_grams(entry: QueryClass, sizes: tuple[int, ...]) -> list[Array]:
+    """The Gram of a class on every axis, where it has no predicate that of everything."""
     kinds = dict(entry.predicates)
-    axes = [gram(kinds[i], m) if i in kinds else np.ones((m, m)) for i, m in enumerate(sizes)]
-    product: Array = np.ones((1, 1))
-    for axis in axes:
-        product = np.asarray(np.kron(product, axis))
-    return product
+    return [gram(kinds[i], m) if i in kinds else np.ones((m, m)) for i, m in enumerate(sizes)]
 
 
 def _amounts(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
@@ -182,16 +157,14 @@ def _product(entry: QueryClass, workload: Workload) -> tuple[float, float, float
     Taking out the constant lowers the sum of roots by no more than the largest (interlacing); a
     sum about the middle has no constant part.
     """
-    kinds = dict(entry.predicates)
-    roots, largest, mean, trace = 1.0, 1.0, 1.0, 1.0
-    for i, size in enumerate(workload.domain.sizes):
-        matrix = gram(kinds[i], size) if i in kinds else np.ones((size, size))
-        values = _roots(matrix)
-        roots, largest = roots * float(values.sum()), largest * float(values.max())
-        mean, trace = mean * float(matrix.mean()), trace * float(np.trace(matrix)) / size
-    if entry.measure is None:
-        return roots - largest, mean, trace
-    return roots, 0.0, trace
+    grams = _axis_grams(entry, workload.domain.sizes)
+    values = list(map(_roots, grams))
+    roots = math.prod(float(each.sum()) for each in values)
+    trace = math.prod(float(matrix.trace()) / len(matrix) for matrix in grams)
+    if entry.measure is not None:
+        return roots, 0.0, trace
+    largest = math.prod(float(each.max()) for each in values)
+    return roots - largest, math.prod(float(matrix.mean()) for matrix in grams), trace
 
 
 def _roots(matrix: Array) -> Array:
@@ -199,25 +172,3 @@ def _roots(matrix: Array) -> Array:
     # What rounding makes of a zero, 1e-16 of the largest, would have a root of 1e-8 of it.
     values = np.linalg.eigvalsh(matrix)
     return np.sqrt(np.where(values > _ROUNDING * values[-1], values, 0.0))
-
-
-# -- spectra --------------------------------------------------------------------------------------
-
-
-def _powers(workload: Workload) -> Array:
-    """E |q^(f)|^2 / cells^2 for every pattern of signs, shape (patterns, *sizes)."""
-    sizes = workload.domain.sizes
-    powers = np.zeros((1 + len(workload.domain.bounds), *sizes))
-    for entry in workload.classes:
-        kinds = dict(entry.predicates)
-        axes = [
-            spectrum(kinds[i], m, m) if i in kinds else np.eye(m)[0] for i, m in enumerate(sizes)
-        ]
-        pattern = 0 if entry.measure is None else 1 + entry.measure
-        powers[pattern] += entry.weight * reduce(np.multiply.outer, axes, np.ones(()))
-    for query in workload.queries:
-        power = np.abs(np.fft.fftn(_amounts(query, sizes)) / math.prod(sizes)) ** 2
-        powers[0] += query.weight * query.level**2 * power
-        if query.measure is not None:
-            powers[1 + query.measure] += query.weight * query.contrast**2 * power
-    return powers

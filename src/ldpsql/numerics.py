@@ -1,10 +1,6 @@
 """Numerical methods that several parts of the collector and the designer share.
 
-Every algorithm has its one home here: projection on the simplex, iterative proportional fitting,
-derivatives by differences, weights by precision, the multiplicative update of A-optimal designs,
-and the tails of the binomial and chi-square laws. All are pure functions of arrays, but for the
-logarithm of odds, which is rounded to the safe side.
-
+All are pure functions of arrays, but for the logarithm of odds, which is rounded to the safe side.
 `scipy.special` takes a quarter of a second to import, so only the functions that need it do.
 """
 
@@ -47,32 +43,26 @@ def project_on_simplex(
     # in t, so a Newton step from anywhere lands at or below the root, further ones climb towards
     # it, and each but the last takes a cell off the support: they end after finitely many. A step
     # is computed from the excess over the total, not from t itself, so rounding does not add up.
-    def lowest() -> Array:
-        """The root if every cell were in the support, at or below the true one."""
-        width = values.shape[-1] if variances is None else variances.sum(axis=-1)
-        return np.array((values.sum(axis=-1) - total) / width)
-
-    level = lowest() if level is None else level
+    scale = 1.0 if variances is None else variances
+    # The root if every cell were in the support, at or below the true one.
+    lowest = (values.sum(axis=-1) - total) / np.broadcast_to(scale, values.shape).sum(axis=-1)
+    level = np.array(lowest) if level is None else level
     is_first = True
     while True:
-        shift = level[..., None] if variances is None else level[..., None] * variances
-        nearest = values - shift
+        nearest = values - level[..., None] * scale
         np.maximum(nearest, 0.0, out=nearest)
         excess = nearest.sum(axis=-1) - total
         if not (np.abs(excess) > _SUM * total).any():
             return nearest
-        if variances is None:
-            support = np.count_nonzero(nearest, axis=-1).astype(np.float64)
-        else:
-            support = np.where(nearest > 0.0, variances, 0.0).sum(axis=-1)
-        moved = level + excess / np.where(support > 0.0, support, 1.0)
-        if not support.all():
-            moved = np.where(support > 0.0, moved, lowest())
-        # From the second step on only rounding could lower the level; without this line two
-        # neighbouring numbers could follow each other for ever where values dwarf the total.
-        moved = moved if is_first else np.maximum(moved, level)
-        if not is_first and np.array_equal(moved, level):
-            return nearest
+        support = np.where(nearest > 0.0, scale, 0.0).sum(axis=-1)
+        is_some = support > 0.0
+        moved = np.where(is_some, level + excess / np.where(is_some, support, 1.0), lowest)
+        if not is_first:
+            # From the second step on only rounding could lower the level; without this line two
+            # neighbouring numbers could follow each other for ever where values dwarf the total.
+            moved = np.maximum(moved, level)
+            if np.array_equal(moved, level):
+                return nearest
         level[...] = moved
         is_first = False
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import combinations
-from typing import Any, Literal, cast
+from itertools import combinations, product
+from typing import Any, Literal
 
 import numpy as np
 
@@ -94,22 +94,13 @@ class Workload:
         kinds: of the predicates on a dimension; "range" where it is not named. Dimensions of one
         code cannot be asked about.
         """
-        chosen = kinds or {}
-        asked = [i for i, size in enumerate(domain.sizes) if size > 1]
-        most = min(max_predicates, len(asked))
-        subsets = [s for size in range(1, most + 1) for s in combinations(asked, size)] or [()]
-        targets: list[int | None] = [None, *range(len(domain.bounds))]
+        chosen = {i: (kinds or {}).get(i, "range") for i, m in enumerate(domain.sizes) if m > 1}
+        most = min(max_predicates, len(chosen))
+        subsets = [s for k in range(1, most + 1) for s in combinations(chosen.items(), k)] or [()]
+        targets = [None, *range(len(domain.bounds))]
         share = 1.0 / (len(subsets) * len(targets))
-        return cls(
-            domain,
-            tuple(
-                QueryClass(share, tuple((i, chosen.get(i, "range")) for i in subset), target)
-                for subset in subsets
-                for target in targets
-            ),
-            (),
-            max(max_predicates, 1),
-        )
+        classes = tuple(QueryClass(share, *pair) for pair in product(subsets, targets))
+        return cls(domain, classes, (), max(max_predicates, 1))
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for a design's JSON; `from_json` is the inverse."""
@@ -129,23 +120,27 @@ class Workload:
     def from_json(cls, domain: RecordDomain, data: Mapping[str, Any]) -> Workload:
         """SurveyError where the data do not fit the domain."""
         classes = tuple(
-            QueryClass(
-                float(weight),
-                tuple((_axis(i, domain), _kind(k)) for i, k in pairs),
-                _measure(m, domain),
-            )
-            for weight, pairs, m in data["classes"]
+            QueryClass(float(weight), tuple((i, kind) for i, kind in predicates), measure)
+            for weight, predicates, measure in data["classes"]
         )
         queries = tuple(
             DeclaredQuery(
                 float(weight),
-                tuple((float(share), _sides(sides, domain)) for share, sides in terms),
-                _measure(m, domain),
+                tuple((float(share), _read_sides(sides, domain)) for share, sides in terms),
+                measure,
                 float(level),
                 float(contrast),
             )
-            for weight, m, level, contrast, terms in data["queries"]
+            for weight, measure, level, contrast, terms in data["queries"]
         )
+        for entry in classes:
+            for dimension, kind in entry.predicates:
+                _check_index(dimension, domain.sizes, "dimension")
+                if kind not in KINDS:
+                    raise SurveyError(f"a workload has no predicates of the kind {kind!r}")
+        for measure in [entry.measure for entry in classes] + [query.measure for query in queries]:
+            if measure is not None:
+                _check_index(measure, domain.bounds, "measure")
         return cls(domain, classes, queries, int(data["max_predicates"]))
 
     @property
@@ -156,25 +151,12 @@ class Workload:
         return tuple(sorted(s for s in used if not any(set(s) < set(other) for other in used)))
 
 
-def _axis(index: Any, domain: RecordDomain) -> int:
-    if type(index) is not int or not 0 <= index < len(domain.sizes):
-        raise SurveyError("a workload asks about an unknown dimension")
-    return index
+def _check_index(index: Any, known: Sequence[Any], what: str) -> None:
+    if type(index) is not int or not 0 <= index < len(known):
+        raise SurveyError(f"a workload asks about an unknown {what}")
 
 
-def _measure(index: Any, domain: RecordDomain) -> int | None:
-    if index is not None and (type(index) is not int or not 0 <= index < len(domain.bounds)):
-        raise SurveyError("a workload asks about an unknown measure")
-    return index
-
-
-def _kind(kind: Any) -> Kind:
-    if kind not in KINDS:
-        raise SurveyError(f"a workload has no predicates of the kind {kind!r}")
-    return cast(Kind, kind)
-
-
-def _sides(sides: Sequence[Any], domain: RecordDomain) -> tuple[Side, ...]:
+def _read_sides(sides: Sequence[Any], domain: RecordDomain) -> tuple[Side, ...]:
     """One code set or None per dimension, inside its codes."""
     checked: list[Side] = []
     for side, size in zip(sides, domain.sizes, strict=True):
@@ -206,8 +188,16 @@ def spectrum(kind: Kind, size: int, order: int) -> Array:
     The codes 0..size-1 are the first of a cyclic group of `order` elements.
     """
     # Wiener and Khinchin: |q^(f)|^2 is the transform of the cyclic autocorrelation of q, whose
-    # mean over the predicates is the sum of G along each diagonal, both lags s and -s.
-    products = _lag_products(kind, size)
+    # mean over the predicates is the sum of G along each diagonal, both lags s and -s. With
+    # n = size - s pairs at lag s, the sums of the Gram's entries are those of 1 .. n (prefixes) and
+    # of i (n + 1 - i) for i = 1 .. n (ranges), in closed form.
+    left = size - np.arange(size, dtype=np.float64)
+    if kind == "equality":
+        products = (left == size).astype(np.float64)
+    elif kind == "prefix":
+        products = left * (left + 1) / (2 * size)
+    else:
+        products = left * (left + 1) * (left + 2) / 6 / (size * (size + 1) / 2)
     cyclic = np.zeros(order)
     lags = np.arange(size)
     np.add.at(cyclic, lags, products)
@@ -216,15 +206,3 @@ def spectrum(kind: Kind, size: int, order: int) -> Array:
     powers = np.clip(np.fft.fft(cyclic).real, 0.0, None) / order**2
     powers.setflags(write=False)
     return powers
-
-
-def _lag_products(kind: Kind, size: int) -> Array:
-    """sum over i of G[i, i + s] for lags s = 0..size-1, shape (size,)."""
-    # With n = size - s pairs at lag s, the sums of the Gram's entries are those of 1 .. n
-    # (prefixes) and of i (n + 1 - i) for i = 1 .. n (ranges), in closed form.
-    left = size - np.arange(size, dtype=np.float64)
-    if kind == "equality":
-        return np.asarray((left == size).astype(np.float64))
-    if kind == "prefix":
-        return left * (left + 1) / (2 * size)
-    return left * (left + 1) * (left + 2) / 6 / (size * (size + 1) / 2)

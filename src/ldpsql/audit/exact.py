@@ -1,16 +1,14 @@
 """The exact channel of a design, and what each kind of guarantee limits in it.
 
 Every definition says, for each report, which records it compares: no two of them may differ in that
-report's probability by more than e^epsilon.
+report's probability by more than e^epsilon. By kind of guarantee (`ldpsql_device.odds.Definition`):
 
-* LDP (kinds "local" and "none"): all records.
-* ULDP (kind "uldp"): all records, unless only one record can send the report and has no sensitive
-  value. On several attributes a record is sensitive if any of its values is (product ULDP).
-* ULDP per attribute (kind "uldp-joint"): the records that agree with all senders of the report in
-  every attribute in which these have one common value that is not sensitive. For two attributes
-  that is Definition 3 of the specification: a report of two sensitive values compares all records,
-  one with a value v that is not sensitive those with v, and one of two such values has a single
-  sender. Besides, a report that names a value which is not sensitive comes from its holders only.
+* "local" and "none": all records.
+* "uldp": all, unless only one record can send the report and has no sensitive value. On several
+  attributes a record is sensitive if any of its values is (product ULDP).
+* "uldp-joint": those that agree with all senders of the report in every attribute in which these
+  have one common value that is not sensitive. For two attributes that is Definition 3 of the
+  specification; besides, a report that names such a value comes from its holders only.
 
 Sources: docs/spec/uldp.md#1.1, docs/spec/uldp.md#1.2, docs/spec/uldp.md#1.3.
 """

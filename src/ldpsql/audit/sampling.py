@@ -20,7 +20,6 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpsql.audit.exact import Criterion, EnumeratedChannel
 from ldpsql.decoders.base import AnyDesign as Design
@@ -36,8 +35,7 @@ _MOST_RECORDS, _RANDOM_RECORDS = 16, 4
 _SPREAD = 14
 _MOST_REPORTS = 1 << 24
 _LARGEST_CALL = 1 << 16
-_QUARTERS = 4
-_FEWEST_CALLS = 4 * _QUARTERS
+_FEWEST_CALLS = 16
 _RARE = 20
 _FEWEST_EXPECTED = 8.0
 _CAUTION = NormalDist().inv_cdf(1.0 - ALPHA / 2)
@@ -84,28 +82,25 @@ class Empirical:
 
 
 class _Sample(NamedTuple):
-    """Reports of several records, each as one 64-bit number.
-
-    keys: shape (records, calls, reports per call); equal reports have equal keys.  questions: how
-    often each was drawn, shape (records, questions).
-    """
+    """Reports of several records, each as one 64-bit number: `keys`, shape (records, calls, reports
+    per call); and how often each question was drawn, shape (records, questions)."""
 
     design: Design
     records: tuple[Outcome, ...]
     keys: Words
     questions: Integers
 
-    def quarter(self, number: int) -> Words:
-        """Every fourth call, shape (records, reports)."""
-        return self.keys[:, number::_QUARTERS].reshape(len(self.records), -1)
+    @property
+    def parts(self) -> list[Words]:
+        """A quarter, another one, and half of the reports, shape (records, reports) each."""
+        place = np.arange(self.keys.shape[1]) % 4
+        chosen = (place == 0, place == 1, place >= 2)
+        return [self.keys[:, calls].reshape(len(self.records), -1) for calls in chosen]
 
 
 class _Event(NamedTuple):
-    """How well an event that was chosen for a pair of records tells them apart elsewhere.
-
-    pair: numbers of the two records.  counts: in the last half, how often the reports of each fell
-    into the event.
-    """
+    """How well an event tells a pair of records apart by the second quarter, the pair's numbers,
+    and how often the reports of each fell into it in the last half."""
 
     score: float
     sample: _Sample
@@ -129,8 +124,17 @@ def run_device(
         worst = (channel.worst.record, channel.worst.other)
         own = _draw(channel.design, tuple(dict.fromkeys(worst + spread + inputs)), reports, entropy)
         samples.append(own)
-        fits.append(_fit_of_reports(own, channel))
-        pairs, equal, expected, dependent = _count_equal(own, channel)
+        rows = dict(zip(inputs, channel.law.probabilities, strict=True))
+        chances = np.array([list(map(float, rows[record])) for record in own.records])
+        keys = _key(np.array(channel.law.outputs, dtype=np.uint64))
+        counts = _count(own.keys.reshape(len(own.records), -1), np.sort(keys))
+        # What the law does not know has no chance.
+        due = np.pad(chances[:, np.argsort(keys)], ((0, 0), (0, 1)))
+        fits.append(_worst_fit(counts, due))
+        pairs, equal = _count_equal(own)
+        equally = float((chances**2).sum(axis=1).mean())
+        low, high = bound_probability(equal, pairs, ALPHA / 2)
+        expected, dependent = equally * pairs, not low <= equally <= high
         if len(own.records) > 1:
             events.append(_worst_by_law(own, channel))
     if channel is None or channel.design is not design:
@@ -138,8 +142,7 @@ def run_device(
         samples.append(_draw(design, records, reports, entropy))
     for sample in samples:
         events.append(_most_telling(sample))
-        shares = question_shares(sample.design.plan)
-        fits.append(_worst_fit([(row, shares) for row in sample.questions]))
+        fits.append(_worst_fit(sample.questions, question_shares(sample.design.plan)))
     best = max(events, key=lambda event: event.score)
     count = best.sample.keys[0].size
     seen, seen_other = best.counts
@@ -175,11 +178,9 @@ def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
     """Records far apart: the lowest and the highest sensitive codes, the lowest and the highest of
     all, and those that differ from the lowest in one place, as far as they go."""
     held = [domain.sensitive_codes(j) for j in range(len(domain.sizes))]
-    low, high = (
-        (*(codes[end] for codes in held), *(sign for _ in domain.bounds))
-        for end, sign in ((0, 0), (-1, 1))
-    )
-    tops = (*(size - 1 for size in domain.sizes), *(1 for _ in domain.bounds))
+    signs = [(0, 1)] * len(domain.bounds)
+    low, high = (tuple(codes[end] for codes in [*held, *signs]) for end in (0, -1))
+    tops = tuple(size - 1 for size in domain.sizes) + (1,) * len(domain.bounds)
     zeros = (0,) * len(tops)
     single = (
         (*zeros[:place], code, *zeros[place + 1 :])
@@ -201,7 +202,7 @@ def random_records(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome, ...
 def _draw(design: Design, candidates: Sequence[Outcome], reports: int, entropy: Entropy) -> _Sample:
     """Reports of the first few candidates, in calls of equal size."""
     records = tuple(candidates[: max(2, min(_MOST_RECORDS, _MOST_REPORTS // reports))])
-    calls = max(_FEWEST_CALLS, _QUARTERS * -(-reports // (_QUARTERS * _LARGEST_CALL)))
+    calls = max(_FEWEST_CALLS, 4 * -(-reports // (4 * _LARGEST_CALL)))
     size = -(-reports // calls)
     questions = np.zeros((len(records), design.report_format.types), dtype=np.int64)
     keys = np.empty((len(records), calls, size), dtype=np.uint64)
@@ -230,24 +231,22 @@ def _most_telling(sample: _Sample) -> _Event:
     Of those whose first owner is protected against every other record: what others disclose breaks
     no promise.
     """
-    quarters = [sample.quarter(number) for number in range(_QUARTERS)]
     # Kinds of reports: those that are not rare in the first quarter, and all others together.
-    kinds, often = np.unique(quarters[0], return_counts=True)
-    kinds = kinds[often >= _RARE]
-    choose, score, third, fourth = (_count(quarter, kinds) for quarter in quarters)
+    kinds, often = np.unique(sample.parts[0], return_counts=True)
+    choose, score, bound = (_count(part, kinds[often >= _RARE]) for part in sample.parts)
     best = _Event(-math.inf, sample, (0, 0), (0, 0))
     definition = Criterion(sample.design.guarantee.kind, sample.design.domain)
     for one, other in permutations(range(len(sample.records)), 2):
         if not definition.protects(sample.records[one]):
             continue
         # The kinds that speak for `one`: those above some ratio of the two counts.
-        own, others = choose[one], choose[other]
-        order = np.argsort(-(own + 0.5) / (others + 0.5), kind="stable")
-        event = order[: int(np.argmax(_score(own[order].cumsum(), others[order].cumsum()))) + 1]
+        order = np.argsort(-(choose[one] + 0.5) / (choose[other] + 0.5), kind="stable")
+        scores = _score(choose[one][order].cumsum(), choose[other][order].cumsum())
+        event = order[: int(np.argmax(scores)) + 1]
         found = float(_score(score[one][event].sum(), score[other][event].sum()))
         if found > best.score:
-            bound = (third + fourth)[:, event].sum(axis=1)
-            best = _Event(found, sample, (one, other), (int(bound[one]), int(bound[other])))
+            seen = bound[:, event].sum(axis=1)
+            best = _Event(found, sample, (one, other), (int(seen[one]), int(seen[other])))
     return best
 
 
@@ -266,11 +265,8 @@ def _worst_by_law(sample: _Sample, channel: EnumeratedChannel) -> _Event:
         if is_worst and set(pair) <= set(channel.definition.compared(law.inputs, column)):
             event.append(report)
     keys = _key(np.array(event, dtype=np.uint64))
-    _, score, third, fourth = (
-        np.isin(sample.quarter(number)[:2], keys).sum(axis=1) for number in range(_QUARTERS)
-    )
-    one, other = (third + fourth).tolist()
-    return _Event(float(_score(score[0], score[1])), sample, (0, 1), (one, other))
+    _, score, (one, other) = (np.isin(part[:2], keys).sum(axis=1) for part in sample.parts)
+    return _Event(float(_score(*score)), sample, (0, 1), (int(one), int(other)))
 
 
 def _count(keys: Words, kinds: Words) -> Integers:
@@ -286,32 +282,16 @@ def _score(one: Integers, other: Integers) -> Array:
     """About the bound that the last half, twice as many reports, will give for two counts: the log
     of their ratio, less as many standard errors of each as the bound will take off."""
     first, second = one + 1.0, other + 1.0
-    spread: Array = 1.0 / np.sqrt(2.0 * first) + 1.0 / np.sqrt(2.0 * second)
-    result: Array = np.log(first / second) - _CAUTION * spread
-    return result
+    spread = 1.0 / np.sqrt(2.0 * first) + 1.0 / np.sqrt(2.0 * second)
+    return np.asarray(np.log(first / second) - _CAUTION * spread)
 
 
 # -- the law --------------------------------------------------------------------------------------
 
 
-def _chances(channel: EnumeratedChannel, sample: _Sample) -> NDArray[np.float64]:
-    """Probabilities of all reports of the records of a sample, shape (records, reports)."""
-    rows = dict(zip(channel.law.inputs, channel.law.probabilities, strict=True))
-    return np.array([list(map(float, rows[record])) for record in sample.records])
-
-
-def _fit_of_reports(sample: _Sample, channel: EnumeratedChannel) -> float:
-    """Of all records together, whether their reports follow the enumerated law."""
-    keys = _key(np.array(channel.law.outputs, dtype=np.uint64))
-    order = np.argsort(keys)
-    counts = _count(sample.keys.reshape(len(sample.records), -1), keys[order])
-    chances = np.pad(_chances(channel, sample)[:, order], ((0, 0), (0, 1)))
-    return _worst_fit(list(zip(counts, chances, strict=True)))
-
-
-def _worst_fit(rows: Sequence[tuple[Integers, Array]]) -> float:
-    """The least probability of counts given their chances, times the number of rows."""
-    return min(1.0, len(rows) * min(_fit(counts, chances) for counts, chances in rows))
+def _worst_fit(counts: Integers, chances: Array) -> float:
+    """The least `_fit` of several rows, times their number."""
+    return min(1.0, len(counts) * min(map(_fit, counts, np.broadcast_to(chances, counts.shape))))
 
 
 def _fit(counts: Integers, chances: Array) -> float:
@@ -335,9 +315,8 @@ def _fit(counts: Integers, chances: Array) -> float:
     return float(chdtrc(len(expected) - 1, ((seen - expected) ** 2 / expected).sum()))
 
 
-def _count_equal(sample: _Sample, channel: EnumeratedChannel) -> tuple[int, int, float, bool]:
-    """Pairs of reports of one record, how many were equal, how many should be, and whether
-    chance does not allow the difference.
+def _count_equal(sample: _Sample) -> tuple[int, int]:
+    """Pairs of reports of one record, and how many were equal.
 
     Half of the calls pair each report with its neighbour, the other half with the report in the
     same place of the next call; no report is in two pairs.
@@ -347,8 +326,4 @@ def _count_equal(sample: _Sample, channel: EnumeratedChannel) -> tuple[int, int,
     even = keys.shape[2] // 2 * 2
     inner = np.concatenate([keys[:, 2::4], keys[:, 3::4]], axis=1)[:, :, :even]
     neighbours = inner[:, :, 0::2] == inner[:, :, 1::2]
-    pairs = calls.size + neighbours.size
-    equal = int(calls.sum() + neighbours.sum())
-    chance = float((_chances(channel, sample) ** 2).sum(axis=1).mean())
-    low, high = bound_probability(equal, pairs, ALPHA / 2)
-    return pairs, equal, chance * pairs, not low <= chance <= high
+    return calls.size + neighbours.size, int(calls.sum() + neighbours.sum())
