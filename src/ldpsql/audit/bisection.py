@@ -1,8 +1,8 @@
 """The exact law of the device code, found from outside by bisection over its random words.
 
 `ldpsql_device.law` reads the integers that the interpreter compares with, and so would not see a
-fault of the interpreter alone. `law_of_interpreter` knows nothing but functions from words to
-choices and reports: word after word, it finds where they change.
+fault of the interpreter alone. Here it is nothing but functions from words to choices and reports:
+word after word, it is found where they change.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from ldpsql_device.law import Report, count_reports, law, part_law
 from ldpsql_device.plan import BITS_PER_COLUMN, HALVES, WORDS, Bits, Choice, Integers, Plan
 
 Law = dict[Report, Fraction]
-Sampler = Callable[[Words], Integers]
-"""From random words, shape (m, words), to reports, shape (m, columns); row by row."""
-
 MOST_ENUMERATED = 1 << 12
 """Reports of a plan that is compared report by report."""
 MOST_CHOICES, MOST_ANSWERS, MOST_SAMPLED_ANSWERS = 1 << 13, 1 << 14, 1 << 15
@@ -33,37 +30,49 @@ SAMPLED_QUESTIONS, SAMPLED_BITS = 12, 8
 _GRID = 64
 _BATCH = 1 << 16
 _OTHER = np.uint64(0x9E3779B97F4A7C15)
-"""What the words behind the one that is looked at are meanwhile."""
+"""What words are before they are looked at."""
 
 
-def law_by_bisection(sampler: Sampler, free: int, fixed: Words, shares: Sequence[Fraction]) -> Law:
-    """The exact probability of every report of a sampler that takes uniform random words.
+def law_by_bisection(
+    plan: Plan, record: Sequence[int], words: Words, shares: Sequence[Fraction], free: range
+) -> Law:
+    """The exact law of what a device runs for a plan and an encoded record.
 
-    free: how many of its words are uniform; those before them are a row of `fixed`, shape
-    (k, words), each with the probability in `shares`.  With the words before it fixed, one free
-    word after the other is bisected (`find_pieces`), at one setting of those behind it: each must
-    show in the report whatever those are. About 60 reports are drawn for each one that there is.
+    words: all that it draws, shape (k, plan.words); those at the places `free` are uniform, the
+    others as in a row, which has the probability in `shares`.  One free word after the other is
+    bisected (`find_pieces`), at one setting of those behind it: each must show in the report
+    whatever those are. About 60 reports are drawn for each one that there is.
     """
-    prefixes, masses = fixed, list(shares)
-    for behind in reversed(range(free)):
-        look = partial(_look, sampler, prefixes, behind)
-        rows, starts, sizes = find_pieces(look, len(prefixes), 64)
-        prefixes = np.concatenate([prefixes[rows], starts[:, None]], axis=1)
+    masses = list(shares)
+    for place in free:
+        rows, starts, sizes = find_pieces(
+            partial(_look, plan, record, words, place), len(words), 64
+        )
+        words = words[rows]
+        words[:, place] = starts
         masses = [masses[row] * size for row, size in zip(rows.tolist(), sizes, strict=True)]
     found: Law = {}
-    for report, mass in zip(map(tuple, sampler(prefixes).tolist()), masses, strict=True):
-        found[report] = found.get(report, Fraction(0)) + Fraction(mass, WORDS**free)
-    return {report: share for report, share in found.items() if share}
+    for report, mass in zip(_run(plan, record, words).tolist(), masses, strict=True):
+        if mass:
+            share = Fraction(mass, WORDS ** len(free))
+            found[tuple(report)] = found.get(tuple(report), Fraction(0)) + share
+    return found
 
 
 def _look(
-    sampler: Sampler, prefixes: Words, behind: int, rows: Integers, values: Words
+    plan: Plan, record: Sequence[int], words: Words, place: int, rows: Integers, values: Words
 ) -> Integers:
-    """The reports at these values of the word after a prefix, with `behind` words after it."""
-    others = np.full((len(rows), behind), _OTHER)
-    words = np.concatenate([prefixes[rows], values[:, None], others], axis=1)
-    starts = range(0, len(words), _BATCH)
-    return np.concatenate([sampler(words[start : start + _BATCH]) for start in starts])
+    """The reports of some rows of words with other values at a place."""
+    changed = words[rows]
+    changed[:, place] = values
+    return _run(plan, record, changed)
+
+
+def _run(plan: Plan, record: Sequence[int], words: Words) -> Integers:
+    """Reports of one record by these words, shape (m, columns)."""
+    codes = np.tile(np.array(record, dtype=np.int64), (len(words), 1))
+    parts = (slice(start, start + _BATCH) for start in range(0, len(words), _BATCH))
+    return np.concatenate([np.stack(interpret(plan, codes[p], words[p]), axis=1) for p in parts])
 
 
 def find_pieces(
@@ -108,17 +117,8 @@ def law_of_interpreter(plan: Plan, record: Sequence[int]) -> Law:
     What is drawn blindly, secret choices too, is taken from the function that draws it, so that no
     report has to show it; the laws that follow are mixed by the exact shares of the choices.
     """
-    fixed, shares = _blind_words(plan)
-    free = plan.words - plan.blind_words
-    return law_by_bisection(lambda words: _run(plan, record, words), free, fixed, shares)
-
-
-def _blind_words(plan: Plan) -> tuple[Words, list[Fraction]]:
-    """Words of blind choices, shape (k, plan.blind_words), with their shares.
-
-    Of every combination of choices the lowest and the highest, which stand for all others.
-    """
-    words, shares = [], []
+    # Of every combination of choices the lowest and the highest words stand for all others.
+    blind, shares = [], []
     for face in _find_choices(plan.face_choice):
         steps = (_find_choices(step.choice) for step in plan.faces[face[0]].steps)
         for pieces in product([face], *steps):
@@ -127,9 +127,11 @@ def _blind_words(plan: Plan) -> tuple[Words, list[Fraction]]:
             highest = [start + size - 1 for _, start, size in pieces]
             for halves, number in ((lowest, 1), (highest, count - 1)):
                 padded = halves + [0] * (2 * plan.blind_words - len(halves))
-                words.append([a << 32 | b for a, b in zip(padded[::2], padded[1::2], strict=True)])
+                blind.append([a << 32 | b for a, b in zip(padded[::2], padded[1::2], strict=True)])
                 shares.append(Fraction(number, HALVES ** len(pieces)))
-    return np.array(words, dtype=np.uint64), shares
+    words = np.full((len(blind), plan.words), _OTHER)
+    words[:, : plan.blind_words] = np.array(blind, dtype=np.uint64)
+    return law_by_bisection(plan, record, words, shares, range(plan.blind_words, plan.words))
 
 
 def _find_choices(choice: Choice) -> list[tuple[int, int, int]]:
@@ -140,12 +142,6 @@ def _find_choices(choice: Choice) -> list[tuple[int, int, int]]:
 
     _, starts, sizes = find_pieces(lambda _, halves: find(halves)[:, None], 1, 32)
     return list(zip(find(starts).tolist(), starts.tolist(), sizes, strict=True))
-
-
-def _run(plan: Plan, record: Sequence[int], words: Words) -> Integers:
-    """Reports of one record by these words, shape (m, columns)."""
-    codes = np.tile(np.array(record, dtype=np.int64), (len(words), 1))
-    return np.stack(interpret(plan, codes, words), axis=1)
 
 
 # -- the device against the law of its plan -------------------------------------------------------
@@ -192,7 +188,7 @@ def check_device(plan: Plan, records: Sequence[Sequence[int]], entropy: Entropy)
                     left_out.add(report[0])
                     continue
                 looked += len(due)
-                if _law_of_words(plan, record, words, free) != due:
+                if law_by_bisection(plan, record, words[None], [Fraction(1)], free) != due:
                     found.append(
                         f"the device does not answer question {report[0]} by its exact law"
                     )
@@ -216,7 +212,7 @@ def _check_choices(plan: Plan) -> Iterator[str]:
 
 def _due_laws(
     plan: Plan, record: Sequence[int], words: Words, report: Report
-) -> Iterator[tuple[slice, Law | None]]:
+) -> Iterator[tuple[range, Law | None]]:
     """Which words answer which part of a question, and the law of the report over these words.
 
     words: all that are drawn, shape (plan.words,), of which the others are fixed; they give
@@ -249,24 +245,12 @@ def _due_laws(
                 ):
                     if share:
                         due[(question, *report[1:held], value, *report[held + 1 :])] = share
-                yield slice(place + bit, place + bit + 1), due
+                yield range(place + bit, place + bit + 1), due
         elif size ** (1 + part.fakes) <= MOST_ANSWERS:
             answers = part_law(plan, part, symbol, choices).items()
             head, tail = (question, *report[1:column]), report[after:]
             due = {(*head, *answer, *tail): share for answer, share in answers}
-            yield slice(place, place + part.words), due
+            yield range(place, place + part.words), due
         else:
-            yield slice(place, place + part.words), None
+            yield range(place, place + part.words), None
         place, column = place + part.words, after
-
-
-def _law_of_words(plan: Plan, record: Sequence[int], words: Words, free: slice) -> Law:
-    """The law of the report where some of these words are uniform and all others fixed."""
-
-    def sample(values: Words) -> Integers:
-        rows = np.tile(words, (len(values), 1))
-        rows[:, free] = values
-        return _run(plan, record, rows)
-
-    nothing = np.zeros((1, 0), dtype=np.uint64)
-    return law_by_bisection(sample, free.stop - free.start, nothing, [Fraction(1)])

@@ -58,7 +58,8 @@ class Audit:
     @property
     def method(self) -> Method:
         """How `odds` was established."""
-        return "enumeration" if _is_whole(self.enumerated, self.design) else "integers"
+        is_whole = self.enumerated is not None and self.enumerated.design is self.design
+        return "enumeration" if is_whole else "integers"
 
     @property
     def holds(self) -> bool:
@@ -108,7 +109,6 @@ class Audit:
         return (*found, *(self.device.problems if self.device else ()))
 
     def _exact_problems(self) -> Iterator[str]:
-        """What the odds, and the enumerated channel, say against the design."""
         design, channel, nominal = self.design, self.enumerated, self.design.epsilon
         kind, delta = design.guarantee.kind, design.guarantee.delta
         if kind == "none":
@@ -137,7 +137,6 @@ class Audit:
             yield "the odds from the design's integers are below those of its enumerated channel"
 
     def _empirical_problems(self) -> Iterator[str]:
-        """What the reports of the device code say against it."""
         empirical, nominal = self.empirical, self.design.epsilon
         if empirical is None:
             return
@@ -156,23 +155,8 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; fractions and decimals as text, so that nothing is rounded."""
-        design, guarantee, channel = self.design, self.design.guarantee, self.enumerated
-        enumerated = witness = None
-        if channel is not None:
-            enumerated = {
-                "domain": channel.design.domain.to_json(),
-                "reports": len(channel.law.outputs),
-                "odds": _text(channel.worst.odds),
-                "question_independent": channel.asks_blindly,
-            }
-        if self.witness is not None:
-            witness = {
-                "report": list(self.witness.report),
-                "record": list(self.witness.record),
-                "other": list(self.witness.other),
-                "probability": str(self.witness.likely),
-                "probability_other": str(self.witness.unlikely),
-            }
+        design, guarantee = self.design, self.design.guarantee
+        channel, witness = self.enumerated, self.witness
         return {
             "mechanism": design.name,
             "domain": design.domain.to_json(),
@@ -186,10 +170,23 @@ class Audit:
             "not_protected": list(guarantee.not_protected),
             "report_bits": design.report_format.bits_per_report,
             "established": {"method": self.method, "by": METHODS[self.method]},
-            "enumerated": enumerated,
-            "witness": witness,
-            "empirical": None if self.empirical is None else self.empirical.to_json(),
-            "device": None if self.device is None else asdict(self.device),
+            "enumerated": channel
+            and {
+                "domain": channel.design.domain.to_json(),
+                "reports": len(channel.law.outputs),
+                "odds": _text(channel.worst.odds),
+                "question_independent": channel.asks_blindly,
+            },
+            "witness": witness
+            and {
+                "report": witness.report,
+                "record": witness.record,
+                "other": witness.other,
+                "probability": str(witness.likely),
+                "probability_other": str(witness.unlikely),
+            },
+            "empirical": self.empirical and self.empirical.to_json(),
+            "device": self.device and asdict(self.device),
             "holds": self.holds,
             "problems": list(self.problems),
             "exposures": list(map(asdict, self.exposures)),
@@ -201,11 +198,6 @@ def _text(number: Fraction | Decimal | None) -> str | None:
     if isinstance(number, Decimal):
         return format(number, "f")
     return None if number is None else str(number)
-
-
-def _is_whole(channel: EnumeratedChannel | None, design: Design) -> bool:
-    """Whether the channel that was enumerated is the design's own."""
-    return channel is not None and channel.design is design
 
 
 def audit_design(
@@ -226,7 +218,7 @@ def audit_design(
     """
     source, nominal = entropy or OsEntropy(), design.epsilon.odds
     channel = enumerate_channel(design, options or {})
-    own = channel if _is_whole(channel, design) else None
+    own = channel if channel is not None and channel.design is design else None
     divergence = None
     if design.guarantee.delta:
         divergence = own.law.divergence(nominal) if own else excess(design.plan, nominal)
@@ -300,7 +292,6 @@ def audit_central(survey: Survey, reports: int | None = None) -> CentralAudit | 
         problems.append(
             "the blankets that the design states are not those of its enumerated channel"
         )
-    by = "the blankets of the design"
-    if not design.states_blankets:
-        by = "clones: the local epsilon alone"
+    stated, clones = "the blankets of the design", "clones: the local epsilon alone"
+    by = stated if design.states_blankets else clones
     return CentralAudit(trust, count, achieved(design, trust, count), by, tuple(problems))

@@ -35,18 +35,13 @@ TRUSTS = ("local", "shuffle")
 MOST_CLASSES = 20_000
 MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")
+_READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
 _KEYS: Mapping[str, Mapping[str, tuple[type, str]]] = {
     "survey": {
         "table": (str, "a string"),
-        "epsilon": (object, ""),
-        "mechanism": (object, ""),
         "options": (dict, "a table"),
-        "estimator": (object, ""),
-        "users": (object, ""),
         "accept_no_guarantee": (bool, "true or false"),
-        "trust": (object, ""),
-        "delta": (object, ""),
-        "honest": (object, ""),
+        **dict.fromkeys(_READ_LATER, (object, "anything")),
     },
     "workload": {
         "queries": (list, "a list of SQL texts"),
@@ -54,7 +49,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[type, str]]] = {
         "kinds": (dict, 'a table: [workload.kinds] age = "range"'),
     },
 }
-"""The keys of a table, each with its type and how an error names that; some are read elsewhere."""
+"""The keys of a table, each with its type and how an error names that."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,8 @@ def read_file(
     unknown = set(data) - set(_TABLES)
     if unknown:
         raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
-    head |= {} if epsilon is None else {"epsilon": epsilon}
+    if epsilon is not None:
+        head["epsilon"] = epsilon
     _require(head, "table", "epsilon")
     check_users(head.get("users"))
     name = str(head.get("mechanism", AUTO) if mechanism is None else mechanism)
