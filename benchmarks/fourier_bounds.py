@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.dense import best_classical, workload_gram
 from benchmarks.tables import print_table
@@ -131,11 +132,20 @@ def invariant_bound(workload: Workload, epsilon: Epsilon) -> float:
 
     The Gram of such a workload is diagonal in the Fourier basis: its eigenvalues are the demand.
     """
-    sizes = workload.domain.sizes
-    group = Group(sizes, sizes, sizes, workload.supports)
-    needed = demand(workload, group)
+    needed = _demand(workload)
     roots = sum(float(np.sqrt(powers).sum()) for powers in needed.values())
-    return roots**2 / most_information(math.prod(sizes), epsilon) + floor(needed)
+    information = most_information(math.prod(workload.domain.sizes), epsilon)
+    return roots**2 / information + floor(needed)
+
+
+def sample_share(workload: Workload) -> float:
+    """How much less any variance is where the people do not count as a sample; counts alone."""
+    return -floor(_demand(workload))
+
+
+def _demand(workload: Workload) -> dict[tuple[int, ...], NDArray[np.float64]]:
+    sizes = workload.domain.sizes
+    return demand(workload, Group(sizes, sizes, sizes, workload.supports))
 
 
 def _shape(sizes: Sequence[int]) -> str:

@@ -18,7 +18,6 @@ products only k + 1 patterns occur: no sign, and each sign alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -34,40 +33,24 @@ LARGEST_AXIS = 2000
 _ROUNDING = 1e-14
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A lower bound on the mean variance of a workload, per person.
+def spectral_bound(workload: Workload, epsilon: Epsilon) -> float | None:
+    """The least mean variance per person of any mechanism; None for a domain too large for it.
 
-    noise: the bound where the people count as a sample, as everywhere in this library.
-    mean: mean of (share of people)^2 over the queries.  trace: mean of share of people.
-    """
-
-    noise: float
-    mean: float
-    trace: float
-
-    @property
-    def population(self) -> float:
-        """The bound for the answers of exactly these people."""
-        return self.noise + self.mean - self.trace
-
-
-def spectral_bound(workload: Workload, epsilon: Epsilon) -> Bound | None:
-    """The bound for every mechanism; None for a domain too large to compute it.
-
-    Exact up to EXACT_CELLS cells, the signs of measures included; above for a single class of
-    queries, whose eigenvalues are products (there by interlacing, so a little lower).
+    The people count as a sample, as everywhere in this library. Exact up to EXACT_CELLS cells, the
+    signs of measures included; above for a single class of queries, whose eigenvalues are products
+    (there by interlacing, so a little lower).
     """
     sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
     cells = math.prod(sizes) * signs
     if cells <= EXACT_CELLS:
-        roots, mean, trace = _exact(workload)
+        roots = _sum_of_roots(workload)
     elif len(workload.classes) == 1 and not workload.queries and max(sizes) <= LARGEST_AXIS:
-        roots, mean, trace = _product(workload.classes[0], workload)
+        roots = _product_of_roots(workload.classes[0], sizes)
     else:
         return None
     # A pattern of signs has norm 2^(k/2), so every eigenvalue is 2^k times that of its block.
-    return Bound(signs * roots**2 / (most_information(cells, epsilon) * cells), mean, trace)
+    least: float = signs * roots**2 / (most_information(cells, epsilon) * cells)
+    return least
 
 
 def most_information(cells: int, epsilon: Epsilon) -> float:
@@ -80,7 +63,7 @@ def most_information(cells: int, epsilon: Epsilon) -> float:
     return max(k * (cells - k) * (odds - 1.0) ** 2 / (k * odds + cells - k) ** 2 for k in sets)
 
 
-# -- eigenvalues: (sum of roots, mean, trace), without the factor of the signs ---------------------
+# -- roots of eigenvalues, without the factor of the signs ----------------------------------------
 
 
 def pattern_gram(workload: Workload) -> Array:
@@ -113,12 +96,10 @@ def pattern_gram(workload: Workload) -> Array:
     return blocks
 
 
-def _exact(workload: Workload) -> tuple[float, float, float]:
+def _sum_of_roots(workload: Workload) -> float:
     """From the eigenvalues of the whole Gram."""
     blocks = pattern_gram(workload)
     cells = blocks.shape[1]
-    mean = float(blocks[0, :, 0].sum()) / cells**2
-    trace = float(np.einsum("pipi->", blocks)) / cells
     # P G P with P = 1 - 11'/N: the constant lies in the pattern without signs.
     blocks[0] -= blocks[0].mean(axis=0)
     blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
@@ -128,7 +109,7 @@ def _exact(workload: Workload) -> tuple[float, float, float]:
     joined = [p for p in every if not p or blocks[0, :, p].any()]
     parts = [joined, *([p] for p in every if p not in joined)]
     matrices = (blocks[p][:, :, p].reshape(len(p) * cells, -1) for p in parts)
-    return sum(float(_roots(matrix).sum()) for matrix in matrices), mean, trace
+    return sum(float(_roots(matrix).sum()) for matrix in matrices)
 
 
 def _axis_grams(entry: QueryClass, sizes: tuple[int, ...]) -> list[Array]:
@@ -151,20 +132,15 @@ def _amounts(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
     return total
 
 
-def _product(entry: QueryClass, workload: Workload) -> tuple[float, float, float]:
+def _product_of_roots(entry: QueryClass, sizes: tuple[int, ...]) -> float:
     """For one class, whose eigenvalues are the products of those of its axes.
 
     Taking out the constant lowers the sum of roots by no more than the largest (interlacing); a
     sum about the middle has no constant part.
     """
-    grams = _axis_grams(entry, workload.domain.sizes)
-    values = list(map(_roots, grams))
-    roots = math.prod(float(each.sum()) for each in values)
-    trace = math.prod(float(matrix.trace()) / len(matrix) for matrix in grams)
-    if entry.measure is not None:
-        return roots, 0.0, trace
-    largest = math.prod(float(each.max()) for each in values)
-    return roots - largest, math.prod(float(matrix.mean()) for matrix in grams), trace
+    values = list(map(_roots, _axis_grams(entry, sizes)))
+    largest = math.prod(float(each.max()) for each in values) if entry.measure is None else 0.0
+    return math.prod(float(each.sum()) for each in values) - largest
 
 
 def _roots(matrix: Array) -> Array:

@@ -162,9 +162,8 @@ def made_up(text: str, measures: int, sensitive: str | None = None) -> RecordDom
     do not fit.
     """
     sizes = _read_product(text, "a domain is codes per dimension, like 4x4")
-    held = sizes
-    if sensitive is not None:
-        held = _read_product(sensitive, "sensitive codes are a number per dimension, like 2x1")
+    meaning = "sensitive codes are a number per dimension, like 2x1"
+    held = sizes if sensitive is None else _read_product(sensitive, meaning)
     if len(held) != len(sizes) or any(a > b for a, b in zip(held, sizes, strict=True)):
         raise SurveyError(f"{sensitive} sensitive codes do not fit a domain of {text}")
     return RecordDomain(

@@ -126,15 +126,11 @@ def run_device(
         samples.append(own)
         rows = dict(zip(inputs, channel.law.probabilities, strict=True))
         chances = np.array([list(map(float, rows[record])) for record in own.records])
-        keys = _key(np.array(channel.law.outputs, dtype=np.uint64))
-        counts = _count(own.keys.reshape(len(own.records), -1), np.sort(keys))
-        # What the law does not know has no chance.
-        due = np.pad(chances[:, np.argsort(keys)], ((0, 0), (0, 1)))
-        fits.append(_worst_fit(counts, due))
+        fits.append(_fit_of_reports(own, channel, chances))
         pairs, equal = _count_equal(own)
-        equally = float((chances**2).sum(axis=1).mean())
+        share = float((chances**2).sum(axis=1).mean())
         low, high = bound_probability(equal, pairs, ALPHA / 2)
-        expected, dependent = equally * pairs, not low <= equally <= high
+        expected, dependent = share * pairs, not low <= share <= high
         if len(own.records) > 1:
             events.append(_worst_by_law(own, channel))
     if channel is None or channel.design is not design:
@@ -287,6 +283,14 @@ def _score(one: Integers, other: Integers) -> Array:
 
 
 # -- the law --------------------------------------------------------------------------------------
+
+
+def _fit_of_reports(sample: _Sample, channel: EnumeratedChannel, chances: Array) -> float:
+    """Whether reports follow the enumerated law; chances: shape (records, reports)."""
+    keys = _key(np.array(channel.law.outputs, dtype=np.uint64))
+    counts = _count(sample.keys.reshape(len(sample.records), -1), np.sort(keys))
+    # What the law does not know has no chance.
+    return _worst_fit(counts, np.pad(chances[:, np.argsort(keys)], ((0, 0), (0, 1))))
 
 
 def _worst_fit(counts: Integers, chances: Array) -> float:

@@ -65,7 +65,7 @@ def distance(designed: DesignedSurvey) -> list[str]:
     ratio = None if bound is None else designed.forecast.ratio(bound)
     if bound is None or ratio is None:
         return []
-    least = significant(math.sqrt(bound.noise * designed.people))
+    least = significant(math.sqrt(bound * designed.people))
     return [
         f"no {designed.survey.epsilon}-LDP survey with unbiased answers can do better than "
         f"± {least} on the whole workload with {designed.people} people; this one is at "

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ldpsql.bounds import Bound
 from ldpsql.designer.auto import FINAL, Ranking, bound_of, choose
 from ldpsql.designer.file import read_file
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
@@ -44,7 +43,7 @@ class DesignedSurvey:
         return Forecast.of(self.survey.design, samples, self.people)
 
     @cached_property
-    def bound(self) -> Bound | None:
+    def bound(self) -> float | None:
         """The least possible variance of the workload, where known.
 
         It is about unbiased epsilon-LDP answers from one round: None for surveys that promise

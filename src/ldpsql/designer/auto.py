@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ldpsql.bounds import BOUND_BELOW, Bound, spectral_bound
+from ldpsql.bounds import BOUND_BELOW, spectral_bound
 from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
 from ldpsql.recipes.base import AnyRecipe, Promise
 from ldpsql.recipes.registry import MECHANISMS
@@ -48,7 +48,7 @@ class Ranking:
 
     ranked: tuple[Candidate, ...]
     left_out: Mapping[str, str]
-    bound: Bound | None
+    bound: float | None
 
     @property
     def best(self) -> Candidate:
@@ -82,7 +82,7 @@ def choose(
     return Ranking(tuple(ranked), left_out, bound_of(workload, promise))
 
 
-def bound_of(workload: Workload, promise: Promise) -> Bound | None:
+def bound_of(workload: Workload, promise: Promise) -> float | None:
     """The least variance of the workload, where it is known and says something: it is about the
     local promise alone."""
     if not isinstance(promise, Epsilon) or float(promise) >= BOUND_BELOW:

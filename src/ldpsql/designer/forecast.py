@@ -17,7 +17,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from ldpsql.bounds import Bound
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.fourier.spectra import demand
@@ -289,11 +288,9 @@ class Forecast:
             errors.append(ExpectedError(text, shown, error / self.people, first.limit))
         return tuple(errors)
 
-    def ratio(self, bound: Bound | None) -> float | None:
+    def ratio(self, bound: float | None) -> float | None:
         """Expected error over the least possible one; None where no bound is known."""
-        if bound is None or not bound.noise:
-            return None
-        return self.error / math.sqrt(bound.noise * self.people)
+        return self.error / math.sqrt(bound * self.people) if bound else None
 
     def _root_mean(self, members: Sequence[int]) -> float:
         """Root of the mean variance of some samples, weighted by their share of the workload."""

@@ -88,7 +88,7 @@ class StaircaseDesign(RowsDesign):
         if float(self.epsilon) >= BOUND_BELOW:
             return None
         bound = spectral_bound(self.workload, self.epsilon)
-        return self.mean_variance / bound.noise if bound and bound.noise else None
+        return self.mean_variance / bound if bound else None
 
     def to_json(self) -> Mapping[str, Any]:
         """Patterns as hexadecimal bits, the first cell's first."""
