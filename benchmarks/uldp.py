@@ -90,7 +90,7 @@ def _products() -> Iterator[tuple[object, ...]]:
 
 def product_of_marginals(made: CellDesign, counts: Floats) -> Floats:
     """Shares of cells as if the attributes were independent: biased."""
-    table = made.channel.behind(counts[:, None]).reshape(made.domain.sizes)
+    table = made.channel.solve(counts[:, None], back=True).reshape(made.domain.sizes)
     shares = table / counts.sum()
     return np.outer(shares.sum(axis=1), shares.sum(axis=0)).ravel()
 
@@ -98,7 +98,7 @@ def product_of_marginals(made: CellDesign, counts: Floats) -> Floats:
 def surveys(made: CellDesign, runs: int, *, anew: bool = False) -> Iterator[Floats]:
     """Counts of reports of many surveys, of the same people or of people drawn anew."""
     truth = NURSERY.counts()
-    channel = made.channel.worth(np.eye(len(truth)))
+    channel = made.channel.apply(np.eye(len(truth)))
     random = np.random.default_rng(11)
     for _ in range(runs):
         people = truth

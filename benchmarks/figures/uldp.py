@@ -96,14 +96,14 @@ def _row(
 
 def _drawn(made: CellDesign, counts: Floats, runs: int) -> Floats:
     """Counts of reports of simulated surveys of the same people, (cells, runs)."""
-    channel = made.channel.worth(np.eye(len(counts)))
+    channel = made.channel.apply(np.eye(len(counts)))
     random = np.random.default_rng(12)
     people = counts.astype(np.int64)
     return np.stack([random.multinomial(people, channel).sum(axis=0) for _ in range(runs)], 1) * 1.0
 
 
 def _product(made: CellDesign, reports: Floats) -> Floats:
-    table = made.channel.behind(reports[:, None]).reshape(made.domain.sizes)
+    table = made.channel.solve(reports[:, None], back=True).reshape(made.domain.sizes)
     return np.outer(table.sum(axis=1), table.sum(axis=0)).ravel() / reports.sum()
 
 

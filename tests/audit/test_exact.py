@@ -148,7 +148,7 @@ def test_a_value_that_others_name_is_caught(monkeypatch):
     """Definition 3 is about every attribute by itself, so its ladder has a digit for each."""
     monkeypatch.setattr(CellDesign, "disclosures", (0.5, 0.5))
     stray = replace(made("jd-grr", *PLANE, "1.5"), kind="uldp-joint")
-    assert stray.law().worst_odds() <= stray.epsilon.odds
+    assert stray.law().worst().odds <= stray.epsilon.odds
     with pytest.raises(SurveyError, match="a ladder has one digit per attribute"):
         stray.worst_odds()
 

@@ -186,7 +186,7 @@ def test_channel_is_exactly_private_and_spends_its_budget(case: Case) -> None:
     if design.guarantee.kind == "none":
         assert tells_records_apart(design, law)
     elif len(law.inputs) == 1:
-        assert law.worst_odds() == 1
+        assert law.worst().odds == 1
     elif design.guarantee.delta:
         found = law.divergence(design.epsilon.odds)
         assert (1 - _ALMOST) * design.guarantee.delta < found <= design.guarantee.delta
@@ -212,7 +212,7 @@ def tells_records_apart(design: AnyDesign, law: Law) -> bool:
     sent = chances[witness.sender][witness.report]
     never = chances[witness.other].get(witness.report, 0)
     told = str(witness.sender) in design.guarantee.witness
-    return told and sent > 0 and never == 0 and law.worst_odds() is None
+    return told and sent > 0 and never == 0 and law.worst().odds is None
 
 
 @pytest.mark.parametrize("case", [*CASES, *LATER])

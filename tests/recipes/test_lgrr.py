@@ -94,7 +94,7 @@ def test_what_the_channel_gives_away(fakes: int, epsilon: str, delta: float) -> 
     design = mechanism("lgrr-fd").design(LINE, Epsilon.parse(epsilon), options)
     assert isinstance(design, LgrrDesign)
     assert smallest_delta(design) == pytest.approx(delta, abs=1e-3)
-    assert design.law().worst_odds() is None
+    assert design.law().worst().odds is None
 
 
 def test_a_path_without_anything_but_roots_is_refused() -> None:

@@ -47,7 +47,7 @@ class TestBudgets:
             local, abs=5e-5
         )
         law = made("arr-ss", answered, domain_of(2, 3), calibration="published").law()
-        assert math.log(law.worst_odds()) == pytest.approx(local, abs=5e-5)
+        assert math.log(law.worst().odds) == pytest.approx(local, abs=5e-5)
 
     def test_a_tight_arr_ss_is_the_channel_of_psrr_ss(self) -> None:
         """For attributes of one size: cell 3 j + y of one is the report (j, y) of the other."""

@@ -187,7 +187,7 @@ def test_the_estimators_of_the_paper_are_the_inverse():
     (q, p), t = chances(response, 1, 1), response.extra[0] / WORDS
     counts = np.random.default_rng(4).integers(0, 100, 20).astype(float)
     inverse = (counts @ np.linalg.inv(matrix(design))).reshape(4, 5)
-    assert design.channel.behind(counts[:, None])[:, 0] == pytest.approx(inverse.ravel())
+    assert design.channel.solve(counts[:, None], back=True)[:, 0] == pytest.approx(inverse.ravel())
     seen = counts.reshape(4, 5)
 
     def estimated(factor):

@@ -51,10 +51,6 @@ class Law:
     outputs: tuple[Outcome, ...]
     probabilities: tuple[tuple[Fraction, ...], ...]
 
-    def worst_odds(self) -> Fraction | None:
-        """Largest ratio of one report's probabilities under two records; None if unbounded."""
-        return self.worst().odds
-
     def divergence(self, odds: Fraction) -> Fraction:
         """Largest delta for which some set of reports breaks (log odds, delta)-LDP.
 

@@ -101,17 +101,17 @@ def climb_likelihood(
     makes the reports likelier still.
     Source: Varadhan, Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3.
     """
-    matrix = channel.worth(np.eye(channel.cells)) if channel.cells <= _SMALL else None
+    matrix = channel.apply(np.eye(channel.cells)) if channel.cells <= _SMALL else None
 
     def expect(table: Array) -> Array:
-        return channel.expected(table) if matrix is None else np.asarray(matrix.T @ table)
+        return channel.apply(table, back=True) if matrix is None else np.asarray(matrix.T @ table)
 
     def step(table: Array, seen: Array) -> Array:
         # g_i <- g_i sum_o C[i, o] h_o / (g C)_o, h the shares of reports; it never makes them less
         # likely and keeps the sum. Reports that nobody could send count as 0/0 = 0.
         expected = expect(table)
         ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0)
-        worth = channel.worth(ratio) if matrix is None else np.asarray(matrix @ ratio)
+        worth = channel.apply(ratio) if matrix is None else np.asarray(matrix @ ratio)
         return np.asarray(table * worth)
 
     def likelihood(table: Array, seen: Array) -> Array:

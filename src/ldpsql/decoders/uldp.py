@@ -275,7 +275,7 @@ class ResponseChannel(Channel):
     def _ranks(self) -> tuple[Codes, ...]:
         return np.ix_(*(axis.rank for axis in self.axes))
 
-    def _apply(
+    def _each(
         self, what: Callable[[Response, Array, bool], Array], values: Array, back: bool
     ) -> Array:
         """A method of every response in turn, on one value per cell, shape (cells, k).
@@ -305,45 +305,37 @@ class ResponseChannel(Channel):
 
     def totals(self, rows: Rows, pair: Pair) -> Array:
         """See `Channel.totals`."""
-        return self.behind(self.counts(rows, pair)[:, None])[:, 0]
+        return self.solve(self.counts(rows, pair)[:, None], back=True)[:, 0]
 
-    def behind(self, counts: Array) -> Array:
-        """Unbiased records behind counts of reports, both (cells, k)."""
-        return self._apply(Response.solve, counts, True)
+    def apply(self, values: Array, back: bool = False) -> Array:
+        """See `Response.apply`; both (cells, k)."""
+        return self._each(Response.apply, values, back)
 
-    def expected(self, people: Array) -> Array:
-        """Expected reports of people, both (cells, k)."""
-        return self._apply(Response.apply, people, True)
-
-    def worth(self, reports: Array) -> Array:
-        """What each record makes of a worth per report on average, both (cells, k)."""
-        return self._apply(Response.apply, reports, False)
-
-    def weights(self, cells: Array) -> Array:
-        """The weight of each report for queries (k, cells), shape (cells, k)."""
-        return self._apply(Response.solve, cells.T, False)
+    def solve(self, values: Array, back: bool = False) -> Array:
+        """See `Response.solve`; both (cells, k)."""
+        return self._each(Response.solve, values, back)
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
         """See `Channel.second`."""
-        reports, one = self.expected(totals[:, None]), self.weights(left)
-        other = one if right is left else self.weights(right)
+        reports, one = self.apply(totals[:, None], back=True), self.solve(left.T)
+        other = one if right is left else self.solve(right.T)
         return np.asarray(one.T @ (reports * other))
 
     def spread(self, weights: Array) -> Array:
         """See `Channel.spread`."""
-        squares = self.weights(weights) ** 2
+        squares = self.solve(weights.T) ** 2
         named = squares[self._is_naming].max(axis=0, initial=0.0)
-        return np.asarray(np.maximum(np.ptp(self.worth(squares), axis=0), named))
+        return np.asarray(np.maximum(np.ptp(self.apply(squares), axis=0), named))
 
     def draw_counts(self, people: Array, random: np.random.Generator, count: int) -> Array:
         """Counts of simulated reports of people drawn as a table says, shape (cells, count)."""
-        shares = np.maximum(self.expected(people[:, None])[:, 0], 0.0)
+        shares = np.maximum(self.apply(people[:, None], back=True)[:, 0], 0.0)
         size = round(float(people.sum()))
         return random.multinomial(size, shares / shares.sum(), count).T.astype(float)
 
     def simulate(self, people: Array, random: np.random.Generator, count: int) -> Array:
         """Unbiased people per cell from simulated reports of a table of people, (count, cells)."""
-        return self.behind(self.draw_counts(people, random, count)).T
+        return self.solve(self.draw_counts(people, random, count), back=True).T
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ def test_the_channel_is_exactly_private_and_spends_its_budget(name: str) -> None
     design = DESIGNS[name]
     law = design.law()
     assert all(sum(row) == 1 for row in law.probabilities)
-    worst = law.worst_odds()
+    worst = law.worst().odds
     assert worst is not None
     assert worst == design.worst_odds() <= design.epsilon.odds
     assert worst > design.epsilon.odds * (1 - Fraction(1, 10**9))
