@@ -113,12 +113,21 @@ def test_text_is_read_as_its_public_type(store, tmp_path, kind, text, value):
         assert stored(store)[0] == (0, 1, 1, value)
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+def test_a_csv_file_of_a_header_alone_holds_no_reports(store, tmp_path, end):
+    path = tmp_path / "r.csv"
+    path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1" + end, newline="")
+    assert store.ingest([path], survey=fake_survey())[0].reports == 0
+
+
 def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(
         "ldpsql_question,ldpsql_answer0,ldpsql_answer1\n0,1,1\n0,1\n0,1,1,1\n0,2,2\n0,9,9\n"
     )
-    with pytest.raises(ReportError, match=r"2 broken line\(s\), the first at 3, 4"):
+    with pytest.raises(
+        ReportError, match=r"2 broken line\(s\), the first at 3, 4: .* have as many values as"
+    ):
         store.ingest([path], survey=fake_survey())
     [batch] = store.ingest([path], survey=fake_survey(), skip_invalid=True)
     assert (batch.reports, batch.skipped) == (2, 3)

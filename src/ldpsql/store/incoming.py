@@ -60,7 +60,7 @@ class Incoming:
     name: for messages.  pieces: its rows, for a survey; takes a list to which it adds the numbers
     of lines that are no rows at all.  claim, rows, batch: the fingerprint of the survey, how many
     rows there are, and what is said of their shuffling, in files that say so.  line: what every
-    line must be.
+    line must do.
     """
 
     name: str
@@ -99,7 +99,7 @@ class AcceptedRows:
             raise refuse_rows(self.name, faults, way_out)
         lines = ", ".join(map(str, broken[:SHOWN]))
         raise ReportError(
-            f"{self.name}: {len(broken)} broken line(s), the first at {lines}: each line must be "
+            f"{self.name}: {len(broken)} broken line(s), the first at {lines}: each line must "
             f"{self.incoming.line}; {way_out}"
         )
 
@@ -167,7 +167,7 @@ def _parquet(path: Path) -> Incoming:
 
 def _csv(path: Path) -> Incoming:
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        header = next(csv.reader(file), [])
+        header, is_alone = next(csv.reader(file), []), not file.read(1)
     if not header:
         raise ReportError(f"{path} is empty: its first line must name the columns")
 
@@ -176,6 +176,8 @@ def _csv(path: Path) -> Incoming:
             broken.append(row.number)
             return "skip"
 
+        if is_alone:  # which Arrow refuses, unless its line ends
+            return
         # Names of columns may repeat until they are checked, so they are read by their places.
         places = [str(place) for place in range(len(header))]
         with pacsv.open_csv(
@@ -217,7 +219,7 @@ def _columnar(
             columns = dict(zip(intake.columns, batch.columns, strict=True))
             yield Piece(batch.num_rows, columns, read)
 
-    line, batch = "as many values as the first line", said.get(BATCH_KEY.encode())
+    line, batch = "have as many values as the first line", said.get(BATCH_KEY.encode())
     return Incoming(name, pieces, line, said.get(FINGERPRINT_KEY), rows, batch)
 
 
@@ -236,7 +238,7 @@ def _json_lines(path: Path) -> Incoming:
                 columns, faults = unpack(intake, str(path), rows)
                 yield Piece(len(rows), columns, read_json, faults)
 
-    return Incoming(str(path), pieces, "a JSON object with distinct keys")
+    return Incoming(str(path), pieces, "be a JSON object with distinct keys")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
