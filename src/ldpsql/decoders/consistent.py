@@ -114,10 +114,6 @@ class InformationTable:
     table: GroupTable
     moments: Sequence[Moments]
 
-    def below(self, group: int) -> tuple[slice, ...]:
-        """The classes that a group informs, as an index into an array over all classes."""
-        return tuple(slice(level + 1) for level in self.table.groups[group].levels)
-
     @cached_property
     def precisions(self) -> Array:
         """1 / V per group, its two signs counted as one node, shape (groups,)."""
@@ -142,7 +138,8 @@ class InformationTable:
         """
         information = np.zeros(tuple(len(tree.counts) for tree in self.table.trees))
         for group in members:
-            information[self.below(group)] += reports[group] * self.rates[group]
+            below = tuple(slice(level + 1) for level in self.table.groups[group].levels)
+            information[below] += reports[group] * self.rates[group]
         return information
 
 

@@ -65,11 +65,7 @@ class Hi(Hierarchical):
         return self._build(domain, epsilon, *groups, budgets)
 
     def _check_split(
-        self,
-        table: GroupTable,
-        domain: RecordDomain,
-        epsilon: Epsilon,
-        budgets: Sequence[Epsilon],
+        self, table: GroupTable, domain: RecordDomain, epsilon: Epsilon, budgets: Sequence[Epsilon]
     ) -> None:
         """SurveyError for budgets that exceed epsilon, and for too many parts or records."""
         if len(budgets) != len(table.groups):
@@ -143,14 +139,9 @@ def split_best(table: GroupTable, task: Task[GroupOptions], even: Epsilon) -> tu
     def variances(budget: Epsilon) -> Array:
         """Of what counts in every group at a budget; 1 where one node holds everybody."""
         is_consistent = task.options.inference == "consistent"
-        moments = moments_of(table, task.options.oracle, budget)
-        counting = zip(moments, table.sizes, strict=True)
-        return np.array(
-            [
-                1.0 if n == 1 else m.contrast_variance(n) if is_consistent else m.node_variance
-                for m, n in counting
-            ]
-        )
+        pairs = zip(moments_of(table, task.options.oracle, budget), table.sizes, strict=True)
+        rows = (m.contrast_variance(n) if is_consistent else m.node_variance for m, n in pairs)
+        return np.where(np.array(table.sizes) == 1, 1.0, np.fromiter(rows, dtype=np.float64))
 
     points = np.geomspace(0.5 * float(floors.min()), 1.0, _POINTS)
     rows = [-np.log(variances(_part(epsilon, fraction))) for fraction in points]
@@ -180,8 +171,7 @@ def split_best(table: GroupTable, task: Task[GroupOptions], even: Epsilon) -> tu
 
     scale = 1.0
     scale = objective(np.zeros(len(floors)))[0] or 1.0
-    longest = max(map(len, members))
-    starts = [np.zeros(len(floors)), *(np.zeros(len(floors)) for _ in range(longest))]
+    starts = np.zeros((1 + max(map(len, members)), len(floors)))
     for place, start in enumerate(starts[1:]):
         for own in members:
             start[own[place % len(own)]] = math.log(_LEAN / (1.0 - _LEAN) * max(len(own) - 1, 1))
