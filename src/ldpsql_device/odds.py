@@ -36,6 +36,7 @@ from ldpsql_device.plan import (
 )
 
 _MOST_RECORDS, _MOST_SIZES = 1 << 18, 1 << 16
+_TOO_MANY = "too many different sizes of subset responses"
 Bound = Fraction | float
 """Odds; infinite where a report is possible for some records only."""
 
@@ -108,8 +109,9 @@ class _Bounds:
             budget = self.plan.odds[response.odds]
             # Questions with one symbol tell nothing.
             sizes = {(*pair, budget) for pair in _sizes(face, part) if pair[1] > 1}
-            _require_few(len(self.known.keys() | sizes))
-            for size in sizes - self.known.keys():
+            new = {size for size in sizes if size not in self.known}
+            require(len(self.known) + len(new) <= _MOST_SIZES, _TOO_MANY)
+            for size in new:
                 self.known[size] = Fraction(*subset_extremes(*size))
             return max((self.known[size] for size in sizes), default=Fraction(1))
         if isinstance(response, Ladder):
@@ -263,12 +265,16 @@ class _Bounds:
 
 def _by_attributes(parts: Sequence[Part]) -> list[list[Part]]:
     """Parts that read attributes in common, together."""
-    groups: list[tuple[frozenset[int], list[Part]]] = []
+    groups: list[tuple[set[int], list[Part]]] = []
     for part in parts:
-        apart = [group for group in groups if not group[0] & part.attributes]
         joined = [group for group in groups if group[0] & part.attributes]
-        attributes = part.attributes.union(*(known for known, _ in joined))
-        groups = [*apart, (attributes, [p for _, members in joined for p in members] + [part])]
+        if len(joined) != 1:
+            groups = [group for group in groups if not group[0] & part.attributes]
+            members = [member for group in joined for member in group[1]]
+            groups.append((set().union(*(known for known, _ in joined)), members))
+            joined = groups[-1:]
+        joined[0][0].update(part.attributes)
+        joined[0][1].append(part)
     return [members for _, members in groups]
 
 
@@ -277,12 +283,8 @@ def _sizes(face: Face, part: Part) -> set[tuple[int, int]]:
     base, size = (np.asarray(n, dtype=np.int64) for n in base_and_size(part, face.combinations))
     pairs = np.sort(np.ravel((base << 31) + size))  # a part has fewer than 2^31 points
     pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
-    _require_few(len(pairs))
+    require(len(pairs) <= _MOST_SIZES, _TOO_MANY)
     return {divmod(pair, 1 << 31) for pair in pairs.tolist()}
-
-
-def _require_few(sizes: int) -> None:
-    require(sizes <= _MOST_SIZES, "too many different sizes of subset responses")
 
 
 def subset_extremes(base: int, size: int, budget: int) -> tuple[int, int]:

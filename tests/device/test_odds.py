@@ -156,3 +156,11 @@ def test_limits_hold_whatever_was_drawn_in_secret() -> None:
     digit = Digit((Term(0, varying(0, [69_999, 0])),), varying(0, [70_000, 1]))
     face = Face(1, (Part((digit,), Keep()),), (Step((1, 1), (), True),))
     assert Plan((2,), (), (face,)).limits.tolist() == [[70_000]]
+
+
+@pytest.mark.parametrize("attributes", [(0, 1), (0, 0)])
+def test_every_part_of_a_report_counts(attributes: tuple[int, int]) -> None:
+    """Of two parts of one size too, whether they are about one attribute or two."""
+    parts = [Part((Digit((Term(a),), 4),), Arcs(0, (1,))) for a in attributes]
+    one, both = (Plan((4, 4), ODDS, (Face(1, tuple(some)),)) for some in (parts[:1], parts))
+    assert odds(both, LOCAL) == enumerated(both) == enumerated(one) ** 2
