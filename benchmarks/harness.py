@@ -14,9 +14,8 @@ import pyarrow as pa
 from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
 from ldpsql.bench.candidates import read_candidates
-from ldpsql.bench.harness import compare
+from ldpsql.bench.harness import Comparison, compare
 from ldpsql.bench.questions import Wanted
-from ldpsql.bench.runs import Comparison
 from ldpsql.bench.summary import lines
 from ldpsql.bench.truth import People
 from ldpsql.boxes import LinearQuery

@@ -156,7 +156,7 @@ def test_a_new_aggregate_has_an_interval_a_plan_and_notes() -> None:
         with pytest.raises(QueryError, match="no column 'nope'"):
             connection.execute("SELECT VAR_POP(nope) FROM app")
         nobody = connection.execute("SELECT VAR_POP(age) FROM app WHERE age > 19 AND NOT member")
-        assert "value(s) are NULL" in nobody.notes[0]
+        assert "1 value is NULL" in nobody.notes[0]
 
 
 @pytest.mark.usefixtures("with_variance")

@@ -23,8 +23,8 @@ To add a figure, add one module to this folder; it is found by itself. It ends w
   `Skipped("why")` may be raised.
 * `draw(measured)` gives a matplotlib figure (or several: {"-counts": ..., "-sums": ...}, by what
   is put after the name of their files), nearly always
-  `charts.draw_figure(title, panels, note=measured.data)` of `Panel`s of `Curve`s
-  (ldpsql.plots.charts: look, legend outside the data, bands, log axes).
+  `plots.draw_figure(title, panels, note=measured.data)` of `Panel`s of `Curve`s
+  (ldpsql.plots: look, legend outside the data, bands, log axes).
 * `judge(measured)` gives a `Verdict` for each claim of the paper: the claim in a sentence, whether
   it holds (True, False, or None where these data cannot tell), and the numbers that say so.
 

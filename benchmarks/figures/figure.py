@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.figures.cases import Cases, Row
-from ldpsql.plots import charts
+from ldpsql import plots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -86,7 +86,7 @@ class Figure:
         pictures = drawn if isinstance(drawn, Mapping) else {"": drawn}
         for suffix, picture in pictures.items():
             for form in ("png", "svg"):
-                charts.save_figure(picture, folder / f"{self.name}{suffix}.{form}")
+                plots.save_figure(picture, folder / f"{self.name}{suffix}.{form}")
         verdicts = tuple(self.judge(measured))
         summary = {
             "name": self.name,

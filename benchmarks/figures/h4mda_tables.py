@@ -18,7 +18,7 @@ from benchmarks.figures.figure import Figure, Measured, Verdict
 from benchmarks.figures.h4mda import DEFAULT, ERRORS, codes_of, raw_of
 from benchmarks.figures.h4mda_claims import NEARLY_ALL, PUBLISHED
 from benchmarks.figures.h4mda_work import NOT_PRIVATE, errors
-from ldpsql.plots.charts import Curve, Panel, draw_figure
+from ldpsql.plots import Curve, Panel, draw_figure
 
 POINTS = {"default": DEFAULT, "narrow": replace(DEFAULT, volume=0.07, epsilon="5")}
 TITLES = {"default": "vol=15 %, eps=2", "narrow": "vol=7 %, eps=5"}

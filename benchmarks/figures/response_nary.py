@@ -33,7 +33,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
-from ldpsql.plots.charts import Curve, Panel, draw_figure
+from ldpsql.plots import Curve, Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.figures.shuffle_marginals import CLICKS, People, people_of
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.plots.charts import Curve, Panel, draw_figure
+from ldpsql.plots import Curve, Panel, draw_figure
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
+from ldpsql import plots
 from ldpsql.designer import design
-from ldpsql.plots import charts
-from ldpsql.plots.charts import Curve, Panel
+from ldpsql.plots import Curve, Panel
 from ldpsql.simulation import simulate
 from ldpsql.synthesis.columns import values_of
 from ldpsql_device.errors import Error
@@ -257,7 +257,7 @@ def draw(measured: Measured) -> Drawing:
         )
         for model, unit in MODELS.items()
     ]
-    return charts.draw_figure("Models trained on synthetic tables", panels, note=measured.data)
+    return plots.draw_figure("Models trained on synthetic tables", panels, note=measured.data)
 
 
 def judge(measured: Measured) -> list[Verdict]:

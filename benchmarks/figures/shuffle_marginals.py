@@ -23,7 +23,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import EvenSource, LinearEstimator
 from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.plots.charts import Curve, Panel, draw_figure
+from ldpsql.plots import Curve, Panel, draw_figure
 from ldpsql.recipes.marginal_designs import ArrDesign
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain

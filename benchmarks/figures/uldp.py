@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.uldp_tables import Floats, Setting, exact_error
+from ldpsql import plots
 from ldpsql.decoders.people_tables import climb_likelihood
-from ldpsql.plots import charts
-from ldpsql.plots.charts import Curve, Panel
+from ldpsql.plots import Curve, Panel
 from ldpsql.recipes.uldp import CellDesign
 from ldpsql_device.errors import SurveyError
 
@@ -131,7 +131,7 @@ def draw_over(measured: Measured, axis: str) -> Drawing:
             )
     title = "Joint shares under utility-optimised LDP"
     note = f"{measured.data}; unbiased estimates (exact) and EM (dashed)"
-    return charts.draw_figure(title, panels, note=note)
+    return plots.draw_figure(title, panels, note=note)
 
 
 def _curves(rows: Sequence[Row], axis: str) -> Iterator[Curve]:

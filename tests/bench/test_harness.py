@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 from support.comparisons import COUNTS, comparison, raw, stored, survey_file
 
-from ldpsql.bench import runs
+from ldpsql.bench import harness
 from ldpsql.bench.candidates import CandidateSpec
-from ldpsql.bench.harness import RunsDone, compare
-from ldpsql.bench.runs import Outcome
+from ldpsql.bench.harness import Outcome, RunsDone, compare
 from ldpsql.bench.summary import lines, refusals
 from ldpsql.bench.truth import People
 from ldpsql.boxes import LinearQuery
@@ -115,7 +114,7 @@ def test_a_fault_of_the_machine_is_not_kept_as_a_result(
         comparison("grr", repetitions=1), candidates=(CandidateSpec("grr", "{}", None, False),)
     )
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "simulate", full)
+        patched.setattr(harness, "simulate", full)
         with pytest.raises(StoreError, match="disk is full"):
             compare(asked, tmp_path)
     assert refusals(compare(asked, tmp_path)) == {}

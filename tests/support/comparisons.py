@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from support.surveys import category, dimension, integer, measure, public, survey_toml
 
 from ldpsql.bench.candidates import read_candidates
+from ldpsql.bench.harness import Comparison
 from ldpsql.bench.questions import Question, Wanted, question
-from ldpsql.bench.runs import Comparison
 from ldpsql.bench.truth import People
 from ldpsql.designer.file import SurveyFile, read_file
 

@@ -1,4 +1,1 @@
-"""Mechanisms compared on a table that may be looked at.
-
-For evaluation only: it sees raw values, reports and estimates.
-"""
+"""Mechanisms compared on a table that may be looked at: for evaluation only."""

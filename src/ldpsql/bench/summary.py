@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ldpsql.bench.runs import NUMBERS, Case, Outcome
+from ldpsql.bench.harness import NUMBERS, Case, Outcome
 from ldpsql.estimate import Array
 
 COSTS = ("design", "randomize", "ingest", "query")

@@ -1,16 +1,24 @@
-"""What is got out of reports: `query`, the default command, `explain` and `synthesize`."""
+"""What is got out of reports: `query`, the default command, `explain`, `synthesize`, `shell`."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.failure import report
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
+from ldpsql.cli.text import table_lines
+from ldpsql_device.errors import Error
+
+if TYPE_CHECKING:
+    from ldpsql.store.base import Store
+    from ldpsql.survey import Survey
 
 _MOST_ROWS = 10**10
 
@@ -108,3 +116,119 @@ def synthesize(
     write_document(Document(schema=synthesizer.columns, batches=batches), None, target)
     for note in synthesizer.notes:
         click.echo(f"note: {note}", err=True)
+
+
+HELP = """\
+Statements end with ; and may span lines: SELECT COUNT(*) FROM table WHERE age >= 30;
+EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
+.tables          the surveys that can be asked
+.schema [TABLE]  their columns
+.survey [TABLE]  mechanism, guarantee and fingerprint
+.help            this text
+.quit            leave (or Ctrl-D)"""
+
+
+@click.command(short_help="Ask questions one after another.")
+@options.database
+@options.confidence
+@options.estimator
+@options.output_format
+@options.intervals
+@click.pass_context
+def shell(
+    ctx: click.Context, /, database: Path, form: str | None, intervals: bool, **settings: Any
+) -> None:
+    """Read statements, each ended by a semicolon, and answer them; an error does not end it.
+
+    From a pipe there is no prompt, and the exit code is 1 if any statement failed.
+    """
+    from ldpsql.cli.results import write_result  # noqa: PLC0415
+    from ldpsql.engine.session import Session  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    interactive, failed = sys.stdin.isatty(), False
+    with closing(open_store(database, read_only=True)) as store:
+        session = Session(store, **settings)
+        for text in _inputs(_lines(interactive=interactive)):
+            if text in (".quit", ".exit"):
+                break
+            try:
+                if text.startswith("."):
+                    click.echo(_dot_command(store, text.encode(errors="replace").decode()))
+                else:
+                    write_result(session.execute(text), form, None, intervals=intervals)
+            except Error as error:
+                report(error)
+                failed = True
+    if failed and not interactive:
+        ctx.exit(1)
+
+
+def _lines(*, interactive: bool) -> Iterator[str]:
+    """Lines from a pipe, or typed at a prompt."""
+    if not interactive:
+        yield from options.stdin()
+        return
+    with suppress(ImportError):  # line editing and history, where Python has them
+        import readline  # noqa: F401, PLC0415
+    click.echo("Statements end with ;  .help lists the commands, .quit leaves.", err=True)
+    while True:
+        try:
+            yield input("ldpsql> ") + "\n"
+        except EOFError:
+            click.echo()
+            return
+
+
+def _inputs(lines: Iterator[str]) -> Iterator[str]:
+    """Dot commands and statements, without the semicolon; the last one may lack it."""
+    from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
+
+    buffer = ""
+    for line in lines:
+        if line.lstrip().startswith(".") and is_blank(buffer):
+            yield line.strip()
+            buffer = ""
+            continue
+        *complete, buffer = split_statements(buffer + line)
+        yield from (statement for statement in complete if not is_blank(statement))
+    if not is_blank(buffer):
+        yield buffer
+
+
+def _dot_command(store: Store, text: str) -> str:
+    word, *arguments = text.split()
+    if word == ".help":
+        return HELP
+    if word not in _COMMANDS:
+        return f"no command {word}; .help lists them"
+    surveys = [store.survey(name) for name in arguments] or store.surveys()
+    return "\n".join(map(_COMMANDS[word], surveys)) or "no surveys"
+
+
+def _columns(survey: Survey) -> str:
+    rows: list[tuple[str, str, str, str]] = []
+    for dimension in survey.schema.dimensions:
+        nulls = ", or NULL" if dimension.nulls == "value" else ""
+        extent = f"{dimension.domain.describe()}{nulls}"
+        rows.append((dimension.name, "dimension", dimension.domain.type, extent))
+    for measure in survey.schema.measures:
+        low, high = measure.bounds
+        rows.append((measure.name, "measure", "float", f"[{low:g}, {high:g}]"))
+    rows += [(column.name, "public", column.type, "") for column in survey.schema.public]
+    lines = table_lines(rows[0], rows[1:], [False] * 4)
+    return "\n".join([survey.table, *(f"  {line}" for line in lines)])
+
+
+def _promise(survey: Survey) -> str:
+    return (
+        f"{survey.table}: {survey.design.name}, {survey.guarantee}; protects "
+        f"{survey.design.guarantee.protects}; fingerprint {survey.fingerprint}"
+    )
+
+
+_COMMANDS: Mapping[str, Callable[[Survey], str]] = {
+    ".tables": lambda survey: survey.table,
+    ".schema": _columns,
+    ".survey": _promise,
+}

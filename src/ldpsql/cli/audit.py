@@ -10,7 +10,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.failure import AT_FAULT
 from ldpsql.cli.formats import FORMATS, Document, write_document
-from ldpsql.cli.tables import labelled_lines, table_lines
+from ldpsql.cli.text import labelled_lines, table_lines
 from ldpsql.errors import counted
 from ldpsql.numerics import epsilon_of
 

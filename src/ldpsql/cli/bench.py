@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql.cli import options
-from ldpsql.cli.figures import skipped_note
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
+from ldpsql.cli.text import skipped_note
 
 if TYPE_CHECKING:
+    from ldpsql.bench.harness import Comparison
     from ldpsql.bench.questions import Question, Wanted
-    from ldpsql.bench.runs import Comparison
     from ldpsql.bench.summary import Line
     from ldpsql.designer.file import SurveyFile
 
@@ -152,13 +152,13 @@ def bench(
     options.keep_inputs(target, source, survey)
 
     from ldpsql.bench.candidates import read_candidates  # noqa: PLC0415
+    from ldpsql.bench.harness import Comparison  # noqa: PLC0415
     from ldpsql.bench.questions import KINDS, Wanted  # noqa: PLC0415
-    from ldpsql.bench.runs import Comparison  # noqa: PLC0415
     from ldpsql.bench.summary import table  # noqa: PLC0415
     from ldpsql.bench.truth import People  # noqa: PLC0415
     from ldpsql.cli.bench_results import tables, write_page  # noqa: PLC0415
     from ldpsql.designer.file import read_file  # noqa: PLC0415
-    from ldpsql.plots.charts import require_matplotlib  # noqa: PLC0415
+    from ldpsql.plots import require_matplotlib  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.cli import options
-from ldpsql.cli.figures import skipped_note
 from ldpsql.cli.progress import Progress
+from ldpsql.cli.text import skipped_note
 from ldpsql.errors import counted
 
 if TYPE_CHECKING:

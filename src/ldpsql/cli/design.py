@@ -14,7 +14,7 @@ from ldpsql import domains
 from ldpsql.cli import options
 from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
-from ldpsql.cli.tables import labelled_lines
+from ldpsql.cli.text import labelled_lines
 from ldpsql.record_domain import RecordDomain
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def design(
             options.check_writable(written)
     if source is not None and finished is None:
         if picture is not None:
-            from ldpsql.plots import charts  # noqa: PLC0415
+            from ldpsql.plots import draw_survey, require_matplotlib, save_figure  # noqa: PLC0415
 
-            charts.require_matplotlib()
+            require_matplotlib()
         with Progress("designing", sys.stderr) as progress:
             designed = design_survey(source, tell=progress.show, **asked)
             survey = designed.survey
@@ -99,9 +99,7 @@ def design(
             lines += expectations(designed, half_width, is_asked=is_asked)
             if picture is not None:
                 progress.show("drawing")
-                from ldpsql.plots.survey import draw_survey  # noqa: PLC0415
-
-                charts.save_figure(draw_survey(designed), picture)
+                save_figure(draw_survey(designed), picture)
                 lines.append(f"plot         {picture}")
     elif source is None and finished is not None:
         if any(asked.values()) or half_width or picture:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ldpsql.cli.figures import about, significant
-from ldpsql.cli.tables import table_lines
+from ldpsql.cli.text import about, significant, table_lines
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import least_users

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import click
 
-from ldpsql.cli.figures import plain
-from ldpsql.cli.tables import markdown_lines, table_lines, upright_lines
+from ldpsql.cli.text import markdown_lines, plain, table_lines, upright_lines
 from ldpsql_device.atomic import replace_file
 
 if TYPE_CHECKING:

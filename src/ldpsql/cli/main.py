@@ -12,13 +12,12 @@ from typing import Any, NoReturn
 
 import click
 
-from ldpsql.cli.ask import explain, query, synthesize
+from ldpsql.cli.ask import explain, query, shell, synthesize
 from ldpsql.cli.audit import audit
 from ldpsql.cli.bench import bench, demo
 from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.design import design, schema
 from ldpsql.cli.failure import INTERRUPTED, OK, report
-from ldpsql.cli.shell import shell
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 

@@ -11,8 +11,8 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from ldpsql.cli.figures import Figure, about, plain
 from ldpsql.cli.formats import Document, write_document
+from ldpsql.cli.text import Figure, about, plain
 from ldpsql.engine.result import GUARANTEE_KEY, Result
 
 

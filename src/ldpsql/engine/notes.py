@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.engine.relation import Relation
+from ldpsql.errors import counted
 from ldpsql.estimate import Array
 from ldpsql.parser.query import Statement
 from ldpsql.recipes.base import achieved
@@ -39,9 +40,9 @@ def notes_on_statement(statement: Statement, relations: Collection[Relation]) ->
     missing = sum(relation.not_estimable for relation in relations)
     if missing:
         notes.append(
-            f"{missing} value(s) are NULL: too few reports, or a denominator that cannot be "
-            "told from zero; ask about more people (a wider range, fewer groups), or collect more "
-            "reports"
+            f"{counted(missing, 'value')} {'is' if missing == 1 else 'are'} NULL: too few reports, "
+            "or a denominator that cannot be told from zero; ask about more people (a wider range, "
+            "fewer groups), or collect more reports"
         )
     return notes
 
@@ -93,8 +94,9 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
             rows.update(far[_is_far(beyond[far], expected, most - least)].tolist())
     if not rows:
         return []
+    hold = f"{counted(len(rows), 'row')} {'holds' if len(rows) == 1 else 'hold'}"
     return [
-        f"{plan.survey.table}: {len(rows)} row(s) hold estimates more than {SUSPICIOUS:g} standard "
+        f"{plan.survey.table}: {hold} estimates more than {SUSPICIOUS:g} standard "
         f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
         "made for another survey"
     ]

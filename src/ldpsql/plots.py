@@ -1,4 +1,8 @@
-"""Panels of curves as a figure, with the same look for all of them."""
+"""Plots, for whoever designs a survey or compares mechanisms: panels of curves, with one look.
+
+They show errors, never records. matplotlib is optional (`pip install ldpsql[plot]`) and is imported
+when something is drawn.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+    from ldpsql.designer import DesignedSurvey
+    from ldpsql.designer.forecast import DimensionCurve
+
 Role = Literal["measured", "predicted", "unsound"]
 
 _PANEL, _HEIGHT, _LEGEND_ROW, _LEAST_WIDTH = 4.3, 3.6, 0.24, 6.4  # inches
@@ -36,6 +43,7 @@ _SLANT, _LETTER_HEIGHT = 35, 0.045  # degrees; inches of a slanted letter of a k
 _LETTER = 0.022  # width of a digit of a tick's label, as a share of a panel's
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
+_LONGEST_NAME = 20
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,56 @@ def draw_figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: 
     place_below: Any = {"loc": "outside lower center", "ncols": beside}
     figure.legend(handles, entries, frameon=False, fontsize=9, **place_below)
     return figure
+
+
+def draw_survey(designed: DesignedSurvey) -> Figure:
+    """Panels of what is asked, what a report tells (Fourier designs only), and expected errors."""
+    from ldpsql.designer.forecast import (  # noqa: PLC0415  (only this figure shows a design)
+        demand_curves,
+        error_curves,
+        information_curves,
+    )
+
+    survey, domain = designed.survey, designed.survey.design.domain
+    names = [
+        f"{name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + '…'} ({size} values)"
+        for name, size in zip(domain.names, domain.sizes, strict=True)
+    ]
+
+    def frequencies(title: str, unit: str, curves: Sequence[DimensionCurve]) -> Panel:
+        """Both axes in decades: what is asked falls with the square of the frequency."""
+        x_label = "frequency (turns around the circle of values)"
+        shown = tuple(Curve(names[c.dimension], c.x.tolist(), c.y.tolist()) for c in curves)
+        return Panel(title, x_label, unit, shown, log_x=2, log_y=True)
+
+    demand = demand_curves(survey.design, designed.workload)
+    panels = [
+        frequencies("What the questions need", "mean energy γ of the questions", demand),
+    ]
+    if information := information_curves(survey.design):
+        unit = "information λ (1: records in clear)"
+        panels.append(frequencies("What one report tells", unit, information))
+    errors = tuple(
+        Curve(
+            names[curve.dimension],
+            (100.0 * curve.x / domain.sizes[curve.dimension]).tolist(),
+            (100.0 * curve.y).tolist(),
+        )
+        for curve in error_curves(survey.design, designed.people)
+    )
+    panels.append(
+        Panel(
+            "Expected error of a count",
+            "length of the range, or size of the set (% of the values)",
+            f"standard error (% of {designed.people:,} people)",
+            errors,
+            zero=True,
+            x_limits=(0.0, 100.0),
+        )
+    )
+    how = f"{survey.design.name}{' (chosen by auto)' if survey.chosen else ''}"
+    kind = "local epsilon" if survey.shuffled else "epsilon"
+    return draw_figure(f"Survey {survey.table}: {how}, {kind} {survey.epsilon}", panels)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
