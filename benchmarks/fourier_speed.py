@@ -22,7 +22,7 @@ from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.engine.session import Session
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
@@ -80,7 +80,7 @@ def _pairs() -> Iterator[tuple[str, str, object, Pair]]:
 
     drawing = _cpu(lambda: made.randomize(codes, OsEntropy()), uniforms)
     yield "randomize 1 M people", "numpy draws 3 M uniforms", GOAL, drawing
-    whole = _cpu(lambda: randomize(asked, table), uniforms)
+    whole = _cpu(lambda: randomize(asked, table, policy=accept_everything(asked)), uniforms)
     yield "the same from a table", "numpy draws 3 M uniforms", "-", whole
     reports = made.randomize(codes, OsEntropy())
     family, phase = (column.astype(np.int64) for column in reports.columns.values())
@@ -112,13 +112,13 @@ def _fleet(number: int) -> tuple[object, ...]:
 def fed(number: int) -> tuple[object, ...]:
     """Feed a store, ask it twice; the row of the table."""
     asked, _ = survey()
-    table = people(PEOPLE)
+    table, policy = people(PEOPLE), accept_everything(asked)
     drawing = taking = 0.0
     with tempfile.TemporaryDirectory() as folder:
         with open_store(Path(folder) / "app.duckdb", read_only=False) as store:
             for batch in range(number // PEOPLE):
                 start = time.process_time()
-                reports, _ = randomize_batch(asked, table, SeededEntropy(batch))
+                reports, _ = randomize_batch(asked, table, SeededEntropy(batch), policy=policy)
                 middle = time.process_time()
                 store.ingest_table(reports, asked, keep="counts")
                 drawing += middle - start

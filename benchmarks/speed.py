@@ -18,6 +18,7 @@ from benchmarks.tables import print_table
 from benchmarks.timing import Pair, side_by_side
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
+from ldpsql.simulation import accept_everything
 from ldpsql.store import open_store
 from ldpsql.store.duckdb import fold
 from ldpsql_device.entropy import OsEntropy
@@ -53,7 +54,7 @@ def run() -> None:
     raw = people(REPORTS)
     with tempfile.TemporaryDirectory() as folder:
         reports = Path(folder) / "reports.parquet"
-        pq.write_table(randomize(survey, raw), reports)
+        pq.write_table(randomize(survey, raw, policy=accept_everything(survey)), reports)
         rows = [
             ("randomize 1 M people, HIO, d = 2", "numpy draws as many uniforms", 15, _randomize()),
             ("take 3.2 M reports", "DuckDB loads the Parquet file", 2, _take(reports)),
@@ -175,7 +176,9 @@ def _cold(reports: Path) -> Pair:
     database = reports.parent / "cold.duckdb"
     survey = design(SURVEY)
     with open_store(database, read_only=False) as store:
-        store.ingest_table(randomize(survey, people(PEOPLE)), survey)
+        store.ingest_table(
+            randomize(survey, people(PEOPLE), policy=accept_everything(survey)), survey
+        )
     command = Path(sys.executable).parent / "ldpsql"
     imports = "import duckdb, sqlglot, numpy, pyarrow"
     return side_by_side(

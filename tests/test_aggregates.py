@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from support.noise_free import ExactBoxes, ExactDesign, ExactMechanism, ExactNodes, exact_survey
 from support.sql_survey import APP, base_of, refusal
+from support.surveys import ANYTHING
 
 from ldpsql import aggregates
 from ldpsql.aggregates import (
@@ -131,7 +132,7 @@ def test_one_entry_is_all_that_an_aggregate_takes(
     survey = exact_survey("app", schema, PEOPLE, kind)
     entry = {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
     monkeypatch.setattr(registry, "MECHANISMS", entry)
-    reports, _ = randomize_batch(survey, PEOPLE, SeededEntropy(1), accept_no_guarantee=True)
+    reports, _ = randomize_batch(survey, PEOPLE, SeededEntropy(1), policy=ANYTHING)
     with open_store(None, read_only=False) as store:
         store.ingest_table(reports, survey)
         session = Session(store)

@@ -8,8 +8,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql_device.errors import InterfaceError
-
 Words = NDArray[np.uint64]
 
 
@@ -32,17 +30,3 @@ class OsEntropy:
     def words(self, count: int) -> Words:
         """`count` independent uniform 64-bit integers, shape (count,)."""
         return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
-
-
-def require_os_entropy(entropy: Entropy | None) -> OsEntropy:
-    """A new OsEntropy; InterfaceError if another entropy is asked for.
-
-    A subclass is refused too: a report drawn from numbers that somebody can guess hides
-    nothing, whatever its epsilon.
-    """
-    if entropy is not None and type(entropy) is not OsEntropy:
-        raise InterfaceError(
-            "reports are drawn from the operating system's entropy only (OsEntropy): "
-            "a seed is for tests and benchmarks"
-        )
-    return OsEntropy()

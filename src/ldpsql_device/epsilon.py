@@ -11,7 +11,7 @@ from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import InterfaceError, SurveyError
 
 SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
 LARGEST_PRECISION = 20
@@ -60,9 +60,32 @@ class Epsilon:
         return format(_DIGITS.normalize(self.value), "f")
 
 
+Number = str | float | Decimal | Fraction | Epsilon
+
+
 def odds_below(value: Decimal) -> Fraction:
     """A rational lower bound of e^value, less than 1e-50 (relatively) below it.
 
     `Decimal.exp` is correctly rounded, so one unit in the last place below it is a lower bound.
     """
     return Fraction(_DIGITS.next_minus(_DIGITS.exp(value)))
+
+
+def exact(number: Number, name: str) -> Fraction:
+    """A number of at least 0, exactly; a float is taken by its shortest decimal form.
+
+    InterfaceError, which says what it is for, for anything else.
+    """
+    try:
+        value = Fraction(str(number))
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(-1)
+    if value < 0:
+        raise InterfaceError(f"{name} is a number of at least 0, not {number!r:.40}")
+    return value
+
+
+def decimal_text(value: Fraction) -> str:
+    """A sum of decimals as a decimal; anything else to 60 digits."""
+    quotient = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return format(_DIGITS.normalize(quotient), "f")

@@ -38,6 +38,10 @@ class OperationalError(DatabaseError):
     """Something outside the program's control failed."""
 
 
+class PolicyError(OperationalError):
+    """A survey takes more than the app's policy allows; nothing of a record was looked at."""
+
+
 class StoreError(OperationalError):
     """The store is missing, locked or damaged."""
 

@@ -22,7 +22,7 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.columns import Misfit, refusing
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
-from ldpsql_device.respond import Consent
+from ldpsql_device.policy import Policy
 from ldpsql_device.schema import Schema
 from ldpsql_device.table import (
     Tally,
@@ -54,19 +54,18 @@ def randomize_file(
     source: Path | str,
     target: Path | str,
     *,
+    policy: Policy,
     skip_invalid: bool = False,
-    accept_no_guarantee: bool = False,
-    accept_disclosure: bool = False,
     progress: Progress | None = None,
 ) -> Tally:
     """Write one report per person of `source` to `target`, drawn from the system's entropy.
 
-    skip_invalid: leave people out whose record does not fit.  accept_no_guarantee,
-    accept_disclosure: as in `respond`, SurveyError otherwise.  progress: called with the number of
-    people done and their total, where that is known. Raises RecordError, which names the column and
-    the rows but never a value, for a file or a record that does not fit.
+    policy: what the survey may take; PolicyError otherwise.  skip_invalid: leave people out whose
+    record does not fit.  progress: called with the number of people done and their total, where
+    that is known. Raises RecordError, which names the column and the rows but never a value, for a
+    file or a record that does not fit.
     """
-    Consent(accept_no_guarantee, accept_disclosure).require(survey)
+    policy.require(survey)
     source, target = Path(source), Path(target)
     if not source.is_file():
         raise RecordError(f"there is no file {source}")
@@ -84,11 +83,10 @@ def randomize_file(
                 survey,
                 chunk.table,
                 entropy,
+                policy=policy,
                 first_row=row,
                 skip_invalid=skip_invalid,
                 misfits=chunk.misfits,
-                accept_no_guarantee=accept_no_guarantee,
-                accept_disclosure=accept_disclosure,
             )
             writer.write_table(reports)
             row += chunk.table.num_rows

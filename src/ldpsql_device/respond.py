@@ -1,4 +1,4 @@
-"""One person's answer to one survey: consent, ledger, encoding, draw, report.
+"""One person's answer to one survey: policy, ledger, encoding, draw, report.
 
 Only declared columns of a record are read: a device may pass the whole, and whatever the survey
 does not name is never looked at.
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldpsql_device.entropy import Entropy, require_os_entropy
-from ldpsql_device.errors import RecordError, ReportError, SurveyError
+from ldpsql_device.entropy import Entropy, OsEntropy
+from ldpsql_device.errors import RecordError, ReportError
 from ldpsql_device.plan import Integers
+from ldpsql_device.policy import Policy
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Published
 from ldpsql_device.values import Value
@@ -32,47 +33,6 @@ _HEX = re.compile("[0-9a-f]*")
 _KEYS = {"id", "report", "public"}
 
 Record = Mapping[str, Value | None]
-
-
-@dataclass(frozen=True)
-class Consent:
-    """What is accepted on the device, beside a promise that covers every value.
-
-    Whoever designed a survey has accepted what it gives away for themselves, not for those who
-    answer. no_guarantee: that nothing is promised.  disclosure: that values which the survey does
-    not declare sensitive, or with a small probability the whole record, are given away.
-    """
-
-    no_guarantee: bool = False
-    disclosure: bool = False
-
-    def require(self, survey: Published) -> None:
-        """SurveyError for a survey that promises less than was accepted."""
-        guarantee, names = survey.guarantee, ", ".join(survey.schema.private_columns)
-        if guarantee.kind == "none":
-            if not self.no_guarantee:
-                raise SurveyError(
-                    f"survey {survey.table} is not differentially private: a report can give a "
-                    "record away; nothing was sent. Say accept_no_guarantee=True (ldpsql randomize "
-                    "--accept-no-guarantee) if nobody's privacy is at stake"
-                )
-        elif (guarantee.kind != "local" or guarantee.delta) and not self.disclosure:
-            gives = f"sends {names} in clear with probability {float(guarantee.delta):g}"
-            if not guarantee.delta:
-                gives = (
-                    f"does not protect all values of "
-                    f"{', '.join(partly_sensitive_dimensions(survey.schema))}: a report may give "
-                    "away those that the survey does not declare sensitive"
-                )
-            raise SurveyError(
-                f"survey {survey.table} {gives}; nothing was sent. Say accept_disclosure=True "
-                "(ldpsql randomize --accept-disclosure) if whoever answers knows that and agrees"
-            )
-
-
-def partly_sensitive_dimensions(schema: Schema) -> tuple[str, ...]:
-    """The dimensions of which some values are not declared sensitive."""
-    return tuple(d.name for d in schema.dimensions if 0 < len(d.sensitive) < d.size)
 
 
 @dataclass(frozen=True)
@@ -166,30 +126,23 @@ def _look_up(record: Record, name: str) -> Value | None:
 
 
 def respond(
-    survey: Published,
-    record: Record,
-    *,
-    ledger: Ledger | None = None,
-    entropy: Entropy | None = None,
-    accept_no_guarantee: bool = False,
-    accept_disclosure: bool = False,
+    survey: Published, record: Record, *, policy: Policy, ledger: Ledger | None = None
 ) -> Report:
     """Answer a survey for one person: the record stays here, the report may leave.
 
-    With a ledger, a second answer to the same survey is the first one again, and a total loss
-    above the ledger's budget is refused, as is a second round of the same survey. `entropy` may
-    only be an OsEntropy. `accept_no_guarantee`: answer also a survey that promises nothing;
-    `accept_disclosure`: one that may give away values which it does not call sensitive.
+    policy: what any survey may take, which is checked first.  ledger: what this person has given
+    so far. With one, a second answer to the same survey is the first one again, and what its
+    budgets do not cover is refused.
 
-    Raises SurveyError for such a survey otherwise, RecordError (naming the column, never the
-    value) if the record does not fit, and what `Ledger.answer` raises.
+    Raises PolicyError and what `Ledger.answer` raises, which depend on the survey and not on the
+    record; RecordError (naming the column, never the value) if the record does not fit.
     """
-    Consent(accept_no_guarantee, accept_disclosure).require(survey)
-    source = require_os_entropy(entropy)
+    policy.require(survey)
+    entropy = OsEntropy()
 
     def draw() -> Report:
-        codes = encode(survey.schema, record, source)
-        numbers = [int(column[0]) for column in survey.draw(codes, source)]
+        codes = encode(survey.schema, record, entropy)
+        numbers = [int(column[0]) for column in survey.draw(codes, entropy)]
         return Report.of(survey, numbers, public_values(survey.schema, record))
 
     return draw() if ledger is None else ledger.answer(survey, draw)

@@ -27,7 +27,8 @@ from ldpsql_device.columns import (
 )
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import RecordError
-from ldpsql_device.respond import ID_BYTES, Consent
+from ldpsql_device.policy import Policy
+from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 if TYPE_CHECKING:
@@ -65,27 +66,14 @@ class _Encoded:
     misfits: list[Misfit]
 
 
-def randomize(
-    survey: Published,
-    table: pa.Table,
-    *,
-    accept_no_guarantee: bool = False,
-    accept_disclosure: bool = False,
-) -> pa.Table:
+def randomize(survey: Published, table: pa.Table, *, policy: Policy) -> pa.Table:
     """One report per row of `table`, drawn from the operating system's entropy.
 
-    Raises RecordError, which names the column and the rows but never a value, if any record
-    does not fit; then there are no reports at all. SurveyError for a survey that promises nothing,
-    unless `accept_no_guarantee` says that this is known, and for one that may give away values,
-    unless `accept_disclosure` does.
+    Raises PolicyError for a survey that takes more than the policy allows, and RecordError, which
+    names the column and the rows but never a value, if any record does not fit; then there are no
+    reports at all.
     """
-    reports, _ = randomize_batch(
-        survey,
-        table,
-        OsEntropy(),
-        accept_no_guarantee=accept_no_guarantee,
-        accept_disclosure=accept_disclosure,
-    )
+    reports, _ = randomize_batch(survey, table, OsEntropy(), policy=policy)
     return reports
 
 
@@ -94,11 +82,10 @@ def randomize_batch(
     batch: pa.Table,
     entropy: Entropy,
     *,
+    policy: Policy,
     first_row: int = 1,
     skip_invalid: bool = False,
     misfits: Sequence[Misfit] = (),
-    accept_no_guarantee: bool = False,
-    accept_disclosure: bool = False,
 ) -> tuple[pa.Table, Tally]:
     """`randomize` with an entropy of one's own, for evaluation, and for parts of a file.
 
@@ -106,7 +93,7 @@ def randomize_batch(
     whose record does not fit, instead of raising RecordError.  misfits: rows already known not
     to fit.
     """
-    Consent(accept_no_guarantee, accept_disclosure).require(survey)
+    policy.require(survey)
     encoded = _encode(survey.schema, batch)
     rows = _find_fitting(batch, [*misfits, *encoded.misfits], first_row, skip_invalid=skip_invalid)
     codes, numbers, public = encoded.codes[rows], encoded.numbers[rows], encoded.public

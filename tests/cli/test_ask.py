@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from support.command_line import refusal, run, store_reports
-from support.surveys import unsound
+from support.surveys import ANYTHING, unsound
 from support.two_estimators import known, stored, survey_of_two
 
 from ldpsql.cli import ask
@@ -325,7 +325,7 @@ def test_an_estimator_that_the_survey_has_not_is_refused(verb):
 def test_every_estimator_of_a_mechanism_can_be_named(tmp_path):
     survey = unsound()
     table = pa.table({"age": np.random.default_rng(1).integers(18, 91, 2_000)})
-    reports, _ = randomize_batch(survey, table, SeededEntropy(1), accept_no_guarantee=True)
+    reports, _ = randomize_batch(survey, table, SeededEntropy(1), policy=ANYTHING)
     with open_store(tmp_path / "small.duckdb", read_only=False) as store:
         store.ingest_table(reports, survey)
     asked = ("SELECT COUNT(*) AS n FROM small WHERE age < 40", "--db", tmp_path / "small.duckdb")

@@ -8,7 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.command_line import refusal, run
-from support.surveys import RECORD, TOML, integer, partly_sensitive, people, survey_toml, unsound
+from support.surveys import (
+    ANYTHING,
+    RECORD,
+    TOML,
+    integer,
+    partly_sensitive,
+    people,
+    survey_toml,
+    unsound,
+)
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
@@ -29,7 +38,9 @@ def replaced(column: str, values: pa.Array) -> pa.Table:
 
 
 def randomized(home, name="reports.parquet", data="people.parquet", *extra):
-    done = run("randomize", data, "--survey", "app.json", "-o", name, *extra)
+    done = run(
+        "randomize", data, "--survey", "app.json", "--public", "day,version", "-o", name, *extra
+    )
     assert done.exit_code == 0, done.stderr
     return done
 
@@ -65,7 +76,7 @@ def test_many_files_and_counts_only(home):
 
 def test_reports_of_devices_need_the_survey(home):
     survey = Survey.from_json(home / "app.json")
-    lines = [respond(survey, RECORD).to_json() + "\n" for _ in range(20)]
+    lines = [respond(survey, RECORD, policy=ANYTHING).to_json() + "\n" for _ in range(20)]
     (home / "phones.jsonl").write_text("".join(lines))
     taken = run("ingest", "phones.jsonl", "--survey", "app.json")
     assert taken.exit_code == 0, taken.stderr
@@ -80,7 +91,19 @@ def test_clamped_values_are_reported(home):
 
 def test_a_value_outside_its_domain_is_exit_code_1(home):
     pq.write_table(replaced("age", pa.array([30, 123, 30])), "people.parquet")
-    line = refusal(run("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet"), 1)
+    line = refusal(
+        run(
+            "randomize",
+            "people.parquet",
+            "--survey",
+            "app.json",
+            "--public",
+            "day,version",
+            "-o",
+            "r.parquet",
+        ),
+        1,
+    )
     assert line == "age lies outside its domain [18, 90] in row 2"
     assert not (home / "r.parquet").exists()
     done = randomized(home, "r.parquet", "people.parquet", "--skip-invalid")
@@ -91,7 +114,16 @@ def test_a_value_outside_its_domain_is_exit_code_1(home):
 def test_a_truncated_file_of_people_is_exit_code_1(home):
     content = (home / "people.parquet").read_bytes()
     (home / "people.parquet").write_bytes(content[:-100])
-    asked = run("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet")
+    asked = run(
+        "randomize",
+        "people.parquet",
+        "--survey",
+        "app.json",
+        "--public",
+        "day,version",
+        "-o",
+        "r.parquet",
+    )
     assert "damaged or cut short" in refusal(asked, 1)
 
 
@@ -119,7 +151,16 @@ def test_a_changed_survey_is_refused(home):
 
 
 def test_what_is_missing_is_said(home):
-    asked = run("randomize", "nobody.parquet", "--survey", "app.json", "-o", "r.parquet")
+    asked = run(
+        "randomize",
+        "nobody.parquet",
+        "--survey",
+        "app.json",
+        "--public",
+        "day,version",
+        "-o",
+        "r.parquet",
+    )
     assert "there is no file nobody.parquet" in refusal(asked, 1)
     refusal(run("randomize", "people.parquet", "-o", "r.parquet"), 2)
     refusal(run("ingest", "nothing.parquet"), 1)
@@ -127,7 +168,16 @@ def test_what_is_missing_is_said(home):
 
 def test_a_survey_without_a_guarantee_needs_its_flag(home):
     (home / "app.json").write_text(unsound().to_json())
-    asked = ("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet")
+    asked = (
+        "randomize",
+        "people.parquet",
+        "--survey",
+        "app.json",
+        "--public",
+        "day,version",
+        "-o",
+        "r.parquet",
+    )
     assert "--accept-no-guarantee" in refusal(run(*asked), 1)
     assert not (home / "r.parquet").exists()
     assert "500 reports" in run(*asked, "--accept-no-guarantee").stderr

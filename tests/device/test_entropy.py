@@ -1,4 +1,4 @@
-"""The operating system's entropy, and the refusal of any other."""
+"""The operating system's entropy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device.entropy import OsEntropy, require_os_entropy
-from ldpsql_device.errors import InterfaceError
+from ldpsql_device.entropy import OsEntropy
 
 
 def test_words_have_the_asked_length_and_type():
@@ -49,23 +47,7 @@ def test_a_forked_process_draws_other_words():
     assert not set(theirs.tolist()) & set(entropy.words(4).tolist())
 
 
-class Loaded(OsEntropy):
-    def words(self, count):
-        return np.zeros(count, dtype=np.uint64)
-
-
-@pytest.mark.parametrize("entropy", [SeededEntropy(0), Loaded()])
-def test_any_other_entropy_is_refused(entropy):
-    with pytest.raises(InterfaceError, match="a seed is for tests"):
-        require_os_entropy(entropy)
-
-
 def test_words_cannot_be_replaced():
     entropy = OsEntropy()
     with pytest.raises(AttributeError):
-        entropy.words = Loaded().words
-    assert require_os_entropy(entropy) is not entropy
-
-
-def test_the_default_is_the_operating_system():
-    assert type(require_os_entropy(None)) is OsEntropy
+        entropy.words = np.zeros

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from support.surveys import app, mix, people
+from support.surveys import ANYTHING, app, mix, people
 
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import files
@@ -34,7 +34,7 @@ def write(path, table):
 def test_every_person_gets_a_report_in_order(tmp_path, name):
     table = people(1234)
     source = write(tmp_path / name, table)
-    tally = randomize_file(app(), source, tmp_path / "out.parquet")
+    tally = randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
     reports = pq.read_table(tmp_path / "out.parquet")
     assert tally == Tally(1234, {"spent": 0}, 0)
     assert reports.column("day").to_pylist() == table.column("day").to_pylist()
@@ -56,7 +56,7 @@ def test_csv_and_parquet_give_the_same_reports(tmp_path):
         chunks = read_chunks(app(), write(tmp_path / name, table))
         assert len(chunks) > 3
         whole = pa.concat_tables([chunk.table for chunk in chunks], promote_options="permissive")
-        encoded.append(randomize_batch(app(), whole, SeededEntropy(9))[0])
+        encoded.append(randomize_batch(app(), whole, SeededEntropy(9), policy=ANYTHING)[0])
     assert encoded[0].drop_columns([ID_COLUMN]).equals(encoded[1].drop_columns([ID_COLUMN]))
 
 
@@ -67,14 +67,20 @@ def test_every_type_is_read_from_csv(tmp_path):
         "2026-01-01 23:59:00,2026-01-02,true,5,1.0,7,x\n"
         "2026-01-01T00:00:00,2026-01-01,false,3,0,0,\n"
     )
-    assert randomize_file(mix(), source, tmp_path / "out.parquet").people == 2
+    assert randomize_file(mix(), source, tmp_path / "out.parquet", policy=ANYTHING).people == 2
 
 
 def test_progress_is_told(tmp_path):
     source = write(tmp_path / "people.parquet", people(250))
     told = []
     target = tmp_path / "out.parquet"
-    randomize_file(app(), source, target, progress=lambda done, total: told.append((done, total)))
+    randomize_file(
+        app(),
+        source,
+        target,
+        progress=lambda done, total: told.append((done, total)),
+        policy=ANYTHING,
+    )
     assert told == [(100, 250), (200, 250), (250, 250)]
 
 
@@ -102,11 +108,13 @@ def test_a_bad_csv_row_is_named_by_its_number_and_not_quoted(tmp_path, row, mess
     source = tmp_path / "people.csv"
     source.write_text(CSV + GOOD * 250 + row + GOOD * 250)
     with pytest.raises(RecordError, match=message) as refusal:
-        randomize_file(app(), source, tmp_path / "out.parquet")
+        randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
     assert "xyzzy" not in str(refusal.value)
     assert refusal.value.__cause__ is None
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
-    tally = randomize_file(app(), source, tmp_path / "out.parquet", skip_invalid=True)
+    tally = randomize_file(
+        app(), source, tmp_path / "out.parquet", skip_invalid=True, policy=ANYTHING
+    )
     assert (tally.people, tally.skipped) == (500, 1)
     assert pq.read_metadata(tmp_path / "out.parquet").num_rows == 500
 
@@ -114,7 +122,7 @@ def test_a_bad_csv_row_is_named_by_its_number_and_not_quoted(tmp_path, row, mess
 def test_an_unquoted_empty_field_is_null(tmp_path):
     source = tmp_path / "people.csv"
     source.write_text(CSV + "30,,1,2026-01-31,\n")
-    randomize_file(app(), source, tmp_path / "out.parquet")
+    randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
     assert pq.read_table(tmp_path / "out.parquet").column("version").to_pylist() == [None]
 
 
@@ -122,8 +130,10 @@ def test_a_bad_row_at_the_very_end_is_seen(tmp_path):
     source = tmp_path / "people.csv"
     source.write_text(CSV + GOOD + "30\n")
     with pytest.raises(RecordError, match="row 2 has"):
-        randomize_file(app(), source, tmp_path / "out.parquet")
-    tally = randomize_file(app(), source, tmp_path / "out.parquet", skip_invalid=True)
+        randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
+    tally = randomize_file(
+        app(), source, tmp_path / "out.parquet", skip_invalid=True, policy=ANYTHING
+    )
     assert tally == Tally(1, {"spent": 0}, 1)
 
 
@@ -143,7 +153,7 @@ def test_a_damaged_parquet_file_is_refused_and_leaves_nothing(tmp_path, damage):
     source = write(tmp_path / "people.parquet", people(2000))
     damage(source)
     with pytest.raises(RecordError, match="as Parquet: it is damaged or cut short"):
-        randomize_file(app(), source, tmp_path / "out.parquet")
+        randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
     assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
 
 
@@ -151,33 +161,33 @@ def test_a_csv_file_that_is_no_text_is_refused(tmp_path):
     source = tmp_path / "people.csv"
     source.write_bytes(b"\xff\xfe,age\n\xff,1\n")
     with pytest.raises(RecordError):
-        randomize_file(app(), source, tmp_path / "out.parquet")
+        randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
     source.write_bytes(b"")
     with pytest.raises(RecordError, match="as CSV"):
-        randomize_file(app(), source, tmp_path / "out.parquet")
+        randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
 def test_a_column_that_is_not_there_is_named(tmp_path, name):
     source = write(tmp_path / name, people(5).drop_columns(["state"]))
     with pytest.raises(RecordError, match="no column state"):
-        randomize_file(app(), source, tmp_path / "out.parquet")
+        randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
 
 
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(RecordError, match="there is no file"):
-        randomize_file(app(), tmp_path / "nothing.csv", tmp_path / "out.parquet")
+        randomize_file(app(), tmp_path / "nothing.csv", tmp_path / "out.parquet", policy=ANYTHING)
     (tmp_path / "data.xlsx").write_text("")
     with pytest.raises(RecordError, match=r"neither \.parquet nor \.csv"):
-        randomize_file(app(), tmp_path / "data.xlsx", tmp_path / "out.parquet")
+        randomize_file(app(), tmp_path / "data.xlsx", tmp_path / "out.parquet", policy=ANYTHING)
 
 
 def test_the_data_are_never_overwritten(tmp_path):
     source = write(tmp_path / "people.parquet", people(5))
     with pytest.raises(RecordError, match="would replace the data"):
-        randomize_file(app(), source, source)
+        randomize_file(app(), source, source, policy=ANYTHING)
     with pytest.raises(RecordError, match="cannot write"):
-        randomize_file(app(), source, tmp_path / "nowhere" / "out.parquet")
+        randomize_file(app(), source, tmp_path / "nowhere" / "out.parquet", policy=ANYTHING)
 
 
 def test_an_old_target_survives_a_failure(tmp_path):
@@ -186,12 +196,12 @@ def test_an_old_target_survives_a_failure(tmp_path):
     target = tmp_path / "out.parquet"
     target.write_text("old")
     with pytest.raises(RecordError):
-        randomize_file(app(), source, target)
+        randomize_file(app(), source, target, policy=ANYTHING)
     assert target.read_text() == "old"
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
 def test_no_people_give_an_empty_file_of_reports(tmp_path, name):
     source = write(tmp_path / name, people(3).slice(0, 0))
-    assert randomize_file(app(), source, tmp_path / "out.parquet").people == 0
+    assert randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING).people == 0
     assert pq.read_table(tmp_path / "out.parquet").num_rows == 0

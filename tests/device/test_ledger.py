@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 
 import pytest
 from support.later_rounds import next_survey
-from support.surveys import RECORD, SMALL, TOML, app, unsound
+from support.surveys import ANYTHING, RECORD, SMALL, TOML, app, unsound
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
@@ -31,34 +31,36 @@ def path(tmp_path):
 
 def test_a_second_answer_is_the_first_one_again(path):
     ledger, asked = Ledger(path), app()
-    first = respond(asked, RECORD, ledger=ledger)
+    first = respond(asked, RECORD, ledger=ledger, policy=ANYTHING)
     other = {**RECORD, "age": 80, "version": "9"}
-    assert all(respond(asked, other, ledger=Ledger(path)) == first for _ in range(20))
+    assert all(
+        respond(asked, other, ledger=Ledger(path), policy=ANYTHING) == first for _ in range(20)
+    )
     assert ledger.spent() == Decimal(2)
 
 
 def test_the_budget_is_exact(path):
     """0.1 + 0.2 is 0.3, no more, and 0.001 above is too much."""
     ledger = Ledger(path, Epsilon.parse("0.3"))
-    respond(survey("0.1", "a"), RECORD, ledger=ledger)
-    respond(survey("0.2", "b"), RECORD, ledger=ledger)
+    respond(survey("0.1", "a"), RECORD, ledger=ledger, policy=ANYTHING)
+    respond(survey("0.2", "b"), RECORD, ledger=ledger, policy=ANYTHING)
     assert ledger.spent() == Decimal("0.3")
     with pytest.raises(OperationalError, match=r"0\.3 of the budget of 0\.3 is spent"):
-        respond(survey("0.001", "c"), RECORD, ledger=ledger)
-    respond(survey("0.1", "a"), RECORD, ledger=ledger)
+        respond(survey("0.001", "c"), RECORD, ledger=ledger, policy=ANYTHING)
+    respond(survey("0.1", "a"), RECORD, ledger=ledger, policy=ANYTHING)
 
 
 def test_a_refused_survey_costs_nothing(path):
     ledger = Ledger(path, Epsilon.parse("1"))
     with pytest.raises(OperationalError):
-        respond(survey("1.5"), RECORD, ledger=ledger)
+        respond(survey("1.5"), RECORD, ledger=ledger, policy=ANYTHING)
     with pytest.raises(RecordError):
-        respond(survey("1"), {**RECORD, "age": 3}, ledger=ledger)
+        respond(survey("1"), {**RECORD, "age": 3}, ledger=ledger, policy=ANYTHING)
     assert ledger.spent() == 0
 
 
 def test_only_the_owner_can_read_it_and_no_record_is_in_it(path):
-    respond(app(), {**RECORD, "spent": 123.4567}, ledger=Ledger(path))
+    respond(app(), {**RECORD, "spent": 123.4567}, ledger=Ledger(path), policy=ANYTHING)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "123.4567" not in path.read_text()
     assert sorted(p.name for p in path.parent.iterdir()) == [".ledger.json.lock", "ledger.json"]
@@ -74,22 +76,22 @@ def damaged(text: str) -> list[str]:
 
 @pytest.mark.parametrize("case", range(8))
 def test_a_damaged_ledger_answers_nothing(path, case):
-    respond(app(), RECORD, ledger=Ledger(path))
+    respond(app(), RECORD, ledger=Ledger(path), policy=ANYTHING)
     content = damaged(path.read_text())[case]
     path.write_text(content, errors="surrogateescape")
     before = path.read_bytes()
     with pytest.raises(StoreError, match="cannot be read"):
-        respond(app(), RECORD, ledger=Ledger(path))
+        respond(app(), RECORD, ledger=Ledger(path), policy=ANYTHING)
     assert path.read_bytes() == before
 
 
 def test_a_ledger_that_cannot_be_written_lets_nothing_leave(tmp_path):
     with pytest.raises(StoreError):
-        respond(app(), RECORD, ledger=Ledger(tmp_path / "nowhere" / "ledger.json"))
+        respond(app(), RECORD, ledger=Ledger(tmp_path / "nowhere" / "ledger.json"), policy=ANYTHING)
 
 
 def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch):
-    respond(survey("1", "a"), RECORD, ledger=Ledger(path))
+    respond(survey("1", "a"), RECORD, ledger=Ledger(path), policy=ANYTHING)
     before = path.read_bytes()
 
     def full(*_):
@@ -97,7 +99,7 @@ def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch):
 
     monkeypatch.setattr("ldpsql_device.atomic.os.fsync", full)
     with pytest.raises(StoreError, match="No space left"):
-        respond(survey("1", "b"), RECORD, ledger=Ledger(path))
+        respond(survey("1", "b"), RECORD, ledger=Ledger(path), policy=ANYTHING)
     assert path.read_bytes() == before
     assert not list(path.parent.glob("*.tmp*")) + list(path.parent.glob(".*.tmp"))
 
@@ -108,7 +110,7 @@ def test_answers_given_at_the_same_time_do_not_overspend(path):
 
     def attempt(asked):
         try:
-            respond(asked, RECORD, ledger=Ledger(path, budget))
+            respond(asked, RECORD, ledger=Ledger(path, budget), policy=ANYTHING)
         except OperationalError:
             return 0
         return 1
@@ -120,22 +122,22 @@ def test_answers_given_at_the_same_time_do_not_overspend(path):
 
 def test_a_survey_without_a_guarantee_has_no_bounded_cost(path):
     """It is booked as such, and no budget covers what comes after it."""
-    respond(unsound(), RECORD, ledger=Ledger(path), accept_no_guarantee=True)
+    respond(unsound(), RECORD, ledger=Ledger(path), policy=ANYTHING)
     (entry,) = json.loads(path.read_text())["entries"].values()
     assert entry["epsilon"] is None
     assert Ledger(path).spent() == Decimal("Infinity")
     limited = Ledger(path, Epsilon.parse("20"))
     with pytest.raises(OperationalError, match="promises no privacy, so no budget is left"):
-        respond(survey("0.1"), RECORD, ledger=limited)
-    respond(survey("0.1"), RECORD, ledger=Ledger(path))
+        respond(survey("0.1"), RECORD, ledger=limited, policy=ANYTHING)
+    respond(survey("0.1"), RECORD, ledger=Ledger(path), policy=ANYTHING)
     assert Ledger(path).spent() == Decimal("Infinity")
 
 
 def test_no_budget_covers_a_survey_without_a_guarantee(path):
     limited = Ledger(path, Epsilon.parse("20"))
-    respond(survey("0.1"), RECORD, ledger=limited)
+    respond(survey("0.1"), RECORD, ledger=limited, policy=ANYTHING)
     with pytest.raises(OperationalError, match="promises no privacy, which no budget can cover"):
-        respond(unsound(), RECORD, ledger=limited, accept_no_guarantee=True)
+        respond(unsound(), RECORD, ledger=limited, policy=ANYTHING)
     assert limited.spent() == Decimal("0.1")
 
 
@@ -145,22 +147,22 @@ def test_a_device_answers_one_round(path):
     second = next_survey(first)
     third = next_survey(second)
     ledger = Ledger(path)
-    report = respond(second, RECORD, ledger=ledger)
+    report = respond(second, RECORD, ledger=ledger, policy=ANYTHING)
     for other in (first, third):
         with pytest.raises(OperationalError, match="answered another round of survey small"):
-            respond(other, RECORD, ledger=ledger)
-    assert respond(second, RECORD, ledger=Ledger(path)) == report
+            respond(other, RECORD, ledger=ledger, policy=ANYTHING)
+    assert respond(second, RECORD, ledger=Ledger(path), policy=ANYTHING) == report
     assert ledger.spent() == 1
-    respond(design(SMALL), RECORD, ledger=ledger)
-    respond(design(SMALL, mechanism="ahead", epsilon="2"), RECORD, ledger=ledger)
+    respond(design(SMALL), RECORD, ledger=ledger, policy=ANYTHING)
+    respond(design(SMALL, mechanism="ahead", epsilon="2"), RECORD, ledger=ledger, policy=ANYTHING)
     assert ledger.spent() == 4
 
 
 def test_a_device_that_answered_the_first_round_answers_no_other(path):
     first = design(SMALL, mechanism="ahead")
-    respond(first, RECORD, ledger=Ledger(path))
+    respond(first, RECORD, ledger=Ledger(path), policy=ANYTHING)
     with pytest.raises(OperationalError, match="answered another round"):
-        respond(next_survey(next_survey(first)), RECORD, ledger=Ledger(path))
+        respond(next_survey(next_survey(first)), RECORD, ledger=Ledger(path), policy=ANYTHING)
 
 
 def test_a_survey_of_shuffled_reports_spends_its_local_epsilon(path):
@@ -173,9 +175,9 @@ def test_a_survey_of_shuffled_reports_spends_its_local_epsilon(path):
     assert local.value > Decimal("0.5")
     short = Ledger(path, budget=Epsilon(local.value - Decimal("0.001")))
     with pytest.raises(OperationalError, match=f"asks for epsilon {local}"):
-        respond(asked, {"member": True}, ledger=short)
+        respond(asked, {"member": True}, ledger=short, policy=ANYTHING)
     ledger = Ledger(path, budget=local)
-    respond(asked, {"member": True}, ledger=ledger)
+    respond(asked, {"member": True}, ledger=ledger, policy=ANYTHING)
     assert ledger.spent() == local.value
 
 

@@ -25,6 +25,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
+from support.surveys import ANYTHING
 
 from ldpsql.engine.session import Session
 from ldpsql.recipes import registry
@@ -120,7 +121,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
     patch.setattr(
         registry, "MECHANISMS", {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
     )
-    reports, _ = randomize_batch(survey, RAW, SeededEntropy(1), accept_no_guarantee=True)
+    reports, _ = randomize_batch(survey, RAW, SeededEntropy(1), policy=ANYTHING)
     store = open_store(None, read_only=False)
     store.ingest_table(reports, survey)
     session = Session(store)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from support.surveys import ANYTHING
 from support.two_estimators import known, people, stored, survey_of_two
 
 from ldpsql.engine.session import Session
@@ -28,7 +29,7 @@ def test_all_of_an_answer_comes_from_the_same_reports(
 ) -> None:
     """Also where others arrive while it is made."""
     survey, histograms = survey_of_two(), store.histograms
-    reports, _ = randomize_batch(survey, people(), SeededEntropy(2), accept_no_guarantee=True)
+    reports, _ = randomize_batch(survey, people(), SeededEntropy(2), policy=ANYTHING)
 
     def reads_after_reports_arrived(table: str, selection: Selection) -> object:
         other = threading.Thread(target=store.ingest_table, args=(reports, survey))

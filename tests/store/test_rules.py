@@ -9,6 +9,7 @@ import pytest
 from support.fake_survey import fake_survey, reports_of
 from support.planned_survey import both_texts, device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.surveys import ANYTHING
 
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
@@ -221,7 +222,9 @@ def test_the_collector_s_part_may_come_after_the_reports():
     schema = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 9]}}})
     survey = Survey.of("people", schema, "2", "fourier")
     table = pa.table({"age": [i % 10 for i in range(200)]})
-    reports, _ = randomize_batch(DeviceSurvey.from_json(survey.device_text), table, OsEntropy())
+    reports, _ = randomize_batch(
+        DeviceSurvey.from_json(survey.device_text), table, OsEntropy(), policy=ANYTHING
+    )
     with open_store(None, read_only=False) as store:
         store.register(Intake.read(survey.device_text))
         assert store.ingest_table(reports).reports == 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from support.surveys import ANYTHING
 
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
@@ -24,4 +25,4 @@ def raw_reports(survey: Survey, count: int) -> pa.Table:
     people = pa.table(
         {"age": [18 + i % 24 for i in range(count)], "member": [i % 3 == 0 for i in range(count)]}
     )
-    return randomize_batch(survey, people, SeededEntropy(1))[0]
+    return randomize_batch(survey, people, SeededEntropy(1), policy=ANYTHING)[0]

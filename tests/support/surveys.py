@@ -13,6 +13,7 @@ import pyarrow as pa
 from ldpsql.designer import design
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
+from ldpsql_device.policy import Policy
 
 
 def survey_toml(
@@ -131,6 +132,28 @@ MIXED_RECORD = {
     "d": date(2026, 1, 2),
     "t": datetime(2026, 1, 1, 23, 59),
 }
+
+
+ANYTHING = Policy(
+    20,
+    max_delta=1,
+    disclosure=True,
+    no_guarantee=True,
+    public={
+        "amount",
+        "beta",
+        "cell",
+        "cost",
+        "d",
+        "day",
+        "pay",
+        "price",
+        "shop",
+        "spent",
+        "version",
+    },
+)
+"""Allows whatever a survey of the tests takes."""
 
 
 def app() -> Survey:

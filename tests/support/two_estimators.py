@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
+from support.surveys import ANYTHING
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.estimate import Estimates, rows_of
@@ -114,7 +115,7 @@ def known(survey: Survey) -> Iterator[None]:
 
 def stored(survey: Survey, path: Any = None) -> Store:
     """A store with everybody's reports; inside `known`."""
-    reports, _ = randomize_batch(survey, people(), SeededEntropy(1), accept_no_guarantee=True)
+    reports, _ = randomize_batch(survey, people(), SeededEntropy(1), policy=ANYTHING)
     store = open_store(path, read_only=False)
     store.ingest_table(reports, survey)
     return store

@@ -13,6 +13,7 @@ import pytest
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.significance import chi_square, chi_square_bound, normal_bound
+from support.surveys import ANYTHING
 
 import ldpsql
 from ldpsql.dbapi import Connection
@@ -76,7 +77,7 @@ def exact(request: pytest.FixtureRequest) -> Iterator[Synthesizer]:
     patch = pytest.MonkeyPatch()
     changed = {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
     patch.setattr(registry, "MECHANISMS", changed)
-    reports, _ = randomize_batch(survey, RAW, SeededEntropy(1), accept_no_guarantee=True)
+    reports, _ = randomize_batch(survey, RAW, SeededEntropy(1), policy=ANYTHING)
     with open_store(None, read_only=False) as store:
         store.ingest_table(reports, survey)
         yield Synthesizer.of(store, "app")
@@ -302,7 +303,9 @@ def test_a_column_that_is_not_answered_is_spread_evenly_over_its_values() -> Non
     )
     people = pa.table({"a": list("abcdefg") * 100})
     with open_store(None, read_only=False) as store:
-        store.ingest_table(randomize_batch(survey, people, SeededEntropy(1))[0], survey)
+        store.ingest_table(
+            randomize_batch(survey, people, SeededEntropy(1), policy=ANYTHING)[0], survey
+        )
         drawn = Synthesizer.of(store)
     counts = drawn.table(ROWS, seed=1).group_by("a").aggregate([("a", "count")])
     found = counts.column("a_count").to_numpy()
@@ -340,7 +343,9 @@ def test_what_a_single_report_cannot_tell_is_said_and_spread_evenly(name: str) -
     survey = Survey.of("app", schema, "0.5", name)
     one = pa.table({"a": [3], "b": [True], "pay": [4.0]})
     with open_store(None, read_only=False) as store:
-        store.ingest_table(randomize_batch(survey, one, SeededEntropy(1))[0], survey)
+        store.ingest_table(
+            randomize_batch(survey, one, SeededEntropy(1), policy=ANYTHING)[0], survey
+        )
         made = Synthesizer.of(store)
         found = made.table(200, seed=1)
     unknown = [

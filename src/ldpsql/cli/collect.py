@@ -26,16 +26,34 @@ if TYPE_CHECKING:
 @options.output(options.REPORT_FILE, "Parquet file for the reports.", required=True)
 @click.option("--skip-invalid", is_flag=True, help="Leave people out whose record does not fit.")
 @click.option(
+    "--max-epsilon",
+    metavar="NUMBER",
+    help="The largest epsilon of a single report, also of one that is to be shuffled; the survey's "
+    "own if left out.",
+)
+@click.option("--public", default="", metavar="A,B", help="Columns that may travel in clear.")
+@click.option(
+    "--accept-disclosure",
+    is_flag=True,
+    help="Answer a survey that may give away values which it does not declare sensitive, or with a "
+    "small probability the whole record.",
+)
+@click.option(
     "--accept-no-guarantee",
     is_flag=True,
     help="Answer a survey whose mechanism is not differentially private.",
 )
-@click.option(
-    "--accept-disclosure",
-    is_flag=True,
-    help="Answer a survey that may give away values which it does not declare sensitive.",
-)
-def randomize(data: Path, survey: Path, target: Path, **accepted: bool) -> None:
+def randomize(
+    data: Path,
+    survey: Path,
+    target: Path,
+    *,
+    skip_invalid: bool,
+    max_epsilon: str | None,
+    public: str,
+    accept_disclosure: bool,
+    accept_no_guarantee: bool,
+) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
     This simulates a fleet of devices. Only declared columns are read. Reports come in the order
@@ -43,11 +61,27 @@ def randomize(data: Path, survey: Path, target: Path, **accepted: bool) -> None:
     """
     from ldpsql.survey import read_device_part  # noqa: PLC0415
     from ldpsql_device.files import randomize_file  # noqa: PLC0415
+    from ldpsql_device.policy import Policy  # noqa: PLC0415
 
     options.keep_inputs(target, survey)
     published = read_device_part(survey)
+    guarantee = published.guarantee
+    policy = Policy(
+        max_epsilon or guarantee.epsilon or 0,
+        max_delta=guarantee.delta if accept_disclosure else 0,
+        disclosure=accept_disclosure,
+        no_guarantee=accept_no_guarantee,
+        public=[name.strip() for name in public.split(",")],
+    )
     with Progress("randomizing", sys.stderr) as progress:
-        tally = randomize_file(published, data, target, progress=progress.advance, **accepted)
+        tally = randomize_file(
+            published,
+            data,
+            target,
+            policy=policy,
+            skip_invalid=skip_invalid,
+            progress=progress.advance,
+        )
     click.echo(f"{target}: {counted(tally.people, 'report')}", err=True)
     for name, count in tally.clamped.items():
         if count:

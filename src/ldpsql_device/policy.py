@@ -1,0 +1,124 @@
+"""What an app lets any survey take, decided from the survey alone, before a record is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ldpsql_device.epsilon import Number, decimal_text, exact
+from ldpsql_device.errors import InterfaceError, PolicyError
+
+if TYPE_CHECKING:
+    from ldpsql_device.schema import Schema
+    from ldpsql_device.survey import Published
+
+RENEWALS = (None, "day", "month")
+
+
+@dataclass(frozen=True, init=False)
+class Policy:
+    """The most that a survey may take from a person; what it does not name is refused.
+
+    max_epsilon: the largest epsilon of one report by itself, whatever is promised once it is
+    shuffled.  max_delta: the largest probability with which that may fail.  disclosure: whether
+    values that a survey does not declare sensitive may be given away.  no_guarantee: whether a
+    survey may promise nothing; it has no epsilon to limit.  public: the columns that may travel in
+    clear.  fingerprints, tables: the surveys, or names of surveys, that are answered; None for all.
+    renewal: "day" or "month" where a ledger's budgets start anew with each; None where never.
+    """
+
+    max_epsilon: Fraction
+    max_delta: Fraction
+    disclosure: bool
+    no_guarantee: bool
+    public: frozenset[str]
+    fingerprints: frozenset[str] | None
+    tables: frozenset[str] | None
+    renewal: str | None
+
+    def __init__(
+        self,
+        max_epsilon: Number,
+        *,
+        max_delta: Number = 0,
+        disclosure: bool = False,
+        no_guarantee: bool = False,
+        public: Collection[str] = (),
+        fingerprints: Collection[str] | None = None,
+        tables: Collection[str] | None = None,
+        renewal: str | None = None,
+    ) -> None:
+        """Numbers are exact: a float is taken by its shortest decimal form.
+
+        InterfaceError for one that is negative or not finite, a text where a collection of texts is
+        wanted, and an unknown renewal.
+        """
+        if renewal not in RENEWALS:
+            raise InterfaceError(f'renewal is "day", "month" or None, not {renewal!r:.40}')
+        fields = {
+            "max_epsilon": exact(max_epsilon, "max_epsilon"),
+            "max_delta": exact(max_delta, "max_delta"),
+            "disclosure": disclosure is True,
+            "no_guarantee": no_guarantee is True,
+            "public": _names("public", public),
+            "fingerprints": _names("fingerprints", fingerprints),
+            "tables": _names("tables", tables),
+            "renewal": renewal,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def require(self, survey: Published) -> None:
+        """PolicyError, which depends on the survey alone, for one that takes more than this."""
+        for excess in self._excesses(survey):
+            raise PolicyError(f"survey {survey.table} {excess}; nothing was sent")
+
+    def _excesses(self, survey: Published) -> Iterator[str]:
+        """What the survey takes beyond this policy, and how to allow it."""
+        guarantee, command = survey.guarantee, "ldpsql randomize"
+        for allowed, own in ((self.tables, survey.table), (self.fingerprints, survey.fingerprint)):
+            if allowed is not None and own not in allowed:
+                yield "is not one of those that the policy allows (tables=..., fingerprints=...)"
+        in_clear = [c.name for c in survey.schema.public if c.name not in self.public]
+        if in_clear:
+            yield (
+                f"sends {', '.join(in_clear)} in clear, which the policy does not allow "
+                f"(public=..., {command} --public {','.join(in_clear)})"
+            )
+        if guarantee.epsilon is None:
+            if not self.no_guarantee:
+                yield (
+                    "is not differentially private: a report can give a record away "
+                    f"(no_guarantee=True, {command} --accept-no-guarantee, if nobody's privacy is "
+                    "at stake)"
+                )
+        elif Fraction(guarantee.epsilon.value) > self.max_epsilon:
+            yield (
+                f"asks for epsilon {guarantee.epsilon} of every report, and the policy allows "
+                f"{decimal_text(self.max_epsilon)} (max_epsilon=..., {command} --max-epsilon)"
+            )
+        if guarantee.delta > self.max_delta:
+            yield (
+                f"sends {', '.join(survey.schema.private_columns)} in clear with probability "
+                f"{float(guarantee.delta):g} (max_delta=..., {command} --accept-disclosure)"
+            )
+        if guarantee.kind in ("uldp", "uldp-joint") and not self.disclosure:
+            yield (
+                f"does not protect all values of {', '.join(partly_sensitive(survey.schema))}: a "
+                "report may give away those that the survey does not declare sensitive "
+                f"(disclosure=True, {command} --accept-disclosure)"
+            )
+
+
+def partly_sensitive(schema: Schema) -> tuple[str, ...]:
+    """The dimensions of which some values are not declared sensitive."""
+    return tuple(d.name for d in schema.dimensions if 0 < len(d.sensitive) < d.size)
+
+
+def _names(what: str, given: Collection[str] | None) -> frozenset[str] | None:
+    # The characters of a text would allow columns that nobody meant.
+    if isinstance(given, str | bytes):
+        raise InterfaceError(f'{what} is a set of texts, as in {what}={{"city"}}, not one text')
+    return None if given is None else frozenset(given)

@@ -1,0 +1,147 @@
+"""What an app lets a survey take, and what it refuses by the survey alone."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from support.surveys import (
+    RECORD,
+    SMALL,
+    app,
+    mostly_in_clear,
+    partly_sensitive,
+    survey_toml,
+    unsound,
+)
+
+from ldpsql.designer import design
+from ldpsql.simulation import accept_everything
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import InterfaceError, OperationalError, PolicyError
+from ldpsql_device.policy import Policy
+from ldpsql_device.respond import respond
+from ldpsql_device.survey import Survey as DeviceSurvey
+
+IN_CLEAR = frozenset({"day", "version"})
+
+
+def shuffled():
+    return design(
+        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
+        'delta = "1e-6"\nusers = 20000\n[dimension.member]\ntype = "bool"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "survey", "said"),
+    [
+        (Policy(2), app, r"survey app sends day, version in clear, which the policy does not"),
+        (Policy(2, public={"day"}), app, r"survey app sends version in clear"),
+        (
+            Policy("1.999", public=IN_CLEAR),
+            app,
+            r"asks for epsilon 2 of every report, and the .*1.9",
+        ),
+        (Policy(2, public=IN_CLEAR, tables={"other"}), app, r"is not one of those that the policy"),
+        (Policy(2, public=IN_CLEAR, fingerprints=()), app, r"is not one of those that the policy"),
+        (Policy(20), unsound, r"survey small is not differentially private"),
+        (
+            Policy(20, disclosure=True),
+            mostly_in_clear,
+            r"sends state in clear with probability 0.9 ",
+        ),
+        (Policy(20, max_delta="0.8999"), mostly_in_clear, r"sends state in clear with probability"),
+        (
+            Policy(20, max_delta=1),
+            lambda: partly_sensitive("cprr"),
+            r"does not protect all values of age, state: a report may give",
+        ),
+        (
+            Policy(20, max_delta=1),
+            lambda: partly_sensitive("jurr", states=3),
+            r"does not protect all values of age: a report may",
+        ),
+    ],
+)
+def test_a_survey_that_takes_more_is_refused_in_one_line(policy, survey, said):
+    for refused in (survey(), DeviceSurvey.from_json(survey().device_text)):
+        with pytest.raises(PolicyError, match=said) as error:
+            policy.require(refused)
+        assert "\n" not in str(error.value)
+        assert str(error.value).endswith("; nothing was sent")
+        assert isinstance(error.value, OperationalError)
+
+
+def test_what_is_allowed_exactly_is_answered():
+    own = app()
+    Policy(2, public=IN_CLEAR, tables={"app"}, fingerprints={own.fingerprint}).require(own)
+    Policy(1, max_delta="0.9").require(mostly_in_clear())
+    Policy(0, no_guarantee=True).require(unsound())
+    Policy(2, disclosure=True).require(partly_sensitive("jurr"))
+
+
+def test_sensitive_values_are_nothing_to_allow_where_all_are_protected():
+    """Of a mechanism that ignores what is declared, and of one that finds nothing to spare."""
+    Policy(2).require(partly_sensitive("grr"))
+    assert respond(partly_sensitive("cprr", states=3), RECORD, policy=Policy(2))
+
+
+def test_a_shuffled_survey_counts_by_its_local_epsilon():
+    """No device can know whether the shuffler kept apart from the collector."""
+    asked = shuffled()
+    local = asked.design.epsilon
+    assert local.value > Decimal("0.5")
+    with pytest.raises(PolicyError, match=f"asks for epsilon {local} of every report"):
+        Policy(local.value - Decimal("0.001")).require(asked)
+    Policy(local).require(asked)
+
+
+def test_a_refusal_looks_at_no_record():
+    class Untouchable(dict):
+        def __getitem__(self, key):
+            raise AssertionError(key)
+
+        __contains__ = get = __iter__ = __getitem__
+
+    with pytest.raises(PolicyError):
+        respond(app(), Untouchable(), policy=Policy(1))
+
+
+def test_numbers_are_exact():
+    assert Policy(0.1).max_epsilon == Fraction(1, 10) == Policy(Epsilon.parse("0.1")).max_epsilon
+    Policy(0.3).require(design(SMALL, epsilon="0.3"))
+    with pytest.raises(PolicyError, match=r"allows 0\.29999999999999999 "):
+        Policy("0.29999999999999999").require(design(SMALL, epsilon="0.3"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Policy(-1),
+        lambda: Policy(float("inf")),
+        lambda: Policy(float("nan")),
+        lambda: Policy(True),
+        lambda: Policy("much"),
+        lambda: Policy(1, max_delta="1/0"),
+        lambda: Policy(1, public="city"),
+        lambda: Policy(1, tables="app"),
+        lambda: Policy(1, renewal="week"),
+    ],
+)
+def test_a_policy_that_says_nothing_clear_is_refused(wrong):
+    with pytest.raises(InterfaceError):
+        wrong()
+
+
+def test_only_true_accepts():
+    assert not Policy(1, disclosure="no").disclosure
+    assert not Policy(1, no_guarantee=1).no_guarantee
+
+
+def test_everything_that_a_survey_takes_can_be_accepted_for_evaluation():
+    for asked in (app(), unsound(), partly_sensitive("jurr"), mostly_in_clear(), shuffled()):
+        accept_everything(asked).require(asked)
+    text = survey_toml('[dimension.member]\ntype = "bool"\n', epsilon="20")
+    accept_everything(design(text)).require(design(text))
