@@ -10,16 +10,12 @@ report came from nor when, nor how many files there were.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from ldpsql.intake import Intake, damaged, expand
 from ldpsql.report_files import (
@@ -34,19 +30,11 @@ from ldpsql.report_files import (
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import FINGERPRINT_KEY
 from ldpsql_device.atomic import replace_file
-from ldpsql_device.entropy import Entropy, OsEntropy
+from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.guarantee import Shuffled
+from ldpsql_device.permutation import in_random_order, permuted
 
-Table = NDArray[np.void]
-"""Rows as one structured array."""
-
-CAPACITY = 1 << 19
-"""Rows that a bucket is meant to hold."""
-_MOST_BITS = 8
-_DRAW = 16
-ROW_GROUP = 1 << 17
-"""Rows in every row group but the last, whatever the files were like."""
 CHUNK = 1 << 17
 """Rows that are read at once."""
 SUFFIXES = (".parquet", ".pq")
@@ -64,10 +52,9 @@ def shuffle_reports(
     """Write the reports of Parquet files, directories of them and globs to `target` as one batch.
 
     Returns how many reports there are. The target appears whole or not at all. progress: called
-    with the number of reports read and their total. Memory holds a bucket of about
-    `permutation.CAPACITY` reports, however many there are; the rest waits in files without a name
-    beside the target. Only its owner may read the target: a batch is for the collector, and what a
-    killed shuffler leaves of one is smaller than was promised.
+    with the number of reports read and their total. Memory is bounded as for `permuted`; the rest
+    waits in files without a name beside the target. Only its owner may read the target: a batch is
+    for the collector, and what a killed shuffler leaves of one is smaller than was promised.
 
     Raises SurveyError for a survey that promises nothing of shuffled reports; ReportError for a row
     that is not a report, for a copy of another file, for fewer reports than the survey was designed
@@ -81,14 +68,14 @@ def shuffle_reports(
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
     total = sum(files.values())
     schema = _schema(intake, total)
-    mixed = permuted(_read_all(intake, files, progress), total, place.parent, OsEntropy())
+    mixed = permuted(_read_all(intake, files, progress), place.parent, OsEntropy())
     try:
         with (
             replace_file(place, mode=0o600) as temporary,
             pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
         ):
-            for group in regrouped(mixed, ROW_GROUP):
-                writer.write_table(_table(group, schema), ROW_GROUP)
+            for group in mixed:
+                writer.write_table(group.cast(schema), group.num_rows)
     except OSError as error:
         raise ReportError(f"cannot write {target}: {error.strerror or 'no reason given'}") from None
     return total
@@ -101,8 +88,7 @@ def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
     _require_reports(intake, "the table", reports.schema)
     schema = _schema(intake, reports.num_rows)
     parts = list(_check(intake, "the table", reports.select(intake.report_columns).to_batches()))
-    rows = in_random_order(np.concatenate(parts), OsEntropy())
-    return _table(rows, schema)
+    return in_random_order(pa.concat_tables(parts), OsEntropy()).cast(schema)
 
 
 def _require_trust(intake: Intake) -> Shuffled:
@@ -122,24 +108,13 @@ def _schema(intake: Intake, total: int) -> pa.Schema:
             f"{total:,} reports are fewer than the {users:,} that survey {intake.table} was "
             "designed for; nothing was shuffled: wait for more"
         )
-    kind = _row_type(intake)
     metadata = {
         FINGERPRINT_KEY: intake.fingerprint.encode(),
         BATCH_KEY.encode(): ShuffledBatch(intake.fingerprint, total).to_json().encode(),
     }
-    fields = [pa.field(name, pa.from_numpy_dtype(kind[name])) for name in intake.report_columns]
-    return pa.schema(fields, metadata=metadata)
-
-
-def _row_type(intake: Intake) -> np.dtype[Any]:
-    """A report as one packed record."""
     widths = zip(intake.report_columns, intake.format.widths, strict=True)
-    return np.dtype([(name, f"<u{width // 8}") for name, width in widths])
-
-
-def _table(rows: Table, schema: pa.Schema) -> pa.Table:
-    columns = [pa.array(rows[name].copy()) for name in schema.names]
-    return pa.Table.from_arrays(columns, schema=schema)
+    fields = [pa.field(name, f"uint{width}") for name, width in widths]
+    return pa.schema(fields, metadata=metadata)
 
 
 # -- files of reports as they came in ----------------------------------------------------------
@@ -187,7 +162,7 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
 
 def _read_all(
     intake: Intake, files: Mapping[Path, int], progress: Progress | None
-) -> Iterator[Table]:
+) -> Iterator[pa.Table]:
     """The reports of all files, piece by piece; ReportError for a file that is there twice.
 
     Two people may send equal reports, and so may two small files. The same reports in the same
@@ -195,17 +170,18 @@ def _read_all(
     """
     done, known = 0, dict[bytes, Path]()
     for path, rows in files.items():
-        digest, variety = hashlib.sha256(), None
+        digests, variety = [hashlib.sha256() for _ in intake.report_columns], None
         for part in _check(intake, path, _read(intake, path, rows)):
             variety = _variety(part) if variety is None else variety
-            digest.update(part.tobytes())
+            for digest, column in zip(digests, part.columns, strict=True):
+                digest.update(column.to_numpy().tobytes())
             yield part
-            done += len(part)
+            done += part.num_rows
             if progress is not None:
                 progress(done, sum(files.values()))
         if variety is None or rows < _FEWEST:
             continue
-        other = known.setdefault(digest.digest(), path)
+        other = known.setdefault(b"".join(digest.digest() for digest in digests), path)
         if other != path and variety >= _BITS:
             raise ReportError(
                 f"{path} holds the same reports as {other}, in the same order: it is a copy, "
@@ -213,10 +189,11 @@ def _read_all(
             )
 
 
-def _variety(rows: Table) -> float:
+def _variety(rows: pa.Table) -> float:
     """Bits of so many independent reports that are spread as these are: n times their entropy."""
-    _, counts = np.unique(rows, return_counts=True)
-    return float(np.sum(counts * np.log2(len(rows) / counts)))
+    different = rows.group_by(rows.column_names).aggregate([([], "count_all")])
+    counts = different["count_all"].to_numpy()
+    return float(np.sum(counts * np.log2(rows.num_rows / counts)))
 
 
 def _read(intake: Intake, path: Path, rows: int) -> Iterator[pa.RecordBatch]:
@@ -232,8 +209,10 @@ def _read(intake: Intake, path: Path, rows: int) -> Iterator[pa.RecordBatch]:
         raise damaged(path)
 
 
-def _check(intake: Intake, path: Path | str, batches: Iterable[pa.RecordBatch]) -> Iterator[Table]:
-    """The reports as packed records; ReportError for a row that is none."""
+def _check(
+    intake: Intake, path: Path | str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.Table]:
+    """The reports piece by piece; ReportError for a row that is none."""
     first = 0
     for batch in batches:
         columns = dict(zip(intake.report_columns, batch.columns, strict=True))
@@ -241,87 +220,5 @@ def _check(intake: Intake, path: Path | str, batches: Iterable[pa.RecordBatch]) 
         if checked.refused:
             faults = [(first + row, reason) for row, reason in checked.faults]
             raise refuse_rows(str(path), faults, "nothing was shuffled")
-        rows = np.empty(batch.num_rows, dtype=_row_type(intake))
-        for name, column in zip(intake.report_columns, checked.reports.columns, strict=True):
-            rows[name] = column.to_numpy()
-        yield rows
+        yield pa.Table.from_batches([checked.reports])
         first += batch.num_rows
-
-
-# -- uniform permutations of more rows than fit into memory ------------------------------------
-# First pass: every row goes to one of 2^b buckets, drawn independently and uniformly from b
-# random bits. Second pass: the rows of each bucket are put in the order of independent 64-bit
-# random keys, and the buckets follow one another. The result is that of sorting all rows by
-# independent random keys whose first b bits are the bucket, so all orders are equally likely.
-# Equal keys would be the only exception; keys of a bucket are drawn again until none are equal,
-# which given that they differ leaves all orders of the bucket equally likely. So the permutation
-# is exactly uniform as far as the random words are (Rao 1961, Sandelius 1962). How many words are
-# drawn depends on nothing but the number of rows and on earlier words.
-
-
-def permuted(parts: Iterable[Table], total: int, folder: Path, entropy: Entropy) -> Iterator[Table]:
-    """The rows of all parts in a uniformly random order, in pieces of arbitrary size.
-
-    parts: with `total` rows of one type together.  folder: where buckets are kept, in files without
-    a name, which the system removes even if this process is killed. Raises OSError as the
-    file system does.
-    """
-    # Buckets, as a power of two, for so many rows.
-    bits = min(max((total - 1).bit_length() - (CAPACITY - 1).bit_length(), 0), _MOST_BITS)
-    if bits == 0:
-        whole = list(parts)
-        if whole:
-            yield in_random_order(np.concatenate(whole), entropy)
-        return
-    with ExitStack() as open_files:
-        buckets = [
-            open_files.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(1 << bits)
-        ]
-        kinds = {_scatter(part, buckets, bits, entropy) for part in parts}
-        (kind,) = kinds
-        for bucket in buckets:
-            bucket.seek(0)
-            rows = np.frombuffer(bytearray(bucket.read()), dtype=kind)
-            bucket.close()
-            yield in_random_order(rows, entropy)
-
-
-def _scatter(
-    part: Table, buckets: Sequence[IO[bytes]], bits: int, entropy: Entropy
-) -> np.dtype[Any]:
-    """Append every row to a bucket drawn for it alone."""
-    per_word = 64 // _DRAW
-    drawn = entropy.words(-(-len(part) // per_word)).view(np.uint16)[: len(part)]
-    chosen = drawn >> np.uint16(_DRAW - bits)
-    sorted_rows = part[np.argsort(chosen, kind="stable")]
-    ends = np.cumsum(np.bincount(chosen, minlength=len(buckets)))
-    for bucket, rows in zip(buckets, np.split(sorted_rows, ends[:-1]), strict=True):
-        bucket.write(rows.tobytes())
-    return part.dtype
-
-
-def in_random_order(rows: Table, entropy: Entropy) -> Table:
-    """The rows, all in memory, in a uniformly random order."""
-    while True:
-        keys = entropy.words(len(rows))
-        order = np.argsort(keys)
-        ranked = keys[order]
-        if not (ranked[1:] == ranked[:-1]).any():
-            return rows[order]
-
-
-def regrouped(pieces: Iterable[Table], size: int) -> Iterator[Table]:
-    """The same rows in the same order, in pieces of exactly `size` rows but for the last."""
-    waiting: list[Table] = []
-    count = 0
-    for piece in pieces:
-        waiting.append(piece)
-        count += len(piece)
-        if count < size:
-            continue
-        whole = np.concatenate(waiting)
-        full = count - count % size
-        yield from (whole[start : start + size] for start in range(0, full, size))
-        waiting, count = [whole[full:]], count - full
-    if count:
-        yield np.concatenate(waiting)
