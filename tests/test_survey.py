@@ -255,9 +255,9 @@ def test_a_round_names_the_one_before_and_the_first():
     assert not {"previous", "first"} & set(json.loads(first.device_text))
     assert (second.previous, second.first) == (first.fingerprint, first.fingerprint)
     assert (third.previous, third.first) == (second.fingerprint, first.fingerprint)
-    assert {survey.chain for survey in (first, second, third)} == {first.fingerprint}
+    assert {survey.chain for survey in (first, second, third)} == {f":{first.fingerprint}"}
     assert Survey.from_json(third.to_json()) == third
-    assert design(TOML).chain == design(TOML).fingerprint
+    assert design(TOML).chain == f":{design(TOML).fingerprint}"
 
 
 @pytest.mark.parametrize("key", ["previous", "first"])

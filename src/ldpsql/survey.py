@@ -8,6 +8,7 @@ fingerprint is refused.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,15 +32,21 @@ from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import Plan
 from ldpsql_device.publish import plan_to_json, write_survey
 from ldpsql_device.schema import Schema
+from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import (
+    ANY_DAY,
     Published,
+    Schedule,
     canonical,
+    check_author,
+    check_period,
     check_table,
     parse_json,
     read_text,
     require_hashes,
     require_keys,
     sha256,
+    signed_text,
 )
 from ldpsql_device.survey import Survey as DeviceSurvey
 
@@ -69,6 +76,7 @@ class Survey(Published):
     users: how many people were expected, or None.  chosen, workload and users say why the design is
     what it is; nothing is derived from them.  shuffled: what is promised besides once reports are
     shuffled, or None where no shuffler is trusted; checked with the accountant at birth.
+    schedule: when it is answered.  author, signature: see `signed`.
     """
 
     table: str
@@ -83,8 +91,13 @@ class Survey(Published):
     workload: Mapping[str, Any] | None = None
     users: int | None = None
     shuffled: Shuffled | None = None
+    schedule: Schedule = ANY_DAY
+    author: str | None = None
+    signature: str | None = None
 
     def __post_init__(self) -> None:
+        check_author(self.author, self.signature)
+        check_period(self.schema, self.schedule)
         self._check_rounds()
         self._check_trust()
         promises = self.design.guarantee.kind != "none"
@@ -203,7 +216,7 @@ class Survey(Published):
         return canonical(content)
 
     @cached_property
-    def device_text(self) -> str:
+    def device_text(self) -> str:  # type: ignore[override]
         """The part that devices fetch, which names the hash of the other one, as JSON."""
         return write_survey(
             self.table,
@@ -214,6 +227,9 @@ class Survey(Published):
             previous=self.previous,
             first=self.first,
             shuffled=self.shuffled,
+            schedule=self.schedule,
+            author=self.author,
+            signature=self.signature,
         )
 
     @cached_property
@@ -284,25 +300,49 @@ class Survey(Published):
             workload=rest.get("workload"),
             users=rest.get("users"),
             shuffled=device.shuffled,
+            schedule=device.schedule,
+            author=device.author,
+            signature=device.signature,
         )
         own, stated = survey.design.guarantee, device.guarantee
         keeps = (own.kind, own.epsilon) == (stated.kind, stated.epsilon)
         if survey.plan != device.plan or not keeps or own.delta > stated.delta:
             raise SurveyError("not a survey: its content is not what this version would write")
         # The texts as they were read: the hash of the second was compared.
-        vars(survey).update(device_text=device.text, collector_text=canonical(rest))
+        vars(survey).update(device_text=device.device_text, collector_text=canonical(rest))
         return survey
 
-    def next_round(self, histogram: Histogram) -> Survey:
+    def next_round(self, histogram: Histogram, key: SigningKey | None = None) -> Survey:
         """The survey of the next round, from the reports of this one.
 
         It is a survey of its own, with its own fingerprint, and names this one and the first.
-        SurveyError for a mechanism that does not ask in rounds, and after the last round.
+        key: its author's, who must be that of this one. SurveyError for another one, for a
+        mechanism that does not ask in rounds, and after the last round.
         """
         if not self.design.asks_in_rounds:
             raise SurveyError(f"{self.table}: {self.design.name} does not ask in rounds")
-        following = self.design.following(histogram)
-        return replace(self, design=following, previous=self.fingerprint, first=self.chain)
+        if self.author != (key.author if key else None):
+            whose = "nobody has signed" if self.author is None else f"{self.author} has signed"
+            raise SurveyError(
+                f"{self.table}: all rounds have one author; {whose} the first, so sign this one "
+                f"{'with no key' if self.author is None else 'with the same key'}"
+            )
+        following = replace(
+            self,
+            design=self.design.following(histogram),
+            previous=self.fingerprint,
+            first=self.first or self.fingerprint,
+            author=None,
+            signature=None,
+        )
+        return following if key is None else following.signed(key)
+
+    def signed(self, key: SigningKey) -> Survey:
+        """The survey with its author's public key and signature, and so another fingerprint."""
+        data = {**json.loads(self.device_text), "author": key.author}
+        survey = replace(self, author=key.author, signature=key.sign(signed_text(data)))
+        survey.verify()
+        return survey
 
     @classmethod
     def of(

@@ -39,7 +39,8 @@ class OperationalError(DatabaseError):
 
 
 class PolicyError(OperationalError):
-    """A survey takes more than the app's policy allows; nothing of a record was looked at."""
+    """A survey takes more than the app's policy allows, or not on this day. It depends on the
+    survey alone: nothing of a record was looked at."""
 
 
 class StoreError(OperationalError):

@@ -24,6 +24,7 @@ from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.policy import Policy
 from ldpsql_device.schema import Schema
+from ldpsql_device.survey import utc_today
 from ldpsql_device.table import (
     Tally,
     fitting,
@@ -66,12 +67,13 @@ def randomize_file(
     file or a record that does not fit.
     """
     policy.require(survey)
+    survey.require_open(utc_today())
     source, target = Path(source), Path(target)
     if not source.is_file():
         raise RecordError(f"there is no file {source}")
     if target.exists() and target.samefile(source):
         raise RecordError(f"the reports would replace the data in {source}; name another file")
-    read, total = _reader(survey.schema, source, skip_invalid=skip_invalid)
+    read, total = _reader(survey.record_schema, source, skip_invalid=skip_invalid)
     tally, entropy, row = Tally(), OsEntropy(), 1
     with (
         _writable(target),

@@ -81,7 +81,7 @@ class Policy:
         for allowed, own in ((self.tables, survey.table), (self.fingerprints, survey.fingerprint)):
             if allowed is not None and own not in allowed:
                 yield "is not one of those that the policy allows (tables=..., fingerprints=...)"
-        in_clear = [c.name for c in survey.schema.public if c.name not in self.public]
+        in_clear = [c.name for c in survey.record_schema.public if c.name not in self.public]
         if in_clear:
             yield (
                 f"sends {', '.join(in_clear)} in clear, which the policy does not allow "

@@ -11,7 +11,7 @@ from typing import Any
 from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import LARGEST, Plan, declared_fields
 from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Dimension, Schema
-from ldpsql_device.survey import VERSION, canonical
+from ldpsql_device.survey import ANY_DAY, VERSION, Schedule, canonical
 from ldpsql_device.values import Listed
 
 _UPWARD = Context(prec=20, rounding=ROUND_CEILING)
@@ -27,9 +27,12 @@ def write_survey(
     previous: str | None = None,
     first: str | None = None,
     shuffled: Shuffled | None = None,
+    schedule: Schedule = ANY_DAY,
+    author: str | None = None,
+    signature: str | None = None,
 ) -> str:
     """The canonical JSON of a survey with these parts; see `Survey`."""
-    rounds = {"previous": previous, "first": first}
+    optional = {"previous": previous, "first": first, "author": author, "signature": signature}
     data = {
         "ldpsql_survey": VERSION,
         "table": table,
@@ -37,7 +40,8 @@ def write_survey(
         "promise": _write_promise(guarantee, shuffled),
         "plan": plan_to_json(plan),
         "collector": collector,
-        **{key: value for key, value in rounds.items() if value is not None},
+        **schedule.to_json(),
+        **{key: value for key, value in optional.items() if value is not None},
     }
     return canonical(data)
 

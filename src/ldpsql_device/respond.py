@@ -22,7 +22,7 @@ from ldpsql_device.errors import RecordError, ReportError
 from ldpsql_device.plan import Integers
 from ldpsql_device.policy import Policy
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Published
+from ldpsql_device.survey import Published, utc_today
 from ldpsql_device.values import Value
 
 if TYPE_CHECKING:
@@ -138,11 +138,13 @@ def respond(
     record; RecordError (naming the column, never the value) if the record does not fit.
     """
     policy.require(survey)
+    survey.require_open(day := utc_today())
     entropy = OsEntropy()
 
     def draw() -> Report:
         codes = encode(survey.schema, record, entropy)
         numbers = [int(column[0]) for column in survey.draw(codes, entropy)]
-        return Report.of(survey, numbers, public_values(survey.schema, record))
+        public = {**survey.period_values(day), **public_values(survey.record_schema, record)}
+        return Report.of(survey, numbers, public)
 
     return draw() if ledger is None else ledger.answer(survey, draw)

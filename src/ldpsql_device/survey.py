@@ -13,7 +13,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -25,43 +27,158 @@ from numpy.typing import NDArray
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError
 from ldpsql_device.guarantee import KINDS, Guarantee, Shuffled, guarantee_of
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan, plan_from_json
-from ldpsql_device.schema import LARGEST_WHOLE, Schema
+from ldpsql_device.schema import LARGEST_WHOLE, PublicColumn, Schema
 
 VERSION = 1
 LARGEST_TEXT = 1 << 24
 DEEPEST, MOST_CONTAINERS = 32, 1 << 18
-RESERVED_KEYS = ("author", "signature", "validity", "period", "replay_window", "label")
+RESERVED_KEYS = ("label",)
+PERIODS = ("day", "month")
+LARGEST_WINDOW = 366
+PERIOD_COLUMN = PublicColumn("period", "date")
+"""The public column that a device fills with the first day of the period in which it answers."""
 
-_NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector")
-_OPTIONAL = ("previous", "first")
+_NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector", "replay_window")
+_OPTIONAL = ("previous", "first", "validity", "period", "author", "signature")
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
+_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When a survey is answered. Days are those of UTC.
+
+    start, end: the first and the last day, None where there is no limit.  replay_window: so many
+    days after it was drawn, a report may still be sent again.  period: "day" or "month" for a
+    survey that is answered once in each, None for one that is answered once.
+    """
+
+    start: date | None = None
+    end: date | None = None
+    replay_window: int = 30
+    period: str | None = None
+
+    def __post_init__(self) -> None:
+        for day in (self.start, self.end):
+            if day is not None and type(day) is not date:
+                raise SurveyError("the first and the last day of a survey are dates")
+        if self.start and self.end and self.end < self.start:
+            raise SurveyError(f"the survey ends on {self.end}, before it starts on {self.start}")
+        window = self.replay_window
+        if type(window) is not int or not 1 <= window <= LARGEST_WINDOW:
+            raise SurveyError(f"replay_window is a number of days from 1 to {LARGEST_WINDOW}")
+        if self.period is not None and self.period not in PERIODS:
+            raise SurveyError(
+                f"period must be one of {', '.join(PERIODS)}, not {self.period!r:.40}"
+            )
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Schedule:
+        """The schedule among the keys of a published survey."""
+        days: dict[str, date] = {}
+        if "validity" in data:
+            require_keys(data["validity"], "validity", (), ("from", "until"))
+            days = {key: _read_day(text) for key, text in data["validity"].items()}
+            if not days:
+                raise SurveyError("not a survey: validity has neither from nor until")
+        return cls(days.get("from"), days.get("until"), data["replay_window"], data.get("period"))
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of a published survey that say it."""
+        days = {"from": self.start, "until": self.end}
+        validity = {key: day.isoformat() for key, day in days.items() if day is not None}
+        return {
+            "replay_window": self.replay_window,
+            **({"validity": validity} if validity else {}),
+            **({"period": self.period} if self.period else {}),
+        }
+
+
+ANY_DAY = Schedule()
 
 
 class Published:
     """A survey as a device holds it (`Survey`), or as the collector does: it can be answered.
 
-    table: the name under which SQL asks it.  guarantee: what a person is promised.  fingerprint:
-    SHA-256 (64 hexadecimal digits) of its canonical JSON.  first: fingerprint of the first of the
-    rounds that it is one of, None for that one and for a survey that does not ask in rounds.
+    table: the name under which SQL asks it.  guarantee: what a person is promised.  device_text:
+    its canonical JSON.  fingerprint: SHA-256 (64 hexadecimal digits) of that.  first: fingerprint
+    of the first of the rounds that it is one of, None for that one and for a survey that does not
+    ask in rounds.  author, signature: an Ed25519 public key and its signature of everything else
+    (64 and 128 hexadecimal digits), or None.
     """
 
     table: str
     schema: Schema
     guarantee: Guarantee
     plan: Plan
+    device_text: str
     fingerprint: str
     first: str | None
+    schedule: Schedule
+    author: str | None
+    signature: str | None
 
     @property
     def chain(self) -> str:
-        """Fingerprint of the first of its rounds. A person answers one survey of a chain."""
-        return self.first or self.fingerprint
+        """Its author and the first of its rounds. A person answers one survey of a chain.
+
+        Who names another author's survey as the first one has started a chain of their own.
+        """
+        return f"{self.author or ''}:{self.first or self.fingerprint}"
+
+    @property
+    def replay_window(self) -> int:
+        """Days after it was drawn for which a report may be sent again."""
+        return self.schedule.replay_window
+
+    @property
+    def period(self) -> str | None:
+        """The unit of time, "day" or "month", in each of which it is answered once, or None."""
+        return self.schedule.period
+
+    def period_of(self, day: date) -> date | None:
+        """The first day of the period that a day belongs to; None for a survey without periods."""
+        return day.replace(day=1) if self.period == "month" else day if self.period else None
+
+    def period_values(self, day: date) -> dict[str, date]:
+        """What a device writes to the public column of the period, by the column's name."""
+        first = self.period_of(day)
+        return {} if first is None else {PERIOD_COLUMN.name: first}
+
+    def require_open(self, day: date) -> None:
+        """PolicyError for a day on which the survey may not be answered."""
+        start, end = self.schedule.start, self.schedule.end
+        if start is not None and day < start:
+            raise PolicyError(f"survey {self.table} is not answered before {start}")
+        if end is not None and day > end:
+            raise PolicyError(f"survey {self.table} ended on {end}: nothing is sent any more")
+
+    def last_sending_day(self, drawn: date) -> date:
+        """The last day on which a report that was drawn on a day may be sent again."""
+        last = date.fromordinal(min(drawn.toordinal() + self.replay_window, date.max.toordinal()))
+        return min(last, self.schedule.end or last)
+
+    @cached_property
+    def record_schema(self) -> Schema:
+        """What is read from a record: the schema without the period, which a device knows."""
+        return replace(self.schema, public=self.schema.public[1:]) if self.period else self.schema
+
+    def verify(self) -> None:
+        """SurveyError unless it bears a valid signature of its author.
+
+        NotSupportedError where the library `cryptography` is missing.
+        """
+        if self.author is None or self.signature is None:
+            raise SurveyError(f"survey {self.table} is not signed")
+        from ldpsql_device.signature import verify  # noqa: PLC0415  (for signed surveys alone)
+
+        verify(self.author, self.signature, signed_text(json.loads(self.device_text)))
 
     @property
     def report_columns(self) -> tuple[str, ...]:
@@ -90,12 +207,12 @@ class Published:
 class Survey(Published):
     """A published survey, checked; see `Published`.
 
-    text: its canonical JSON.  collector: SHA-256 of the part that only the collector needs.
+    collector: SHA-256 of the part that only the collector needs.
     previous: fingerprint of the round before, for a survey of a later round.  shuffled: what is
     promised besides once reports are shuffled, or None where nobody is trusted to do so.
     """
 
-    text: str
+    device_text: str
     table: str
     schema: Schema
     guarantee: Guarantee
@@ -104,9 +221,14 @@ class Survey(Published):
     previous: str | None = None
     first: str | None = None
     shuffled: Shuffled | None = None
+    schedule: Schedule = ANY_DAY
+    author: str | None = None
+    signature: str | None = None
 
     def __post_init__(self) -> None:
         check_table(self.table)
+        check_author(self.author, self.signature)
+        check_period(self.schema, self.schedule)
         require_hashes(self.collector, self.previous, self.first)
         if (self.previous is None) != (self.first is None):
             raise SurveyError("not a survey: a later round names the one before and the first one")
@@ -120,11 +242,11 @@ class Survey(Published):
     @cached_property
     def fingerprint(self) -> str:  # type: ignore[override]
         """SHA-256 of its canonical JSON."""
-        return sha256(self.text)
+        return sha256(self.device_text)
 
     def to_json(self) -> str:
         """The survey as published: its SHA-256 is the fingerprint."""
-        return self.text
+        return self.device_text
 
     @classmethod
     def from_json(cls, source: str | Path) -> Survey:
@@ -157,8 +279,11 @@ class Survey(Published):
             if key in data:
                 raise SurveyError(f"not a survey: {key} is reserved for a later version")
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
+        for key in _OPTIONAL:
+            if data.get(key, "") is None:
+                raise SurveyError(f"not a survey: {key} is null; leave it out")
         guarantee, shuffled = read_promise(data["promise"])
-        return cls(
+        survey = cls(
             canonical(data),
             data["table"],
             Schema.from_json(data["schema"]),
@@ -168,7 +293,15 @@ class Survey(Published):
             data.get("previous"),
             data.get("first"),
             shuffled,
+            Schedule.from_json(data),
+            data.get("author"),
+            data.get("signature"),
         )
+        if survey.author is not None:
+            # Who trusts nobody in particular learns from it only that the file is whole.
+            with suppress(NotSupportedError):
+                survey.verify()
+        return survey
 
 
 def _require_kind(keys: Mapping[str, Any]) -> None:
@@ -187,6 +320,45 @@ def check_table(table: Any) -> None:
     """SurveyError unless the name can be that of a survey."""
     if not isinstance(table, str) or not table.isidentifier() or len(table) > 100:
         raise SurveyError(f"table must be a plain name, not {table!r:.110}")
+
+
+def check_author(author: Any, signature: Any) -> None:
+    """SurveyError unless there are a public key and a signature, by their form, or neither."""
+    if (author is None) != (signature is None):
+        raise SurveyError("not a survey: a signature needs its author, and an author a signature")
+    for name, digits, length in (("author", author, 64), ("signature", signature, 128)):
+        if digits is not None and not (
+            isinstance(digits, str) and re.fullmatch(f"[0-9a-f]{{{length}}}", digits)
+        ):
+            raise SurveyError(f"not a survey: {name} must be {length} hexadecimal digits")
+
+
+def check_period(schema: Schema, schedule: Schedule) -> None:
+    """SurveyError unless a survey with a period has the column that a device writes it to."""
+    if schedule.period and PERIOD_COLUMN not in schema.public[:1]:
+        raise SurveyError(
+            f"a survey with a period has {PERIOD_COLUMN.name}, a date, as its first public column"
+        )
+
+
+def signed_text(data: Mapping[str, Any]) -> str:
+    """What a signature covers: the canonical JSON of a survey without the signature."""
+    return canonical({key: value for key, value in data.items() if key != "signature"})
+
+
+def utc_today() -> date:
+    """The day it is now, in UTC."""
+    return datetime.now(UTC).date()
+
+
+def _read_day(text: Any) -> date:
+    """A day of the format; SurveyError for what is none."""
+    try:
+        if isinstance(text, str) and _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise SurveyError(f"validity: a day is written as 2026-01-31, not as {text!r:.40}")
 
 
 def check_promise(plan: Plan, schema: Schema, guarantee: Guarantee) -> None:

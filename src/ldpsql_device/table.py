@@ -30,6 +30,7 @@ from ldpsql_device.errors import RecordError
 from ldpsql_device.policy import Policy
 from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.survey import utc_today
 
 if TYPE_CHECKING:
     from ldpsql_device.survey import Published
@@ -94,7 +95,7 @@ def randomize_batch(
     to fit.
     """
     policy.require(survey)
-    encoded = _encode(survey.schema, batch)
+    encoded = _encode(survey.record_schema, batch)
     rows = _find_fitting(batch, [*misfits, *encoded.misfits], first_row, skip_invalid=skip_invalid)
     codes, numbers, public = encoded.codes[rows], encoded.numbers[rows], encoded.public
     if len(codes) < batch.num_rows:
@@ -109,6 +110,8 @@ def randomize_batch(
         RESERVED_PREFIX + name: pa.array(column)
         for name, column in zip(survey.report_columns, reports, strict=True)
     }
+    for name, first in survey.period_values(utc_today()).items():
+        public[name] = pa.array([first] * people, pa.date32())
     ids = pa.py_buffer(os.urandom(ID_BYTES * people))
     named = {ID_COLUMN: pa.Array.from_buffers(pa.binary(ID_BYTES), people, [None, ids])}
     table = pa.table({**columns, **public, **named}, schema=report_schema(survey))

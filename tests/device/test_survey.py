@@ -60,7 +60,7 @@ def changed(**changes: object) -> str:
 def test_a_device_reads_what_was_written():
     survey = Survey.from_json(text())
     assert (survey.table, survey.schema, survey.plan) == ("app", SCHEMA, plan_of(SCHEMA))
-    assert (survey.guarantee, survey.chain) == (FULL, survey.fingerprint)
+    assert (survey.guarantee, survey.chain) == (FULL, f":{survey.fingerprint}")
     assert survey.to_json() == text()
 
 
@@ -96,7 +96,7 @@ def test_canonical_json_is_that_of_rfc_8785():
 def test_a_survey_may_promise_besides_and_be_a_later_round():
     shuffled = Shuffled.parse("0.5", "1e-6", 10_000, "0.9")
     survey = Survey.from_json(text(shuffled=shuffled, previous="1" * 64, first="2" * 64))
-    assert (survey.shuffled, survey.chain) == (shuffled, "2" * 64)
+    assert (survey.shuffled, survey.chain) == (shuffled, f":{'2' * 64}")
     assert survey.guarantee.central == shuffled.central
     nothing = Survey.from_json(text(guarantee=guarantee_of("none", None, Fraction(0))))
     assert nothing.guarantee.epsilon is None
@@ -135,8 +135,27 @@ PROMISE = {"kind": "local", "epsilon": "1"}
         (changed(ldpsql_survey=True), "not a survey of version 1"),
         (changed(ldpsql_survey="1"), "not a survey of version 1"),
         (changed(extra=1), "the survey has the unknown key 'extra'"),
-        (changed(signature="x"), "signature is reserved"),
-        (changed(validity=None), "validity is reserved"),
+        (changed(label="x"), "label is reserved"),
+        (changed(signature="0" * 128), "a signature needs its author"),
+        (changed(author="0" * 64), "an author a signature"),
+        (changed(author="0" * 63, signature="0" * 128), "author must be 64 hexadecimal digits"),
+        (changed(author="0" * 64, signature="x" * 128), "signature must be 128 hexadecimal"),
+        (changed(author=0, signature=0), "author must be 64 hexadecimal digits"),
+        (changed(author="0" * 64, signature="0" * 128), "the signature is not its author's"),
+        (changed(validity=None), "validity is null"),
+        (changed(validity={}), "neither from nor until"),
+        (changed(validity={"from": "2026-02-01", "until": "2026-01-31"}), "before it starts"),
+        (changed(validity={"from": "2026-02-30"}), "a day is written as 2026-01-31"),
+        (changed(validity={"from": "20260201"}), "a day is written as 2026-01-31"),
+        (changed(validity={"until": 3}), "a day is written as 2026-01-31"),
+        (changed(validity={"to": "2026-01-31"}), "validity has the unknown key 'to'"),
+        (changed(replay_window=0), "a number of days from 1 to 366"),
+        (changed(replay_window=10**9), "a number of days from 1 to 366"),
+        (changed(replay_window=True), "a number of days from 1 to 366"),
+        (changed(replay_window="30"), "a number of days from 1 to 366"),
+        (changed(period="week"), "period must be one of day, month"),
+        (changed(period=[]), "period must be one of day, month"),
+        (changed(period="day"), "has period, a date, as its first public column"),
         (changed(table="two words"), "table must be a plain name"),
         (changed(table=3), "table must be a plain name"),
         (changed(collector="x"), "named by its SHA-256"),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import reference_client
-from support.vectors import FOLDER, answer, code_of, read_record, threshold_of
+from support.vectors import FOLDER, answer, code_of, is_open, read_record, threshold_of
 
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import ReportFormat
 from ldpsql_device.errors import ReportError, SurveyError
 from ldpsql_device.respond import Report, public_values
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import Survey, canonical, parse_json, sha256
+from ldpsql_device.survey import Survey, canonical, parse_json, sha256, signed_text
 
 RECIPES = sorted(FOLDER.glob("recipe_*.json"))
 
@@ -91,6 +92,29 @@ def test_values_have_their_thresholds(vector):
 def test_canonical_json_has_its_hash(vector):
     assert canonical(parse_json(vector["json"])) == vector["canonical"]
     assert sha256(vector["canonical"]) == vector["sha256"]
+
+
+@pytest.mark.parametrize("vector", load(FOLDER / "surveys.json"))
+def test_surveys_have_days_and_authors(vector):
+    survey = Survey.from_json(json.dumps(vector["survey"]))
+    assert (survey.fingerprint, survey.chain) == (vector["fingerprint"], vector["chain"])
+    if vector["signed_sha256"] is not None:
+        survey.verify()
+        assert sha256(signed_text(vector["survey"])) == vector["signed_sha256"]
+        assert reference_client.is_signed(vector["survey"])
+        assert not reference_client.is_signed({**vector["survey"], "replay_window": 29})
+    for case in vector["days"]:
+        day = date.fromisoformat(case["day"])
+        assert is_open(survey, day) == case["open"]
+        assert reference_client.is_open(vector["survey"], case["day"]) == case["open"]
+        if case["open"]:
+            period, last = survey.period_of(day), survey.last_sending_day(day).isoformat()
+            assert (period and period.isoformat(), last) == (
+                case["period"],
+                case["last_sending_day"],
+            )
+            assert reference_client.period_of(vector["survey"], case["day"]) == case["period"]
+            assert reference_client.last_sending_day(vector["survey"], case["day"]) == last
 
 
 @pytest.mark.parametrize("bad", load(FOLDER / "bad_surveys.json"), ids=lambda bad: bad["reason"])

@@ -7,6 +7,7 @@ import numpy as np
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.survey import Survey
+from ldpsql_device.signature import SigningKey
 
 
 def at_round(design: Design, number: int, people: int = 200_000) -> Design:
@@ -19,7 +20,7 @@ def at_round(design: Design, number: int, people: int = 200_000) -> Design:
     return design
 
 
-def next_survey(survey: Survey, people: int = 5_000) -> Survey:
+def next_survey(survey: Survey, people: int = 5_000, key: SigningKey | None = None) -> Survey:
     """The survey of the next round, after people that are all alike."""
     codes = np.zeros((people, len(survey.schema.dimensions)), dtype=np.int64)
-    return survey.next_round(histogram_of(survey.design.randomize(codes, SeededEntropy(1))))
+    return survey.next_round(histogram_of(survey.design.randomize(codes, SeededEntropy(1))), key)

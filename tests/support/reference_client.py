@@ -7,6 +7,7 @@ them or the page is wrong. It checks nothing; what must be refused is not its bu
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
@@ -101,6 +102,79 @@ def threshold_of(measure: Json, value: Any) -> int:
     low, high = (Fraction(float(bound)) for bound in measure["bounds"])
     number = min(max(Fraction(value), low), high)
     return math.floor((Fraction(float(number)) - low) / (high - low) * ALL)
+
+
+# -- when, and by whom ----------------------------------------------------------------------------
+
+
+def is_open(survey: Json, day: str) -> bool:
+    """Whether a survey is answered on a day; days in ISO 8601 are in the order of their texts."""
+    validity = survey.get("validity", {})
+    return bool(validity.get("from", day) <= day <= validity.get("until", day))
+
+
+def period_of(survey: Json, day: str) -> str | None:
+    """The first day of the period of a day."""
+    return {None: None, "day": day, "month": f"{day[:8]}01"}[survey.get("period")]
+
+
+def last_sending_day(survey: Json, drawn: str) -> str:
+    """The last day on which a report that was drawn on a day may be sent again."""
+    last = (date.fromisoformat(drawn) + timedelta(days=survey["replay_window"])).isoformat()
+    return min(last, str(survey.get("validity", {}).get("until", last)))
+
+
+def is_signed(survey: Json) -> bool:
+    """Whether the signature is that of the author: RFC 8032, section 5.1.7."""
+    covered = {key: value for key, value in survey.items() if key != "signature"}
+    text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    author, signature = (bytes.fromhex(survey[key]) for key in ("author", "signature"))
+    nonce, scalar = signature[:32], int.from_bytes(signature[32:], "little")
+    digest = hashlib.sha512(nonce + author + text.encode()).digest()
+    challenge = int.from_bytes(digest, "little") % ORDER
+    y = 4 * pow(5, -1, FIELD) % FIELD
+    base = decompress(y.to_bytes(32, "little"))
+    key, commitment = decompress(author), decompress(nonce)
+    if base is None or key is None or commitment is None or scalar >= ORDER:
+        return False
+    return multiply(scalar, base) == add(commitment, multiply(challenge, key))
+
+
+FIELD = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+CURVE = -121665 * pow(121666, -1, FIELD) % FIELD
+Point = tuple[int, int]
+
+
+def decompress(encoded: bytes) -> Point | None:
+    """A point from its y and the lowest bit of its x; None where there is none."""
+    whole_number = int.from_bytes(encoded, "little")
+    y, sign = whole_number % 2**255, whole_number >> 255
+    square = (y * y - 1) * pow(CURVE * y * y + 1, -1, FIELD) % FIELD
+    x = pow(square, (FIELD + 3) // 8, FIELD)
+    if x * x % FIELD != square:
+        x = x * pow(2, (FIELD - 1) // 4, FIELD) % FIELD
+    if y >= FIELD or x * x % FIELD != square or (x == 0 and sign):
+        return None
+    return (x if x & 1 == sign else FIELD - x), y
+
+
+def add(first: Point, second: Point) -> Point:
+    """The sum of two points of the twisted Edwards curve."""
+    (a, b), (c, d) = first, second
+    product_of_all = CURVE * a * b * c * d % FIELD
+    x = (a * d + b * c) * pow(1 + product_of_all, -1, FIELD) % FIELD
+    return x, (b * d + a * c) * pow(1 - product_of_all, -1, FIELD) % FIELD
+
+
+def multiply(scalar: int, point: Point) -> Point:
+    """A multiple of a point, by doubling."""
+    result = (0, 1)
+    while scalar:
+        if scalar & 1:
+            result = add(result, point)
+        point, scalar = add(point, point), scalar >> 1
+    return result
 
 
 # -- the plan -------------------------------------------------------------------------------------

@@ -9,26 +9,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ldpsql.domains import labels
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import Words
-from ldpsql_device.errors import Error
+from ldpsql_device.errors import Error, PolicyError
 from ldpsql_device.publish import schema_to_json
 from ldpsql_device.respond import Report, encode, public_values
 from ldpsql_device.schema import Dimension, Measure, Schema
+from ldpsql_device.signature import SigningKey
+from ldpsql_device.survey import PERIOD_COLUMN, Schedule, canonical, sha256, signed_text
 from ldpsql_device.survey import Survey as DeviceSurvey
-from ldpsql_device.survey import canonical, sha256
 
 FOLDER = Path(__file__).parents[2] / "vectors"
 CASES = 8
 LARGEST = 24_000
+MAY_1, MAY_2 = "2026-05-01", "2026-05-02"
 
 SCHEMAS = {
     "one": {"dimension": {"age": {"type": "int", "domain": [18, 24]}}},
@@ -255,6 +259,63 @@ def small_survey() -> Survey:
     return Survey.of("app", Schema.from_keys(SCHEMAS["measured"]), "1", "fourier")
 
 
+def published_key() -> SigningKey:
+    """The key of RFC 8032, section 7.1, test 1, which everybody knows."""
+    seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
+    return SigningKey.of(Ed25519PrivateKey.from_private_bytes(bytes.fromhex(seed)))
+
+
+def scheduled_survey(period: str | None) -> Survey:
+    """The small survey from one day to another, in periods or without."""
+    survey = small_survey()
+    days = (date(2026, 1, 30), date(2026, 3, 1))
+    schema = survey.schema
+    if period is not None:
+        schema = replace(schema, public=(PERIOD_COLUMN, *schema.public))
+    return replace(survey, schema=schema, schedule=Schedule(*days, 2, period))
+
+
+def scheduled_surveys() -> list[dict[str, Any]]:
+    """Surveys with a schedule, some of them signed: what their signatures cover, and per day
+    whether they are open, which period it is, and until when a report drawn then may be sent."""
+    key = published_key()
+    surveys = [small_survey().signed(key), scheduled_survey(None)]
+    surveys += [scheduled_survey(period).signed(key) for period in ("day", "month")]
+    found = []
+    for survey in surveys:
+        device = DeviceSurvey.from_json(survey.device_text)
+        days = [date(2026, 1, 29), date(2026, 1, 30), date(2026, 2, 28), date(2026, 3, 1)]
+        cases = []
+        for day in (*days, date(2026, 3, 2)):
+            case: dict[str, Any] = {"day": day.isoformat(), "open": is_open(device, day)}
+            if case["open"]:
+                period = device.period_of(day)
+                case["period"] = None if period is None else period.isoformat()
+                case["last_sending_day"] = device.last_sending_day(day).isoformat()
+            cases.append(case)
+        data = json.loads(device.device_text)
+        covered = None if device.author is None else sha256(signed_text(data))
+        found.append(
+            {
+                "survey": data,
+                "fingerprint": device.fingerprint,
+                "signed_sha256": covered,
+                "chain": device.chain,
+                "days": cases,
+            }
+        )
+    return found
+
+
+def is_open(survey: DeviceSurvey, day: date) -> bool:
+    """Whether a survey may be answered on a day."""
+    try:
+        survey.require_open(day)
+    except PolicyError:
+        return False
+    return True
+
+
 def bad_surveys() -> list[dict[str, str]]:
     """Texts that are not surveys, each with the reason."""
     text = small_survey().device_text
@@ -268,6 +329,11 @@ def bad_surveys() -> list[dict[str, str]]:
     def dimension(**changes: Any) -> str:
         return but(schema={**schema, "dimension": [{**age, **changes}, *others]})
 
+    signed = json.loads(scheduled_survey("month").signed(published_key()).device_text)
+    periodic = json.loads(scheduled_survey("day").device_text)
+    column = {"name": "period", "type": "date"}
+    later = {**schema, "public": [*schema["public"], column]}
+    as_text = {**schema, "public": [{**column, "type": "text"}, *schema["public"]]}
     odds = [str(int(number) * 2) for number in plan["odds"]]
     face = plan["faces"][0]
     found = [
@@ -280,7 +346,28 @@ def bad_surveys() -> list[dict[str, str]]:
         ("an unknown key of the plan", but(plan={**plan, "extra": 1})),
         ("a missing key", canonical({k: v for k, v in data.items() if k != "promise"})),
         ("a repeated key", text.replace('"table":', '"table":"x","table":')),
-        ("a reserved key", but(signature="x")),
+        ("a reserved key", but(label="x")),
+        ("a signature without its author", but(signature="0" * 128)),
+        ("an author without a signature", but(author="0" * 64)),
+        ("a signature of another text", canonical({**signed, "replay_window": 29})),
+        ("another author's signature", canonical({**signed, "author": "0" * 64})),
+        ("a signature in capitals", canonical({**signed, "signature": "A" * 128})),
+        ("a signature that is too short", canonical({**signed, "signature": "0" * 126})),
+        ("a survey that ends before it starts", but(validity={"from": MAY_2, "until": MAY_1})),
+        ("a day that there is not", but(validity={"until": "2026-02-30"})),
+        ("a day in another form", but(validity={"until": "20260501"})),
+        ("a day with a time", but(validity={"until": "2026-05-01T00:00:00"})),
+        ("a validity of nothing", but(validity={})),
+        ("an unknown key of the validity", but(validity={"to": MAY_1})),
+        ("a null", but(validity=None)),
+        ("a replay window of nothing", but(replay_window=0)),
+        ("an endless replay window", but(replay_window=10**9)),
+        ("a replay window in words", but(replay_window="30")),
+        ("no replay window", canonical({k: v for k, v in data.items() if k != "replay_window"})),
+        ("an unknown period", canonical({**periodic, "period": "week"})),
+        ("a period without its column", but(period="day")),
+        ("a period whose column is not the first", but(period="day", schema=later)),
+        ("a period whose column is a text", but(period="day", schema=as_text)),
         ("a reserved key of a dimension", dimension(outside="other")),
         ("a number that is not whole", text.replace('"ldpsql_survey":1', '"ldpsql_survey":1.0')),
         ("a number above 2^53", text.replace('"ldpsql_survey":1', f'"ldpsql_survey":{2**53 + 1}')),
@@ -352,6 +439,7 @@ def main() -> None:
     files: dict[str, Any] = {
         "encoding": encoding_vectors(),
         "canonical": canonical_vectors(),
+        "surveys": scheduled_surveys(),
         "bad_surveys": bad_surveys(),
         "bad_reports": bad_reports(),
     }

@@ -1,0 +1,154 @@
+"""Keys and signatures of surveys: what is signed, what is refused, what may be missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from support.later_rounds import next_survey
+from support.vectors import published_key, scheduled_survey, small_survey
+
+from ldpsql.survey import Survey
+from ldpsql_device.errors import NotSupportedError, OperationalError, SurveyError
+from ldpsql_device.schema import Schema
+from ldpsql_device.signature import SigningKey
+from ldpsql_device.survey import Schedule, canonical
+from ldpsql_device.survey import Survey as DeviceSurvey
+
+STAGED = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 7]}}})
+
+
+@pytest.fixture
+def other(tmp_path):
+    return SigningKey.create(tmp_path / "other.key")
+
+
+def edited(survey: Survey, **changes: object) -> str:
+    return canonical({**json.loads(survey.device_text), **changes})
+
+
+def test_the_key_of_the_rfc_has_its_public_key_and_signature():
+    """RFC 8032, section 7.1, test 1."""
+    key = published_key()
+    assert key.author == "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+    assert key.sign("").startswith("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901")
+
+
+def test_a_signed_survey_names_its_author_and_is_read_again():
+    plain, key = small_survey(), published_key()
+    signed = plain.signed(key)
+    assert signed.author == key.author
+    assert signed.fingerprint != plain.fingerprint
+    device = DeviceSurvey.from_json(signed.device_text)
+    device.verify()
+    assert (device.author, device.fingerprint) == (key.author, signed.fingerprint)
+    assert Survey.from_json(signed.to_json()) == signed
+    assert signed.signed(key) == signed
+
+
+def test_another_author_makes_another_survey_and_another_chain(other):
+    own, theirs = (small_survey().signed(key) for key in (published_key(), other))
+    assert own.fingerprint != theirs.fingerprint
+    assert own.chain == f"{own.author}:{own.fingerprint}"
+    forged = replace(theirs, author=None, signature=None).signed(other)
+    assert forged.chain != own.chain
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"table": "another"}, {"replay_window": 31}, {"author": "0" * 64}, {"period": "day"}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_an_edited_survey_is_refused(changes):
+    signed = scheduled_survey("month").signed(published_key())
+    with pytest.raises(SurveyError, match="somebody has changed the survey"):
+        DeviceSurvey.from_json(edited(signed, **changes))
+
+
+def test_an_unsigned_survey_cannot_be_verified():
+    with pytest.raises(SurveyError, match="is not signed"):
+        small_survey().verify()
+
+
+def test_a_device_without_the_library_reads_a_signed_survey_and_cannot_verify_it(monkeypatch):
+    text = small_survey().signed(published_key()).device_text
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    survey = DeviceSurvey.from_json(text)
+    with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
+        survey.verify()
+
+
+def test_a_key_without_the_library_says_what_to_install(monkeypatch, tmp_path):
+    key = tmp_path / "a.key"
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
+    for act in (SigningKey.create, SigningKey.read):
+        with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
+            act(key)
+    assert not key.exists()
+
+
+def test_a_key_file_is_its_owners_and_is_never_overwritten(tmp_path):
+    path = tmp_path / "author.key"
+    old = os.umask(0)
+    try:
+        key = SigningKey.create(path)
+    finally:
+        os.umask(old)
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert SigningKey.read(path).author == key.author
+    content = path.read_bytes()
+    assert content.startswith(b"-----BEGIN PRIVATE KEY-----")
+    with pytest.raises(OperationalError, match="no key is overwritten"):
+        SigningKey.create(path)
+    assert path.read_bytes() == content
+    assert "PRIVATE" not in repr(key)
+
+
+def test_what_is_no_key_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "some.key"
+    curve = generate_private_key(SECP256R1())
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    locked = serialization.BestAvailableEncryption(b"x")
+    texts = [b"", b"secret", curve.private_bytes(*form, serialization.NoEncryption())]
+    texts += [curve.private_bytes(*form, locked)]
+    for text in texts:
+        path.write_bytes(text)
+        with pytest.raises(OperationalError, match="holds no Ed25519 key without a password"):
+            SigningKey.read(path)
+    with pytest.raises(OperationalError, match=r"cannot read the key .*No such file"):
+        SigningKey.read(tmp_path / "nothing.key")
+    with pytest.raises(OperationalError, match=r"cannot write the key .*No such file"):
+        SigningKey.create(tmp_path / "nowhere" / "a.key")
+
+
+def test_all_rounds_have_one_author(other):
+    first = Survey.of("app", STAGED, "3", "ahead").signed(key := published_key())
+    second = next_survey(first, key=key)
+    assert (second.author, second.first) == (key.author, first.fingerprint)
+    assert second.chain == first.chain
+    second.verify()
+    third = next_survey(second, key=key)
+    assert third.chain == first.chain
+    for wrong in (None, other):
+        with pytest.raises(SurveyError, match=f"{key.author} has signed the first"):
+            next_survey(first, key=wrong)
+    with pytest.raises(SurveyError, match="nobody has signed the first"):
+        next_survey(Survey.of("app", STAGED, "3", "ahead"), key=key)
+
+
+def test_a_schedule_has_days_in_order():
+    with pytest.raises(SurveyError, match="before it starts"):
+        Schedule(date(2026, 2, 1), date(2026, 1, 31))
+    assert Schedule(date(2026, 2, 1), date(2026, 2, 1)).end == date(2026, 2, 1)
+    with pytest.raises(SurveyError, match="are dates"):
+        Schedule("2026-02-01")
+    survey = replace(small_survey(), schedule=Schedule(replay_window=366))
+    assert survey.last_sending_day(date.max) == date.max
