@@ -1,8 +1,8 @@
 """Reports of a file of many people, in bounded memory.
 
-Parquet or CSV in, Parquet out, a batch at a time. Only declared columns are read, the reports
-come in the order of the people (see `ldpsql_device.table`), and the target appears whole or not
-at all. Rows are counted from 1; the header of a CSV file is not one.
+Parquet or CSV in, Parquet out, a batch at a time. Only declared columns are read, the reports come
+in random order, and the target, which only its owner can read, appears whole or not at all. Rows
+are counted from 1; the header of a CSV file is not one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.columns import Misfit, refusing
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
+from ldpsql_device.permutation import permuted
 from ldpsql_device.policy import Policy
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import utc_today
@@ -57,14 +58,16 @@ def randomize_file(
     *,
     policy: Policy,
     skip_invalid: bool = False,
+    keep_order: bool = False,
     progress: Progress | None = None,
 ) -> Tally:
     """Write one report per person of `source` to `target`, drawn from the system's entropy.
 
     policy: what the survey may take; PolicyError otherwise.  skip_invalid: leave people out whose
-    record does not fit.  progress: called with the number of people done and their total, where
-    that is known. Raises RecordError, which names the column and the rows but never a value, for a
-    file or a record that does not fit.
+    record does not fit.  keep_order: as in `randomize`; otherwise memory is bounded as for
+    `permuted`.  progress: called with the number of people done and their total, where that is
+    known. Raises RecordError, which names the column and the rows but never a value, for a file or
+    a record that does not fit.
     """
     policy.require(survey)
     survey.require_open(utc_today())
@@ -75,11 +78,9 @@ def randomize_file(
         raise RecordError(f"the reports would replace the data in {source}; name another file")
     read, total = _reader(survey.record_schema, source, skip_invalid=skip_invalid)
     tally, entropy, row = Tally(), OsEntropy(), 1
-    with (
-        _writable(target),
-        replace_file(target) as temporary,
-        pq.ParquetWriter(temporary, report_schema(survey), compression="zstd") as writer,
-    ):
+
+    def draw_reports() -> Iterator[pa.Table]:
+        nonlocal tally, row
         for chunk in _guarded(read, source):
             reports, part = randomize_batch(
                 survey,
@@ -90,11 +91,20 @@ def randomize_file(
                 skip_invalid=skip_invalid,
                 misfits=chunk.misfits,
             )
-            writer.write_table(reports)
             row += chunk.table.num_rows
             tally += part + Tally(skipped=chunk.dropped)
             if progress is not None:
                 progress(row - 1, total)
+            yield reports
+
+    drawn = draw_reports()
+    with (
+        _writable(target),
+        replace_file(target, mode=0o600) as temporary,
+        pq.ParquetWriter(temporary, report_schema(survey), compression="zstd") as writer,
+    ):
+        for reports in drawn if keep_order else permuted(drawn, target.parent, entropy):
+            writer.write_table(reports)
     return tally
 
 

@@ -1,8 +1,4 @@
-"""Reports of a table of many people: a simulated fleet.
-
-Reports come out in the order of the people. In a real fleet they arrive in no such order, so a
-collector that is given these must not know the order of the people.
-"""
+"""Reports of a table of many people: a simulated fleet, whose reports come in random order."""
 
 from __future__ import annotations
 
@@ -27,6 +23,7 @@ from ldpsql_device.columns import (
 )
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import RecordError
+from ldpsql_device.permutation import in_random_order
 from ldpsql_device.policy import Policy
 from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
@@ -67,15 +64,19 @@ class _Encoded:
     misfits: list[Misfit]
 
 
-def randomize(survey: Published, table: pa.Table, *, policy: Policy) -> pa.Table:
-    """One report per row of `table`, drawn from the operating system's entropy.
+def randomize(
+    survey: Published, table: pa.Table, *, policy: Policy, keep_order: bool = False
+) -> pa.Table:
+    """One report per row of `table`, in random order, from the operating system's entropy.
+
+    keep_order: a report's place tells whose it is; not for a collector who knows the people's.
 
     Raises PolicyError for a survey that takes more than the policy allows, and RecordError, which
     names the column and the rows but never a value, if any record does not fit; then there are no
     reports at all.
     """
     reports, _ = randomize_batch(survey, table, OsEntropy(), policy=policy)
-    return reports
+    return reports if keep_order else in_random_order(reports, OsEntropy())
 
 
 def randomize_batch(
@@ -88,11 +89,11 @@ def randomize_batch(
     skip_invalid: bool = False,
     misfits: Sequence[Misfit] = (),
 ) -> tuple[pa.Table, Tally]:
-    """`randomize` with an entropy of one's own, for evaluation, and for parts of a file.
+    """Reports in the order of the people, for evaluation, and for parts of a file.
 
-    first_row: number of the batch's first row, for messages.  skip_invalid: leave people out
-    whose record does not fit, instead of raising RecordError.  misfits: rows already known not
-    to fit.
+    entropy: any; `randomize` has the system's alone.  first_row: number of the batch's first row,
+    for messages.  skip_invalid: leave people out whose record does not fit, instead of raising
+    RecordError.  misfits: rows already known not to fit.
     """
     policy.require(survey)
     encoded = _encode(survey.record_schema, batch)

@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Answer a survey whose mechanism is not differentially private.",
 )
+@click.option(
+    "--keep-order",
+    is_flag=True,
+    help="Write the reports in the order of the people, which tells whose report is whose.",
+)
 def randomize(
     data: Path,
     survey: Path,
@@ -53,11 +58,12 @@ def randomize(
     public: str,
     accept_disclosure: bool,
     accept_no_guarantee: bool,
+    keep_order: bool,
 ) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
-    This simulates a fleet of devices. Only declared columns are read. Reports come in the order
-    of the people, which a real fleet would not have: do not hand both to the same collector.
+    This simulates a fleet of devices. Only declared columns are read. Reports come in random order,
+    and only you can read their file.
     """
     from ldpsql.survey import read_device_part  # noqa: PLC0415
     from ldpsql_device.files import randomize_file  # noqa: PLC0415
@@ -80,9 +86,16 @@ def randomize(
             target,
             policy=policy,
             skip_invalid=skip_invalid,
+            keep_order=keep_order,
             progress=progress.advance,
         )
     click.echo(f"{target}: {counted(tally.people, 'report')}", err=True)
+    if keep_order:
+        click.echo(
+            "warning: the reports are in the order of the people: whoever knows that order knows "
+            "whose report is whose",
+            err=True,
+        )
     for name, count in tally.clamped.items():
         if count:
             moved = f"{counted(count, 'value')} of {name} {'was' if count == 1 else 'were'} moved"
