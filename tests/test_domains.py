@@ -16,6 +16,7 @@ from ldpsql.domains import (
     find_dimension,
     find_measure,
     find_public_column,
+    is_outside,
     labels,
     matching,
     null_codes,
@@ -250,3 +251,23 @@ def test_names_ignore_case() -> None:
     assert find_dimension(schema, "hours") is find_measure(schema, "age") is None
     assert find_public_column(schema, "Version") == version
     assert find_public_column(schema, "age") is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "comparison", "literal", "expected"),
+    [
+        (AGE, "<", 91, False),
+        (AGE, "<", 92, True),
+        (AGE, "=", 91, True),
+        (AGE, ">=", 18, False),
+        (AGE, "<", 18, True),
+        (PRICE, "<=", 500, False),
+        (PRICE, ">", 500.5, True),
+        (DAYS, "<", "2026-02-01", False),
+        (DAYS, ">=", "2026-02-01", True),
+        (DAYS, "<=", date(2026, 2, 2), True),
+        (STATE, "<", "A", False),
+    ],
+)
+def test_what_lies_outside_of_an_ordered_domain(domain, comparison, literal, expected):
+    assert is_outside(domain, comparison, literal) is expected

@@ -100,6 +100,18 @@ def matching(domain: Domain, comparison: str, literal: Value) -> CodeSet:
     return _span(0, cut) if comparison in ("<", "<=") else _span(cut, domain.size)
 
 
+def is_outside(domain: Domain, comparison: str, literal: Value) -> bool:
+    """Whether a comparison with an ordered domain is about values that all lie outside of it.
+
+    Errors as for `matching`.
+    """
+    if isinstance(domain, Listed):
+        return False
+    point, first, last = _point(domain, literal), domain.points[0], domain.points[-1]
+    positive = "=" if comparison == "<>" else comparison
+    return not first <= point <= last or not matching(domain, positive, literal)
+
+
 def bins(domain: Domain, width: float) -> list[tuple[Value, CodeSet]]:
     """(lower end, codes) of each bin [k * width, (k + 1) * width) that meets the domain.
 

@@ -126,3 +126,40 @@ def test_a_variance_that_rounding_left_below_zero_is_no_reason_to_warn() -> None
         with open_store(None, read_only=False) as store:
             store.ingest_table(report, asked)
             assert Session(store).execute(COUNTS).reports == 1
+
+
+OUTSIDE = "age is declared for [0, 7], so "
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("age BETWEEN 0 AND 7", []),
+        ("age < 8", []),
+        ("age = 8", [OUTSIDE + "age = 8 holds for nobody"]),
+        ("age <> -1", [OUTSIDE + "age <> -1 holds for everybody"]),
+        ("age > 7 OR age > 7", [OUTSIDE + "age > 7 holds for nobody"]),
+        ("age BETWEEN -5 AND 70", [OUTSIDE + "age >= -5, age <= 70 hold for everybody"]),
+        ("NOT age IN (1, 9, 10)", [OUTSIDE + "age = 9, age = 10 hold for nobody"]),
+        (
+            "age < 0 OR age <= 9",
+            [OUTSIDE + "age < 0 holds for nobody", OUTSIDE + "age <= 9 holds for everybody"],
+        ),
+        (
+            "age IN (11, 12, 13, 14, 15, 16, 17, 18, 19)",
+            [
+                OUTSIDE + "age = 11, age = 12, age = 13, age = 14, age = 15, age = 16, age = 17, "
+                "age = 18 and 1 more hold for nobody"
+            ],
+        ),
+    ],
+)
+def test_a_comparison_outside_of_a_domain_is_answered_and_noted(
+    condition: str, expected: list[str]
+) -> None:
+    """In answers and in EXPLAIN alike."""
+    asked = survey("grr")
+    sql = f"SELECT COUNT(*) FROM app WHERE {condition}"
+    for each in (sql, f"EXPLAIN {sql}"):
+        found = notes(asked, honest(asked), each)
+        assert [note for note in found if note.startswith(OUTSIDE)] == expected

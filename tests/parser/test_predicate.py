@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.sql_survey import base_of, marked, refusal
+from support.sql_survey import base_of, marked, refusal, survey
 
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.parser import parse
 from ldpsql.parser.query import (
     And,
     Comparison,
@@ -16,6 +17,8 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
+from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.values import Listed
 
 HERE = Place(1, 1)
 
@@ -88,7 +91,7 @@ def test_between_in_and_null_tests() -> None:
     assert where("age BETWEEN 4 AND 2") == between
     assert where("age NOT BETWEEN 4 AND 2") == Not(between)
     assert where("age BETWEEN SYMMETRIC 4 AND 2") == Or((between, other_way))
-    assert where("state IN ('CA', NULL, 'X')") == Membership("state", ("CA", None, "X"), HERE)
+    assert where("state IN ('CA', NULL, 'NY')") == Membership("state", ("CA", None, "NY"), HERE)
     assert where("state NOT IN ('CA')") == Not(Membership("state", ("CA",), HERE))
     assert where("state IS NULL") == NullTest("state", HERE)
     assert where("state IS NOT NULL") == Not(NullTest("state", HERE))
@@ -214,3 +217,55 @@ def test_what_is_outside_the_subset_is_refused_at_its_place(
     assert error.hint
     if marks is not None:
         assert marked(error) == marks
+
+
+@pytest.mark.parametrize(
+    ("condition", "at", "hint"),
+    [
+        ("state = 'ca'", "'ca'", "did you mean 'CA'? declared are 'CA', 'NY', 'WA'"),
+        ("'Wa ' <> state", "'Wa '", "did you mean 'WA'? declared are 'CA', 'NY', 'WA'"),
+        ("state IN ('CA', 'Oregon', 'NY')", "'Oregon'", "declared are 'CA', 'NY', 'WA'"),
+        ("state NOT IN ('CA', 'NYC')", "'NYC'", "did you mean 'NY'? declared are 'CA', 'NY', 'WA'"),
+        ("state IS DISTINCT FROM 'wa'", "'wa'", "did you mean 'WA'? declared are 'CA', 'NY', 'WA'"),
+        ("age > 3 OR NOT (state = '')", "''", "declared are 'CA', 'NY', 'WA'"),
+    ],
+)
+def test_a_value_that_is_not_declared_is_refused_with_what_may_be_meant(
+    condition: str, at: str, hint: str
+) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app WHERE {condition}")
+    assert isinstance(error, QueryError)
+    assert (error.reason, error.hint) == (f"state has no value {at}", hint)
+    assert marked(error) == at
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT state, COUNT(*) FROM app GROUP BY state HAVING state <> 'ny'",
+        "SELECT state, COUNT(*) FROM app GROUP BY state ORDER BY state IN ('CA', 'ny')",
+        "SELECT CASE state WHEN 'ny' THEN 1 END, COUNT(*) FROM app GROUP BY state",
+        "SELECT CASE WHEN state = ('ny') THEN COUNT(*) END FROM app GROUP BY state",
+    ],
+)
+def test_keys_of_groups_are_compared_with_declared_values_too(sql: str) -> None:
+    assert refusal(sql).hint == "did you mean 'NY'? declared are 'CA', 'NY', 'WA'"
+
+
+def test_parameters_are_compared_like_literals() -> None:
+    error = refusal("SELECT COUNT(*) FROM app WHERE state IN (?, ?)", ["CA", "x"])
+    assert error.reason == "state has no value 'x'"
+    assert marked(error) == "?"
+
+
+def test_texts_may_be_ordered_by_anything() -> None:
+    assert where("state < 'M'") == compare("state", "<", "M")
+    assert where("state = NULL") == compare("state", "=", None)
+
+
+def test_only_the_first_of_many_declared_values_are_listed() -> None:
+    many = survey("many", Schema((Dimension("n", Listed("category", tuple(range(30)))),)))
+    with pytest.raises(
+        QueryError, match=r"n has no value 30 at 1:37; declared are 0, .*, 19 and 10"
+    ):
+        parse("SELECT COUNT(*) FROM many WHERE n = 30", None, lambda _: many)

@@ -33,7 +33,7 @@ def test_comments_semicolons_and_explain_are_taken_off(sql: str, mode: str) -> N
 
 
 def test_places_count_from_the_start_of_the_text_with_explain() -> None:
-    error = refusal("EXPLAIN VERBOSE\nSELECT COUNT(*) FROM app\r\nWHERE 'é' = state AND agee > 3")
+    error = refusal("EXPLAIN VERBOSE\nSELECT COUNT(*) FROM app\r\nWHERE 'é' < state AND agee > 3")
     assert (error.place.line, error.place.column) == (3, 23)
     assert marked(error) == "agee"
 

@@ -14,10 +14,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.domains import find_dimension, is_outside, matching
+from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.relation import Relation
+from ldpsql.engine.where import atoms
 from ldpsql.errors import counted
 from ldpsql.estimate import Array
-from ldpsql.parser.query import Statement
+from ldpsql.parser.query import Comparison, NullTest, Statement
 from ldpsql.recipes.base import achieved
 from ldpsql.report import Integers, question_shares
 from ldpsql.survey import Survey
@@ -26,7 +29,7 @@ from ldpsql_device.guarantee import Central, Guarantee
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is not an explanation: one in a thousand million."""
-_MOST_SUSPECTS, _ROUNDING = 64, 1e-9
+_MOST_SUSPECTS, _ROUNDING, _LISTED = 64, 1e-9, 8
 
 
 def notes_on_statement(statement: Statement, relations: Collection[Relation]) -> list[str]:
@@ -44,6 +47,32 @@ def notes_on_statement(statement: Statement, relations: Collection[Relation]) ->
             "or a denominator that cannot be told from zero; ask about more people (a wider range, "
             "fewer groups), or collect more reports"
         )
+    return notes
+
+
+def notes_on_domains(plan: QueryPlan) -> list[str]:
+    """A note for every dimension that WHERE compares with values outside of its domain."""
+    schema, found = plan.survey.schema, dict[tuple[str, str], dict[str, None]]()
+    for atom in atoms(plan.query.predicate):
+        index = find_dimension(schema, atom.column)
+        if index is None or isinstance(atom, NullTest):
+            continue
+        domain = schema.dimensions[index].domain
+        if isinstance(atom, Comparison):
+            compared = [(atom.op, atom.literal)]
+        else:
+            compared = [("=", each) for each in atom.literals]
+        for op, literal in compared:
+            if literal is not None and is_outside(domain, op, literal):
+                who = "everybody" if matching(domain, op, literal) else "nobody"
+                shown = repr(literal) if isinstance(literal, str) else str(literal)
+                extent = f"{atom.column} is declared for {domain.describe()}"
+                found.setdefault((extent, who), {})[f"{atom.column} {op} {shown:.40}"] = None
+    notes = []
+    for (extent, who), texts in found.items():
+        more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+        listed = ", ".join(list(texts)[:_LISTED])
+        notes.append(f"{extent}, so {listed}{more} hold{'s' * (len(texts) == 1)} for {who}")
     return notes
 
 

@@ -22,6 +22,7 @@ from ldpsql.engine.explain import SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
     impossible_sums,
+    notes_on_domains,
     notes_on_estimator,
     notes_on_statement,
     shortfall_notes,
@@ -180,6 +181,7 @@ class Session:
         width = len(statement.outputs)
         shown = table.select(range(width)).rename_columns([out.name for out in statement.outputs])
         notes = notes_on_statement(statement, relations.values())
+        notes += [n for relation in relations.values() for n in notes_on_domains(relation.plan)]
         asked = {relation.plan.survey.table: relation for relation in relations.values()}
         for name, subject in subjects.items():
             notes += notes_on_estimator(asked[name], subject.estimator)
@@ -246,11 +248,12 @@ class Session:
 
     def _explain(self, statement: Statement, subjects: Mapping[str, Subject]) -> Result:
         """The plans as text, one line per row."""
-        lines: list[str] = []
+        lines, notes = list[str](), list[str]()
         for base in statement.bases:
             subject = subjects[base.table]
             plans = make_plans(base, subject.survey, statement.sql)
             plan = plans[-1][1]
+            notes += notes_on_domains(plan)
             reports = [self._slice_reports(plan, i, subject) for i in range(len(plan.slices))]
             if statement.mode == "explain verbose":
                 lines += explain_verbose(plans, reports, subject.guarantee)
@@ -262,7 +265,7 @@ class Session:
                     f"estimator: {subject.estimator}; the predicted errors are the {default} one's"
                 )
         table = pa.table({"plan": pa.array(lines, type=pa.string())})
-        return self._result(table, subjects, [], explain="\n".join(lines))
+        return self._result(table, subjects, notes, explain="\n".join(lines))
 
     def _slice_reports(self, plan: QueryPlan, place: int, subject: Subject) -> SliceReports:
         """The people of one slice, and the errors of its first row where public columns do not

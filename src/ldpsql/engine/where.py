@@ -78,7 +78,7 @@ def slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice
             )
         parts = compiler.split(formula)
     except UnsupportedSQL as error:
-        place = next((atom.place for atom in _atoms(predicate)), None)
+        place = next((atom.place for atom in atoms(predicate)), None)
         raise error.at(sql, place) from None
     by_boxes: dict[tuple[Box, ...], list[str]] = {}
     for conditions, inside in parts:
@@ -94,13 +94,14 @@ def _any_of(texts: list[str]) -> str | None:
     return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts)
 
 
-def _atoms(predicate: Predicate) -> Iterator[Atom]:
+def atoms(predicate: Predicate | None) -> Iterator[Atom]:
+    """The comparisons of a predicate, from left to right."""
     if isinstance(predicate, Not):
-        yield from _atoms(predicate.operand)
+        yield from atoms(predicate.operand)
     elif isinstance(predicate, And | Or):
         for operand in predicate.operands:
-            yield from _atoms(operand)
-    elif not isinstance(predicate, Constant):
+            yield from atoms(operand)
+    elif predicate is not None and not isinstance(predicate, Constant):
         yield predicate
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -11,6 +12,7 @@ from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
 from ldpsql.parser.source import Refusal, Source, wrong
 from ldpsql_device.schema import Schema
+from ldpsql_device.values import Listed, Value
 
 _LISTED = 20
 
@@ -72,12 +74,30 @@ class Columns:
 
     def unknown(self, node: exp.Expr) -> Refusal:
         """The error for a name that is not a column, with the names that come close."""
-        names = self.names
-        close = get_close_matches(node.name.lower(), [name.lower() for name in names], n=1)
+        close = get_close_matches(node.name.lower(), [name.lower() for name in self.names], n=1)
         meant = f"did you mean {self.find(close[0])}? " if close else ""
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        hint = f"{meant}there are {', '.join(names[:_LISTED])}{more}"
+        hint = f"{meant}there are {_listed(self.names, len(self.names))}"
         return wrong(f"{self.table} has no column {node.name!r}", node, hint)
+
+    def check_declared(self, name: str, value: Value | None, node: exp.Expr) -> None:
+        """Refuse a literal, at its node, that no declared value of a listed dimension equals.
+
+        One of another type is left to whoever compares it.
+        """
+        index = find_dimension(self.schema, name)
+        domain = None if index is None else self.schema.dimensions[index].domain
+        if not isinstance(domain, Listed) or type(value) is not type(domain.values[0]):
+            return
+        assert value is not None
+        if domain.has_own_code(value):
+            return
+        known = {str(each).lower(): each for each in domain.values}
+        close: list[str] = []
+        if isinstance(value, str):
+            close = get_close_matches(value.strip().lower(), known, n=1)
+        meant = f"did you mean {known[close[0]]!r}? " if close else ""
+        declared = _listed([f"{each!r:.40}" for each in domain.values[: _LISTED + 1]], domain.size)
+        raise wrong(f"{name} has no value {value!r:.40}", node, f"{meant}declared are {declared}")
 
     def is_bool(self, name: str) -> bool:
         """Whether a dimension or public column is of type bool."""
@@ -89,3 +109,9 @@ class Columns:
     def place(self, node: exp.Expr) -> Place:
         """Where a node stands."""
         return self.source.place(node)
+
+
+def _listed(texts: Sequence[str], count: int) -> str:
+    """The first of so many texts."""
+    more = f" and {count - _LISTED} more" if count > _LISTED else ""
+    return ", ".join(texts[:_LISTED]) + more

@@ -64,7 +64,10 @@ def _comparison(node: exp.Expr, columns: Columns) -> Predicate:
     if is_constant(left):
         left, right, op = right, left, _MIRRORED[op]
     column = _column(left, node, columns)
-    return Comparison(column, op, _constant(right, node, columns), columns.place(node))
+    value = _constant(right, node, columns)
+    if op in ("=", "<>"):
+        columns.check_declared(column, value, right)
+    return Comparison(column, op, value, columns.place(node))
 
 
 def _constant_comparison(node: exp.Expr, op: str) -> Constant:
@@ -101,7 +104,10 @@ def _membership(node: exp.Expr, columns: Columns) -> Predicate:
     if not node.expressions:
         raise wrong("IN needs at least one value", node)
     column = _column(node.this.unnest(), node, columns)
-    literals = tuple(_constant(item.unnest(), node, columns) for item in node.expressions)
+    items = [item.unnest() for item in node.expressions]
+    literals = tuple(_constant(item, node, columns) for item in items)
+    for item, value in zip(items, literals, strict=True):
+        columns.check_declared(column, value, item)
     return Membership(column, literals, columns.place(node))
 
 
@@ -117,6 +123,7 @@ def _same(node: exp.Expr, columns: Columns) -> Predicate:
     """IS NOT DISTINCT FROM: equality that takes NULL for a value, so that it is never NULL."""
     column, place = _column(node.this.unnest(), node, columns), columns.place(node)
     value = _constant(node.expression.unnest(), node, columns)
+    columns.check_declared(column, value, node.expression)
     is_null = NullTest(column, place)
     return is_null if value is None else And((Comparison(column, "=", value, place), Not(is_null)))
 

@@ -26,7 +26,7 @@ SELECT COUNT(*) FROM app WHERE age <> 20;
 -- where anybody
 --   age 0..1 3..72
 
-SELECT COUNT(*) FROM app WHERE state IN ('CA', 'XX', NULL);
+SELECT COUNT(*) FROM app WHERE state IN ('CA', NULL);
 -- where anybody
 --   state 0..0
 
