@@ -137,7 +137,7 @@ class Survey(Published):
         if self.schema.public:
             raise SurveyError(
                 f"{self.design.name} asks in rounds and knows nothing of the public columns of "
-                "earlier ones; leave them out"
+                "earlier ones; leave them and the period out"
             )
         if any((self.design.round > 1) != (name is not None) for name in named):
             raise SurveyError(
@@ -161,8 +161,8 @@ class Survey(Published):
             )
         if self.schema.public:
             raise SurveyError(
-                'trust = "shuffle" allows no [public] columns: they travel in clear, and a report '
-                "would hide only among those with the same values"
+                'trust = "shuffle" allows no [public] columns and no period: they travel in clear, '
+                "and a report would hide only among those with the same values"
             )
         if stated not in (None, self.shuffled.central):
             raise SurveyError(f"{self.design.name} was made for another promise: {stated}")

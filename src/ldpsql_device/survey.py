@@ -78,13 +78,19 @@ class Schedule:
                 f"period must be one of {', '.join(PERIODS)}, not {self.period!r:.40}"
             )
 
+    def __str__(self) -> str:
+        often = f"once a {self.period}" if self.period else "once"
+        days = (("from", self.start), ("until", self.end))
+        limits = "".join(f" {word} {day}" for word, day in days if day is not None)
+        return f"{often}{limits}; a report may be sent again for {self.replay_window} days"
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schedule:
         """The schedule among the keys of a published survey."""
         days: dict[str, date] = {}
         if "validity" in data:
             require_keys(data["validity"], "validity", (), ("from", "until"))
-            days = {key: _read_day(text) for key, text in data["validity"].items()}
+            days = {key: read_day(text, "validity") for key, text in data["validity"].items()}
             if not days:
                 raise SurveyError("not a survey: validity has neither from nor until")
         return cls(days.get("from"), days.get("until"), data["replay_window"], data.get("period"))
@@ -351,14 +357,14 @@ def utc_today() -> date:
     return datetime.now(UTC).date()
 
 
-def _read_day(text: Any) -> date:
+def read_day(text: Any, where: str) -> date:
     """A day of the format; SurveyError for what is none."""
     try:
         if isinstance(text, str) and _DAY.fullmatch(text):
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise SurveyError(f"validity: a day is written as 2026-01-31, not as {text!r:.40}")
+    raise SurveyError(f"{where}: a day is written as 2026-01-31, not as {text!r:.40}")
 
 
 def check_promise(plan: Plan, schema: Schema, guarantee: Guarantee) -> None:

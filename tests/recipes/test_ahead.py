@@ -286,7 +286,7 @@ def test_a_simulation_drives_all_rounds() -> None:
 
 def test_what_rounds_refuse(tmp_path: Path) -> None:
     """Public columns, another mechanism's next round, a file beside --next."""
-    with pytest.raises(SurveyError, match="leave them out"):
+    with pytest.raises(SurveyError, match="leave them and the period out"):
         design(TEXT + '[public.day]\ntype = "date"\n')
     other = design(TEXT.replace("ahead", "hio"))
     empty = histogram_of(other.design.randomize(np.zeros((0, 1), dtype=np.int64), SeededEntropy(1)))

@@ -16,6 +16,8 @@ from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
 from ldpsql.cli.text import labelled_lines
 from ldpsql.record_domain import RecordDomain
+from ldpsql_device.signature import SigningKey
+from ldpsql_device.survey import ANY_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,10 +65,19 @@ _MOST_PEOPLE = 10_000_000_000
     type=options.EXISTING,
     help="Design the next round from the reports of a finished one, instead of from a file.",
 )
+@click.option(
+    "--sign",
+    "key_file",
+    metavar="KEY",
+    type=options.EXISTING,
+    help="Sign the survey with the key that `ldpsql keygen` wrote. Needs `pip install "
+    "ldpsql[sign]`.",
+)
 @options.output()
 def design(
     source: Path | None,
     finished: Path | None,
+    key_file: Path | None,
     half_width: float | None,
     picture: Path | None,
     target: Path | None,
@@ -82,8 +93,9 @@ def design(
 
     for written in (target, picture):
         if written is not None:
-            options.keep_inputs(written, source, finished)
+            options.keep_inputs(written, source, finished, key_file)
             options.check_writable(written)
+    key = None if key_file is None else SigningKey.read(key_file)
     if source is not None and finished is None:
         if picture is not None:
             from ldpsql.plots import draw_survey, require_matplotlib, save_figure  # noqa: PLC0415
@@ -91,7 +103,7 @@ def design(
             require_matplotlib()
         with Progress("designing", sys.stderr) as progress:
             designed = design_survey(source, tell=progress.show, **asked)
-            survey = designed.survey
+            survey = designed.survey if key is None else designed.survey.signed(key)
             progress.show("what to expect")
             hints = (asked["users"], survey.users, survey.shuffled, half_width)
             is_asked = any(hint is not None for hint in hints)
@@ -103,8 +115,8 @@ def design(
                 lines.append(f"plot         {picture}")
     elif source is None and finished is not None:
         if any(asked.values()) or half_width or picture:
-            raise click.UsageError("--next takes everything from the finished round")
-        survey = _next_round(finished)
+            raise click.UsageError("--next takes everything but --sign from the finished round")
+        survey = _next_round(finished, key)
         lines = labelled_lines(_facts(survey))
     else:
         raise click.UsageError("name a survey file, or a finished round with --next")
@@ -115,7 +127,7 @@ def design(
     click.echo("\n".join(lines), err=target is None)
 
 
-def _next_round(finished: Path) -> Survey:
+def _next_round(finished: Path, key: SigningKey | None) -> Survey:
     """The next round of the one survey in a database that asks in rounds."""
     from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.store.base import Selection  # noqa: PLC0415
@@ -129,7 +141,7 @@ def _next_round(finished: Path) -> Survey:
                 "round in a database of its own"
             )
         ((_, histogram),) = store.histograms(surveys[0].table, Selection())
-        return surveys[0].next_round(histogram)
+        return surveys[0].next_round(histogram, key)
 
 
 def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
@@ -138,6 +150,10 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
     kilobytes = len(zlib.compress(survey.device_text.encode(), 9)) / 1000
     known = f"{survey.table} ({survey.fingerprint[:12]})"
     yield "survey", f"{known}, {kilobytes:.1f} kB for each device"
+    if survey.author is not None:
+        yield "author", survey.author
+    if survey.schedule != ANY_DAY:
+        yield "answered", str(survey.schedule)
     chosen = ", chosen by auto" if survey.chosen else ""
     number = f", round {design.round} of {design.rounds}" if design.asks_in_rounds else ""
     yield "mechanism", f"{design.name}{chosen}{number}"
@@ -195,6 +211,18 @@ def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
         yield "note", f"{name} treats every value as sensitive"
     else:
         yield "warning", f"VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, {_SEE_BELOW}"
+
+
+@click.command(short_help="Make a key for signing surveys.")
+@click.argument("key_file", metavar="KEY", type=click.Path(path_type=Path))
+def keygen(key_file: Path) -> None:
+    """Write a new private key to the file KEY and print its public key.
+
+    Apps pin the public key and answer surveys of its owner only. The file (PEM, Ed25519) can be
+    read by its owner alone, and an existing one is never overwritten. Whoever has it can sign
+    surveys, and it cannot be made again: keep a copy in a safe place.
+    """
+    click.echo(SigningKey.create(key_file).author)
 
 
 @click.command(short_help="Write a starter survey file for a data file.")

@@ -16,7 +16,7 @@ from ldpsql.cli.ask import explain, query, shell, synthesize
 from ldpsql.cli.audit import audit
 from ldpsql.cli.bench import bench, demo
 from ldpsql.cli.collect import ingest, randomize, shuffle
-from ldpsql.cli.design import design, schema
+from ldpsql.cli.design import design, keygen, schema
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
@@ -116,7 +116,7 @@ def cli() -> None:
 
 
 _LIFE_OF_A_SURVEY = (design, audit, randomize, shuffle, ingest, query, explain, shell, schema)
-for _command in (*_LIFE_OF_A_SURVEY, synthesize, bench, demo):
+for _command in (*_LIFE_OF_A_SURVEY, keygen, synthesize, bench, demo):
     cli.add_command(_command)
 
 

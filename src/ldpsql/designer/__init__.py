@@ -122,12 +122,13 @@ def design_survey(
         ranking = choose(file.workload, file.promise, people, tell)
         best, trust = ranking.best, file.shuffled
         made = best.forecast.design
-        survey = Survey(file.table, file.schema, made, best.options, chosen=AUTO, shuffled=trust)
+        schema = file.published_schema
+        survey = Survey(file.table, schema, made, best.options, chosen=AUTO, shuffled=trust)
     else:
         tell(file.mechanism)
         survey = Survey.of(
             file.table,
-            file.schema,
+            file.published_schema,
             file.shuffled or file.epsilon,
             file.mechanism,
             file.options,
@@ -140,5 +141,6 @@ def design_survey(
         workload=file.workload_options,
         # What a shuffled survey says of its users is part of its promise.
         users=file.users if file.shuffled is None else None,
+        schedule=file.schedule,
     )
     return DesignedSurvey(survey, file.workload, ranking, people)

@@ -12,8 +12,10 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from ldpsql.recipes.base import Promise
@@ -26,7 +28,7 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
-from ldpsql_device.survey import read_text
+from ldpsql_device.survey import ANY_DAY, PERIOD_COLUMN, Schedule, read_day, read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,11 +38,15 @@ MOST_CLASSES = 20_000
 MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
-_KEYS: Mapping[str, Mapping[str, tuple[type, str]]] = {
+_KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
     "survey": {
         "table": (str, "a string"),
         "options": (dict, "a table"),
         "accept_no_guarantee": (bool, "true or false"),
+        "from": (date | str, "a day"),
+        "until": (date | str, "a day"),
+        "replay_window": (int, "a number of days"),
+        "period": (str, "a string"),
         **dict.fromkeys(_READ_LATER, (object, "anything")),
     },
     "workload": {
@@ -60,7 +66,7 @@ class SurveyFile:
     users: how many people are expected, or None.  workload_options: the table [workload] as
     written, or None.  estimator: as written, or None; the survey checks it.
     accept_no_guarantee: whether the mechanism may promise nothing.  shuffled: what is promised once
-    reports are shuffled, or None for trust = "local".
+    reports are shuffled, or None for trust = "local".  schedule: when it is answered.
     """
 
     table: str
@@ -73,6 +79,14 @@ class SurveyFile:
     estimator: Any
     accept_no_guarantee: bool
     shuffled: Shuffled | None = None
+    schedule: Schedule = ANY_DAY
+
+    @property
+    def published_schema(self) -> Schema:
+        """The columns of reports: those of a record, and that of the period if there is one."""
+        if self.schedule.period is None:
+            return self.schema
+        return replace(self.schema, public=(PERIOD_COLUMN, *self.schema.public))
 
     @property
     def promise(self) -> Promise:
@@ -82,7 +96,7 @@ class SurveyFile:
     @cached_property
     def workload(self) -> Workload:
         """What is to be answered best."""
-        return read_workload(self.workload_options, self.table, self.schema)
+        return read_workload(self.workload_options, self.table, self.published_schema)
 
 
 def read_file(
@@ -123,6 +137,7 @@ def read_file(
         estimator=head.get("estimator"),
         accept_no_guarantee=head.get("accept_no_guarantee", False),
         shuffled=_read_trust(head),
+        schedule=_read_schedule(head),
     )
 
 
@@ -161,6 +176,17 @@ def _check_estimator(name: Any, mechanism: str) -> None:
             f"[survey]: estimator must be one of {', '.join(known)}, which {whose} has, not "
             f"{name!r}"
         )
+
+
+def _read_schedule(head: Mapping[str, Any]) -> Schedule:
+    """When the survey is answered; SurveyError names what is wrong."""
+    # TOML has dates of its own; a text is read as one.
+    days = [
+        read_day(day, f"[survey]: {key}") if isinstance(day := head.get(key), str) else day
+        for key in ("from", "until")
+    ]
+    window = head.get("replay_window", ANY_DAY.replay_window)
+    return Schedule(days[0], days[1], window, head.get("period"))
 
 
 def _read_trust(head: Mapping[str, Any]) -> Shuffled | None:
@@ -275,6 +301,11 @@ mechanism = "auto"     # the one with the least expected error
 # trust = "shuffle"
 # delta = "1e-6"
 # users = 100000       # reports in a batch, at least
+# When it is answered, in days of UTC; once, unless a period says how often:
+# from = 2026-01-01
+# until = 2026-12-31   # the last day: nothing is sent after it
+# period = "month"     # or "day": SQL sees the first day of each as the column "period"
+# replay_window = 30   # for so many days a report may be sent again
 """
 _BODIES = {
     "int": "domain = []            # [lowest, highest], both included; add bin_width for bins\n",

@@ -1,0 +1,160 @@
+"""Keys, signed surveys and schedules on the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from datetime import date
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.command_line import refusal, run
+from support.surveys import integer, public, survey_toml
+
+from ldpsql.designer import design
+from ldpsql.survey import Survey
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.survey import Survey as DeviceSurvey
+
+DAYS = {"from": date(2026, 1, 1), "until": date(2226, 12, 31), "replay_window": 7}
+MONTHLY = survey_toml(integer("age", 0, 9), mechanism="grr", epsilon="5", period="month", **DAYS)
+STAGED = survey_toml(integer("age", 0, 7), mechanism="ahead", epsilon="3")
+
+
+@pytest.fixture
+def key(tmp_path):
+    path = tmp_path / "author.key"
+    run("keygen", path)
+    return path
+
+
+@pytest.fixture
+def other(tmp_path):
+    path = tmp_path / "other.key"
+    run("keygen", path)
+    return path
+
+
+def designed(tmp_path, toml, *options):
+    source, target = tmp_path / "app.toml", tmp_path / "app.survey.json"
+    source.write_text(toml)
+    return target, run("design", source, "-o", target, *options)
+
+
+def test_keygen_prints_the_public_key_and_keeps_the_other_one(tmp_path):
+    path = tmp_path / "author.key"
+    shown = run("keygen", path)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert re.fullmatch("[0-9a-f]{64}\n", shown.stdout)
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    before = path.read_bytes()
+    assert "no key is overwritten" in refusal(run("keygen", path), 1)
+    assert path.read_bytes() == before
+
+
+def test_a_signed_survey_says_who_signed_it(tmp_path, key):
+    target, shown = designed(tmp_path, MONTHLY, "--sign", key)
+    survey = DeviceSurvey.from_json(target)
+    survey.verify()
+    assert f"author       {survey.author}" in shown.stdout
+    answered = (
+        "once a month from 2026-01-01 until 2226-12-31; a report may be sent again for 7 days"
+    )
+    assert f"answered     {answered}" in shown.stdout
+    assert Survey.from_json(target).author == survey.author
+
+
+def test_what_was_edited_afterwards_is_refused_by_every_command(tmp_path, key):
+    target, _ = designed(tmp_path, MONTHLY, "--sign", key)
+    target.write_text(target.read_text().replace('"replay_window":7', '"replay_window":8'))
+    for command in (
+        ("audit", target),
+        ("randomize", target, "--survey", target, "-o", "x.parquet"),
+    ):
+        assert "somebody has changed the survey" in refusal(run(*command), 1)
+
+
+@pytest.mark.parametrize("sign", [(), ("--sign", "author.key"), ("--sign", "other.key")])
+def test_all_rounds_are_signed_with_the_key_of_the_first(tmp_path, key, other, sign, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    target, _ = designed(tmp_path, STAGED, "--sign", key)
+    people = pa.table({"age": [i % 8 for i in range(400)]})
+    pq.write_table(people, "people.parquet")
+    run("randomize", "people.parquet", "--survey", target, "-o", "r.parquet")
+    run("ingest", "r.parquet", "--survey", target, "--db", "one.duckdb")
+    made = run("design", "--next", "one.duckdb", "-o", "two.survey.json", *sign)
+    if sign == ("--sign", "author.key"):
+        first, second = (DeviceSurvey.from_json(p) for p in (target, tmp_path / "two.survey.json"))
+        assert (second.author, second.chain) == (first.author, first.chain)
+    else:
+        assert f"{Survey.from_json(target).author} has signed the first" in refusal(made, 1)
+        assert not (tmp_path / "two.survey.json").exists()
+
+
+def test_reports_of_a_period_are_told_apart_in_sql(tmp_path, monkeypatch):
+    """The column is a device's, not the table's."""
+    monkeypatch.chdir(tmp_path)
+    target, _ = designed(tmp_path, MONTHLY)
+    years = {"period": [date(1999, 1, 1)] * 300}
+    pq.write_table(pa.table({"age": [3] * 300, **years}), "people.parquet")
+    for number, day in enumerate((date(2026, 1, 31), date(2026, 2, 1))):
+        for module in ("table", "files"):
+            monkeypatch.setattr(f"ldpsql_device.{module}.utc_today", lambda day=day: day)
+        assert run("randomize", "people.parquet", "--survey", target, "-o", f"{number}.parquet")
+        assert run("ingest", f"{number}.parquet", "--survey", target, "--db", "app.duckdb")
+    query = "SELECT period, COUNT(*) FROM app GROUP BY period ORDER BY period"
+    shown = run(query, "--db", "app.duckdb", "--format", "csv")
+    assert [line.split(",")[:2] for line in shown.stdout.splitlines()[1:]] == [
+        ["2026-01-01", "300.0"],
+        ["2026-02-01", "300.0"],
+    ]
+
+
+def test_a_survey_that_is_over_takes_no_more_records_and_still_takes_reports(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    over = MONTHLY.replace("2226-12-31", "2026-01-31")
+    target, _ = designed(tmp_path, over)
+    pq.write_table(pa.table({"age": [3] * 300}), "people.parquet")
+    arguments = ("randomize", "people.parquet", "--survey", target, "-o", "r.parquet")
+    for module in ("table", "files"):
+        monkeypatch.setattr(f"ldpsql_device.{module}.utc_today", lambda: date(2026, 1, 31))
+    assert run(*arguments).exit_code == 0
+    monkeypatch.setattr("ldpsql_device.files.utc_today", lambda: date(2026, 2, 1))
+    assert "survey app ended on 2026-01-31" in refusal(run(*arguments), 1)
+    assert run("ingest", "r.parquet", "--survey", target, "--db", "app.duckdb").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("from = 2026-01-01", 'from = "1 January"', "[survey]: from: a day is written as"),
+        ("from = 2026-01-01", "from = 2026", "[survey]: from must be a day"),
+        ("from = 2026-01-01", "from = 2026-01-01T00:00:00", "are dates"),
+        ("from = 2026-01-01", "from = 2227-01-01", "ends on 2226-12-31, before it starts"),
+        ("replay_window = 7", "replay_window = 0", "a number of days from 1 to 366"),
+        ("replay_window = 7", "replay_window = true", "replay_window must be a number of days"),
+        ('period = "month"', 'period = "week"', "period must be one of day, month, not 'week'"),
+        ('"grr"', '"ahead"', "leave them and the period out"),
+    ],
+)
+def test_a_schedule_that_is_none_is_refused(tmp_path, old, new, message):
+    assert old in MONTHLY
+    _, shown = designed(tmp_path, MONTHLY.replace(old, new))
+    assert message in refusal(shown, 1)
+
+
+def test_days_may_be_texts_and_a_declared_period_is_refused(tmp_path):
+    texts = MONTHLY.replace("2026-01-01", '"2026-01-01"')
+    assert design(texts).schedule == design(MONTHLY).schedule
+    with pytest.raises(SurveyError, match="two columns"):
+        design(MONTHLY + public("period", "date"))
+
+
+def test_a_shuffled_survey_has_no_period(tmp_path):
+    trust = {"trust": "shuffle", "delta": "1e-6", "users": 10_000}
+    toml = survey_toml(integer("age", 0, 9), mechanism="grr", epsilon="0.5", period="day", **trust)
+    _, shown = designed(tmp_path, toml)
+    assert "allows no [public] columns and no period" in refusal(shown, 1)
