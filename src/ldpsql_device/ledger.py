@@ -1,208 +1,303 @@
-"""What this device has already answered.
+"""What a person has given so far: one SQLite file on the device.
 
-Two answers to one survey would tell twice as much as one. A ledger keeps the first report and gives
-it again, and refuses a survey whose epsilon, added to those already answered, would exceed the
-person's budget. Of the rounds of one survey it lets a device answer one. A ledger that cannot be
-read is never taken for an empty one; deleting the file is the person's own decision to start anew.
+A ledger gives the same report again when the same survey asks again, charges every answer to the
+attributes that it is about and to a total, and has a device answer one of a survey's rounds, and
+each of its periods once. SQLite does the locking, the atomicity and the recovery: a report is drawn
+inside a transaction and leaves after it is on the disk, so a device that is killed has either drawn
+nothing or gives the same report when it is asked again. A ledger that cannot be read is never taken
+for an empty one; deleting the file is the person's own decision to start anew.
+
+Names of attributes are kept as salted hashes; beside them the file holds which surveys were
+answered, when, at what price, and the reports as they left.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from datetime import date
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ldpsql_device.atomic import replace_file
-from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import Error, OperationalError, StoreError
 from ldpsql_device.respond import Report
 
 if TYPE_CHECKING:
     from ldpsql_device.survey import Published
 
-FORMAT = 1
-_DIGITS = Context(prec=60)
+FORMAT = 2
+PATIENCE = 30.0
+"""Seconds for which a ledger that another process uses is tried again."""
+
+_SCHEMA = """
+CREATE TABLE ledger (format INTEGER NOT NULL, salt BLOB NOT NULL, latest INTEGER NOT NULL);
+CREATE TABLE answers (
+    number INTEGER PRIMARY KEY, survey TEXT NOT NULL, chain TEXT NOT NULL, period TEXT NOT NULL,
+    day INTEGER NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, report TEXT NOT NULL,
+    UNIQUE (survey, period));
+CREATE INDEX chains ON answers (chain);
+CREATE TABLE attributes (
+    attribute BLOB NOT NULL, answer INTEGER NOT NULL REFERENCES answers,
+    PRIMARY KEY (attribute, answer)) WITHOUT ROWID;
+"""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One answered survey: what it cost, and the report as it left the device.
-
-    epsilon: what the survey promised; None where it promised nothing, so that the loss has no
-    bound.  chain: fingerprint of the first of its rounds, see `Survey.chain`.
-    """
-
-    table: str
-    epsilon: Epsilon | None
-    report: str
-    chain: str
-
-    @classmethod
-    def from_json(cls, fingerprint: str, data: Mapping[str, Any]) -> Entry:
-        """The inverse of `to_json`; raises what data of another form lead to."""
-        epsilon = data["epsilon"]
-        return cls(
-            data["table"],
-            None if epsilon is None else Epsilon.parse(epsilon),
-            data["report"],
-            data.get("chain", fingerprint),
-        )
-
-    def to_json(self) -> dict[str, str | None]:
-        """Plain data."""
-        epsilon = None if self.epsilon is None else str(self.epsilon)
-        return {
-            "table": self.table,
-            "epsilon": epsilon,
-            "report": self.report,
-            "chain": self.chain,
-        }
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Ledger:
-    """The answers of one device, in a file that only its owner can read (mode 0600).
+    """The answers of one person, in a file that only its owner can read (mode 0600).
 
-    budget: the largest total epsilon over all surveys; None sets no limit.
+    path: of the file, which is made when it is first needed.  total: the largest sum of epsilons
+    over all surveys.  per_attribute: the largest sum over the surveys that ask about one attribute,
+    whoever asks; an attribute is known by its name, so only `total` resists a survey that renames
+    it.  delta: the largest sum of deltas.  A survey that promises nothing exceeds every budget.
     """
 
     path: Path
-    budget: Epsilon | None = None
+    total: Fraction
+    per_attribute: Fraction
+    delta: Fraction
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(self.path))
+    def __init__(
+        self, path: str | Path, *, total: Number, per_attribute: Number, delta: Number = 0
+    ) -> None:
+        """Budgets are exact: a float is taken by its shortest decimal form."""
+        # Two names of one file must be one ledger, with one journal beside it.
+        object.__setattr__(self, "path", Path(os.path.realpath(path)))
+        object.__setattr__(self, "total", exact(total, "total"))
+        object.__setattr__(self, "per_attribute", exact(per_attribute, "per_attribute"))
+        object.__setattr__(self, "delta", exact(delta, "delta"))
 
-    def spent(self) -> Decimal:
-        """Total epsilon of all surveys answered so far, exactly.
+    def answer(
+        self,
+        survey: Published,
+        draw: Callable[[date], Report],
+        *,
+        today: date,
+        renewal: str | None = None,
+    ) -> Report:
+        """The report given to this survey before, or a new one, on the disk before it is returned.
 
-        Decimal("Infinity") once a survey without a guarantee is among them.
+        draw: makes a report on a day.  today: by the device's clock; the latest day ever seen
+        counts where that is later, so a clock that is set back renews nothing and opens nothing.
+        renewal: see `Policy`.
+
+        Raises OperationalError where a budget does not cover it, another round of the survey was
+        answered, or its report may not be sent any more; StoreError where the ledger cannot be read
+        or written. In each case nothing is drawn, or nothing leaves.
         """
-        return _total(self._read())
-
-    def answer(self, survey: Published, draw: Callable[[], Report]) -> Report:
-        """The report given to this survey before, or a new one, written down before it is given.
-
-        Raises OperationalError where the budget does not allow it, or another round of the same
-        survey was answered, StoreError where the ledger cannot be read or written; in each case
-        nothing is drawn or nothing leaves.
-        """
-        with self._locked():
-            entries = self._read()
-            known = entries.get(survey.fingerprint)
-            if known is not None:
-                return self._restored(known, survey)
-            _check_round(entries, survey)
-            self._check_budget(entries, survey)
-            report, epsilon = draw(), survey.guarantee.epsilon
-            entry = Entry(survey.table, epsilon, report.to_json(), survey.chain)
-            self._write({**entries, survey.fingerprint: entry})
-            return report
-
-    def _check_budget(self, entries: dict[str, Entry], survey: Published) -> None:
-        if self.budget is None:
-            return
-        epsilon = survey.guarantee.epsilon
-        if epsilon is None:
-            raise OperationalError(
-                f"survey {survey.table} promises no privacy, which no budget can cover"
+        with self._open() as database:
+            # In a transaction of its own: after a refusal, too, the clock cannot be set back.
+            database.execute(
+                "UPDATE ledger SET latest = ? WHERE latest < ?", [today.toordinal()] * 2
             )
-        spent = _total(entries)
-        if spent.is_infinite():
-            raise OperationalError(
-                "this device has answered a survey that promises no privacy, so no budget is left "
-                f"for survey {survey.table}; nothing was sent"
-            )
-        if compose([epsilon]) + spent > self.budget.value:
-            raise OperationalError(
-                f"survey {survey.table} asks for epsilon {epsilon}, but {spent} of the "
-                f"budget of {self.budget} is spent; nothing was sent"
-            )
+            database.execute("BEGIN IMMEDIATE")
+            ((salt, latest),) = database.execute("SELECT salt, latest FROM ledger")
+            day = date.fromordinal(latest)
+            survey.require_open(day)
+            report = self._recall(database, survey, day)
+            if report is None:
+                _check_round(database, survey)
+                names = {name: _hash(salt, name) for name in survey.schema.private_columns}
+                self._check_budgets(database, survey, names, _renewed_on(day, renewal))
+                _check_public(database, survey, salt)
+                report = draw(day)
+                _write(database, survey, names.values(), day, report)
+            database.execute("COMMIT")
+        return report
 
-    def _restored(self, entry: Entry, survey: Published) -> Report:
+    def spent(self) -> Fraction:
+        """Sum of the epsilons of all answers, exactly."""
+        with self._open() as database:
+            return _sum(database.execute("SELECT epsilon FROM answers"))
+
+    def _recall(self, database: sqlite3.Connection, survey: Published, day: date) -> Report | None:
+        """The report of this survey and period, if there is one and it may still be sent."""
+        row = database.execute(
+            "SELECT day, report FROM answers WHERE survey = ? AND period = ?",
+            [survey.fingerprint, str(survey.period_of(day))],
+        ).fetchone()
+        if row is None:
+            return None
+        drawn, text = row
+        if day > survey.last_sending_day(date.fromordinal(drawn)):
+            raise OperationalError(
+                f"survey {survey.table} was answered more than {survey.replay_window} days ago, "
+                "and its report is not sent again after that; nothing was sent"
+            )
         try:
-            return Report.from_json(entry.report, survey)
+            return Report.from_json(text, survey)
         except Error:
             raise self._damaged() from None
 
-    def _read(self) -> dict[str, Entry]:
-        """All entries by fingerprint; StoreError unless the file is exactly as it was written."""
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError):
-            raise self._damaged() from None
-        try:
-            data = json.loads(text)
-            if data["format"] != FORMAT or data["checksum"] != _checksum(data["entries"]):
-                raise self._damaged()
-            return {
-                fingerprint: Entry.from_json(fingerprint, entry)
-                for fingerprint, entry in data["entries"].items()
-            }
-        except (ValueError, KeyError, TypeError, AttributeError, Error):
-            raise self._damaged() from None
+    def _check_budgets(
+        self, database: sqlite3.Connection, survey: Published, names: dict[str, bytes], since: int
+    ) -> None:
+        """OperationalError unless what was spent since a day leaves enough for one more answer."""
+        asked, delta = survey.guarantee.epsilon, survey.guarantee.delta
+        if asked is None:
+            raise OperationalError(
+                f"survey {survey.table} promises no privacy, which no budget covers; nothing was "
+                "sent"
+            )
+        every = "SELECT {} FROM answers WHERE day >= ?"
+        of_one = (
+            "SELECT epsilon FROM attributes JOIN answers ON number = answer "
+            "WHERE attribute = ? AND day >= ?"
+        )
+        spent = [("in all", self.total, _sum(database.execute(every.format("epsilon"), [since])))]
+        for column, name in names.items():
+            charged = _sum(database.execute(of_one, [name, since]))
+            spent.append((f"for {column}", self.per_attribute, charged))
+        for what, budget, charged in spent:
+            if charged + Fraction(asked.value) > budget:
+                raise OperationalError(
+                    f"survey {survey.table} asks for epsilon {asked}, but {decimal_text(charged)} "
+                    f"of the budget of {decimal_text(budget)} {what} is spent; nothing was sent"
+                )
+        if _sum(database.execute(every.format("delta"), [since])) + delta > self.delta:
+            raise OperationalError(
+                f"survey {survey.table} asks for delta {float(delta):g}, more than is left of the "
+                f"budget of {float(self.delta):g}; nothing was sent"
+            )
 
-    def _write(self, entries: dict[str, Entry]) -> None:
-        plain = {fingerprint: entry.to_json() for fingerprint, entry in entries.items()}
-        data = {"format": FORMAT, "entries": plain, "checksum": _checksum(plain)}
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A connection to a sound ledger; what is not committed when it is closed is undone."""
         try:
-            with replace_file(self.path, mode=0o600) as temporary:
-                temporary.write_text(json.dumps(data, indent=1), encoding="utf-8")
+            if not self.path.exists():
+                self._create()
+            # By its address, with which SQLite never makes a file: `_create` alone does, whole.
+            with closing(_connect(f"{self.path.as_uri()}?mode=rw")) as database:
+                formats = database.execute("SELECT format FROM ledger").fetchall()
+                sound = database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+                if formats != [(FORMAT,)] or not sound:
+                    raise self._damaged()
+                yield database
+        except sqlite3.Error as error:
+            raise self._explain(error) from None
         except OSError as error:
             raise StoreError(
                 f"cannot write the ledger {self.path} ({error.strerror}); nothing was sent"
             ) from None
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep other processes from answering meanwhile, as both would find the budget unspent."""
-        import fcntl  # noqa: PLC0415  (not on every platform; importing this module is)
-
+    def _create(self) -> None:
+        """Put a whole, empty ledger at the path, unless another process was first."""
+        temporary = self.path.with_name(f".{self.path.name}.{os.urandom(8).hex()}.tmp")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
-            lock = self.path.with_name(f".{self.path.name}.lock").open("a")
-        except OSError as error:
-            raise StoreError(f"cannot lock the ledger {self.path} ({error.strerror})") from None
-        with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            with closing(_connect(f"{temporary.as_uri()}?mode=rw")) as database:
+                database.executescript(f"BEGIN;{_SCHEMA}")
+                database.execute("INSERT INTO ledger VALUES (?, ?, 1)", [FORMAT, os.urandom(16)])
+                database.execute("COMMIT")
+            # Neither replaces a ledger that another process made meanwhile.
+            place = os.rename if os.name == "nt" else os.link
+            with suppress(FileExistsError):
+                place(temporary, self.path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _explain(self, error: sqlite3.Error) -> StoreError:
+        """What an error of SQLite means, by its primary code."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
+        if code == sqlite3.SQLITE_BUSY:
+            return StoreError(
+                f"the ledger {self.path} is in use by another process; try again. Nothing was sent"
+            )
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+            return self._damaged()
+        return StoreError(f"cannot use the ledger {self.path} ({error}); nothing was sent")
 
     def _damaged(self) -> StoreError:
         return StoreError(
-            f"the ledger {self.path} cannot be read, so nothing is answered; "
-            "restore it from a copy (deleting it forgets what was answered)"
+            f"the ledger {self.path} is damaged or of another version, so nothing is answered; "
+            "restore it from a copy (deleting it forgets what was given)"
         )
 
 
-def _total(entries: Mapping[str, Entry]) -> Decimal:
-    """Sum of the epsilons; infinite where one of them has no bound."""
-    budgets = [entry.epsilon for entry in entries.values()]
-    known = [budget for budget in budgets if budget is not None]
-    return compose(known) if len(known) == len(budgets) else Decimal("Infinity")
+def _connect(address: str) -> sqlite3.Connection:
+    database = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
+    # EXTRA: a commit outlives a loss of power, too. With FULL it may be undone by the journal,
+    # whose removal was not on the disk.
+    database.execute("PRAGMA synchronous = EXTRA")
+    return database
 
 
-def _check_round(entries: Mapping[str, Entry], survey: Published) -> None:
-    """OperationalError where another round of the survey was answered."""
-    if any(entry.chain == survey.chain for entry in entries.values()):
+def _check_round(database: sqlite3.Connection, survey: Published) -> None:
+    """OperationalError where another round of the survey was answered, or nobody signed this one.
+
+    A chain is its author's, so nobody can name somebody else's survey as the first one of their own
+    rounds, and so have a device refuse it.
+    """
+    if survey.first is not None:
+        if survey.author is None:
+            raise OperationalError(
+                f"survey {survey.table} is a later round that its author has not signed; nothing "
+                "was sent"
+            )
+        survey.verify()
+    answered = database.execute(
+        "SELECT 1 FROM answers WHERE chain = ? AND survey <> ?", [survey.chain, survey.fingerprint]
+    )
+    if answered.fetchone():
         raise OperationalError(
             f"this device has answered another round of survey {survey.table}, and each person "
             "answers one; nothing was sent"
         )
 
 
-def _checksum(entries: object) -> str:
-    text = json.dumps(entries, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+def _check_public(database: sqlite3.Connection, survey: Published, salt: bytes) -> None:
+    """OperationalError for a column in clear that was promised to be private before."""
+    for column in survey.schema.public:
+        asked = database.execute(
+            "SELECT 1 FROM attributes WHERE attribute = ?", [_hash(salt, column.name)]
+        )
+        if asked.fetchone():
+            raise OperationalError(
+                f"survey {survey.table} asks for {column.name} in clear, which this device has "
+                "answered as private; nothing was sent"
+            )
 
 
-def compose(budgets: Iterable[Epsilon]) -> Decimal:
-    """Total loss of one person who answered several surveys (sequential composition), exactly."""
-    total = Decimal(0)
-    for budget in budgets:
-        total = _DIGITS.add(total, budget.value)
-    return total
+def _write(
+    database: sqlite3.Connection,
+    survey: Published,
+    names: Iterable[bytes],
+    day: date,
+    report: Report,
+) -> None:
+    answer = {
+        "survey": survey.fingerprint,
+        "chain": survey.chain,
+        "period": str(survey.period_of(day)),
+        "day": day.toordinal(),
+        "epsilon": str(survey.guarantee.epsilon),
+        "delta": str(survey.guarantee.delta),
+        "report": report.to_json(),
+    }
+    number = database.execute(
+        "INSERT INTO answers (survey, chain, period, day, epsilon, delta, report) "
+        "VALUES (:survey, :chain, :period, :day, :epsilon, :delta, :report)",
+        answer,
+    ).lastrowid
+    database.executemany("INSERT INTO attributes VALUES (?, ?)", [(name, number) for name in names])
+
+
+def _hash(salt: bytes, name: str) -> bytes:
+    return hashlib.sha256(salt + name.encode()).digest()
+
+
+def _renewed_on(day: date, renewal: str | None) -> int:
+    """The first day that counts for a budget which is renewed every day or month, or never."""
+    first = {None: date.min, "day": day, "month": day.replace(day=1)}[renewal]
+    return first.toordinal()
+
+
+def _sum(rows: Iterable[tuple[str]]) -> Fraction:
+    """Sum of one column of numbers, exactly."""
+    return sum((Fraction(number) for (number,) in rows), Fraction(0))

@@ -25,8 +25,9 @@ class Policy:
     shuffled.  max_delta: the largest probability with which that may fail.  disclosure: whether
     values that a survey does not declare sensitive may be given away.  no_guarantee: whether a
     survey may promise nothing; it has no epsilon to limit.  public: the columns that may travel in
-    clear.  fingerprints, tables: the surveys, or names of surveys, that are answered; None for all.
-    renewal: "day" or "month" where a ledger's budgets start anew with each; None where never.
+    clear.  authors: the public keys (64 hexadecimal digits) one of which must have signed a survey,
+    or None.  fingerprints, tables: the only surveys, or names of surveys, that are answered, or
+    None.  renewal: "day" or "month" where a ledger's budgets start anew with each, or None.
     """
 
     max_epsilon: Fraction
@@ -34,6 +35,7 @@ class Policy:
     disclosure: bool
     no_guarantee: bool
     public: frozenset[str]
+    authors: frozenset[str] | None
     fingerprints: frozenset[str] | None
     tables: frozenset[str] | None
     renewal: str | None
@@ -46,6 +48,7 @@ class Policy:
         disclosure: bool = False,
         no_guarantee: bool = False,
         public: Collection[str] = (),
+        authors: Collection[str] | None = None,
         fingerprints: Collection[str] | None = None,
         tables: Collection[str] | None = None,
         renewal: str | None = None,
@@ -63,6 +66,7 @@ class Policy:
             "disclosure": disclosure is True,
             "no_guarantee": no_guarantee is True,
             "public": _names("public", public),
+            "authors": _names("authors", authors),
             "fingerprints": _names("fingerprints", fingerprints),
             "tables": _names("tables", tables),
             "renewal": renewal,
@@ -71,16 +75,26 @@ class Policy:
             object.__setattr__(self, name, value)
 
     def require(self, survey: Published) -> None:
-        """PolicyError, which depends on the survey alone, for one that takes more than this."""
+        """PolicyError, which depends on the survey alone, for one that takes more than this.
+
+        Where authors are named, also SurveyError for a signature that is not its author's, and
+        NotSupportedError where the library that checks signatures is missing.
+        """
+        if self.authors is not None and survey.author in self.authors:
+            survey.verify()
         for excess in self._excesses(survey):
             raise PolicyError(f"survey {survey.table} {excess}; nothing was sent")
 
     def _excesses(self, survey: Published) -> Iterator[str]:
         """What the survey takes beyond this policy, and how to allow it."""
         guarantee, command = survey.guarantee, "ldpsql randomize"
-        for allowed, own in ((self.tables, survey.table), (self.fingerprints, survey.fingerprint)):
+        for name, allowed, own in (
+            ("name", self.tables, survey.table),
+            ("fingerprint", self.fingerprints, survey.fingerprint),
+            ("author", self.authors, survey.author),
+        ):
             if allowed is not None and own not in allowed:
-                yield "is not one of those that the policy allows (tables=..., fingerprints=...)"
+                yield f"has another {name} than those that the policy allows"
         in_clear = [c.name for c in survey.record_schema.public if c.name not in self.public]
         if in_clear:
             yield (

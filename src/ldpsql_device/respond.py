@@ -126,25 +126,34 @@ def _look_up(record: Record, name: str) -> Value | None:
 
 
 def respond(
-    survey: Published, record: Record, *, policy: Policy, ledger: Ledger | None = None
+    survey: Published,
+    record: Record,
+    *,
+    policy: Policy,
+    ledger: Ledger | None = None,
+    today: date | None = None,
 ) -> Report:
     """Answer a survey for one person: the record stays here, the report may leave.
 
     policy: what any survey may take, which is checked first.  ledger: what this person has given
     so far. With one, a second answer to the same survey is the first one again, and what its
-    budgets do not cover is refused.
+    budgets do not cover is refused.  today: the day in UTC, by the system's clock if left out.
 
-    Raises PolicyError and what `Ledger.answer` raises, which depend on the survey and not on the
-    record; RecordError (naming the column, never the value) if the record does not fit.
+    Raises PolicyError, also before the survey's first day and after its last, and what
+    `Ledger.answer` raises, all of which depend on the survey and not on the record; RecordError
+    (naming the column, never the value) if the record does not fit.
     """
     policy.require(survey)
-    survey.require_open(day := utc_today())
     entropy = OsEntropy()
 
-    def draw() -> Report:
+    def draw(day: date) -> Report:
         codes = encode(survey.schema, record, entropy)
         numbers = [int(column[0]) for column in survey.draw(codes, entropy)]
         public = {**survey.period_values(day), **public_values(survey.record_schema, record)}
         return Report.of(survey, numbers, public)
 
-    return draw() if ledger is None else ledger.answer(survey, draw)
+    day = utc_today() if today is None else today
+    if ledger is not None:
+        return ledger.answer(survey, draw, today=day, renewal=policy.renewal)
+    survey.require_open(day)
+    return draw(day)

@@ -1,22 +1,35 @@
-"""What a device has answered: remembered, bounded, and never read wrongly."""
+"""What a person has given: remembered, bounded, and never read wrongly."""
 
 from __future__ import annotations
 
-import json
+import ast
+import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from datetime import date, timedelta
 from decimal import Decimal, localcontext
+from fractions import Fraction
+from inspect import getsource
+from pathlib import Path
 
 import pytest
+from support.giving import PLENTY, scheduled, sealed_anew, yes_or_no
 from support.later_rounds import next_survey
-from support.surveys import ANYTHING, RECORD, SMALL, TOML, app, unsound
+from support.surveys import ANYTHING, RECORD, SMALL, TOML, app, mostly_in_clear, unsound
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
-from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import OperationalError, RecordError, StoreError
-from ldpsql_device.ledger import Ledger, compose
+from ldpsql_device import ledger as module
+from ldpsql_device.errors import InterfaceError, OperationalError, RecordError, StoreError
+from ldpsql_device.ledger import Ledger
+from ldpsql_device.policy import Policy
 from ldpsql_device.respond import respond
+from ldpsql_device.signature import SigningKey
+from ldpsql_device.survey import Survey as DeviceSurvey
+
+TODAY = date(2026, 5, 20)
 
 
 def survey(epsilon: str, table: str = "app") -> Survey:
@@ -26,174 +39,304 @@ def survey(epsilon: str, table: str = "app") -> Survey:
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "ledger.json"
+    return tmp_path / "ledger.sqlite"
+
+
+def plenty(path: Path) -> Ledger:
+    return Ledger(path, **PLENTY)
+
+
+def answer(asked, ledger, record=RECORD, today=TODAY, policy=ANYTHING):
+    return respond(asked, record, policy=policy, ledger=ledger, today=today)
 
 
 def test_a_second_answer_is_the_first_one_again(path):
-    ledger, asked = Ledger(path), app()
-    first = respond(asked, RECORD, ledger=ledger, policy=ANYTHING)
+    asked = app()
+    first = answer(asked, plenty(path))
     other = {**RECORD, "age": 80, "version": "9"}
-    assert all(
-        respond(asked, other, ledger=Ledger(path), policy=ANYTHING) == first for _ in range(20)
-    )
-    assert ledger.spent() == Decimal(2)
+    assert all(answer(asked, plenty(path), other) == first for _ in range(20))
+    assert plenty(path).spent() == 2
+
+
+def test_budgets_are_required():
+    with pytest.raises(TypeError):
+        Ledger("ledger")
+    with pytest.raises(TypeError):
+        Ledger("ledger", total=1)
+    for wrong in (-1, "much", float("inf"), None):
+        with pytest.raises(InterfaceError):
+            Ledger("ledger", total=1, per_attribute=wrong)
 
 
 def test_the_budget_is_exact(path):
-    """0.1 + 0.2 is 0.3, no more, and 0.001 above is too much."""
-    ledger = Ledger(path, Epsilon.parse("0.3"))
-    respond(survey("0.1", "a"), RECORD, ledger=ledger, policy=ANYTHING)
-    respond(survey("0.2", "b"), RECORD, ledger=ledger, policy=ANYTHING)
-    assert ledger.spent() == Decimal("0.3")
-    with pytest.raises(OperationalError, match=r"0\.3 of the budget of 0\.3 is spent"):
-        respond(survey("0.001", "c"), RECORD, ledger=ledger, policy=ANYTHING)
-    respond(survey("0.1", "a"), RECORD, ledger=ledger, policy=ANYTHING)
+    """0.1 + 0.2 is 0.3, no more, and 0.001 above is too much; in any context of decimals."""
+    ledger = Ledger(path, total=0.3, per_attribute="0.3")
+    with localcontext() as context:
+        context.prec = 3
+        answer(survey("0.1", "a"), ledger)
+        answer(survey("0.2", "b"), ledger)
+        assert ledger.spent() == Fraction(3, 10)
+        with pytest.raises(OperationalError, match=r"0\.3 of the budget of 0\.3 in all is spent"):
+            answer(survey("0.001", "c"), ledger)
+    answer(survey("0.1", "a"), ledger)
+
+
+def test_every_attribute_has_a_budget(path):
+    """A dimension and a measure of one name are one attribute, whoever asks."""
+    ledger = Ledger(path, total=10, per_attribute=1)
+    one = '[survey]\ntable = "{}"\nepsilon = "0.6"\nmechanism = "hgrr"\n'
+    age = '[dimension.age]\ntype = "int"\ndomain = [18, 90]\n'
+    answer(design(one.format("a") + age), ledger)
+    answer(design(one.format("b") + '[dimension.state]\ntype = "bool"\n'), ledger, {"state": True})
+    with pytest.raises(OperationalError, match=r"0\.6 of the budget of 1 for age is spent"):
+        answer(design(one.format("c") + "[measure.age]\nbounds = [0, 99]\n"), ledger)
+    assert ledger.spent() == Fraction(12, 10)
+
+
+def test_deltas_have_a_budget(path):
+    ledger = Ledger(path, total=10, per_attribute=10, delta="0.9")
+    answer(mostly_in_clear(), ledger)
+    other = design(SMALL, epsilon="2")
+    answer(other, ledger)
+    (again,) = sealed_anew(DeviceSurvey.from_json(mostly_in_clear().device_text), 1)
+    with pytest.raises(
+        OperationalError, match=r"asks for delta 0\.9, more than is left of .* 0\.9"
+    ):
+        answer(again, ledger)
 
 
 def test_a_refused_survey_costs_nothing(path):
-    ledger = Ledger(path, Epsilon.parse("1"))
+    ledger = Ledger(path, total=1, per_attribute=1)
     with pytest.raises(OperationalError):
-        respond(survey("1.5"), RECORD, ledger=ledger, policy=ANYTHING)
+        answer(survey("1.5"), ledger)
     with pytest.raises(RecordError):
-        respond(survey("1"), {**RECORD, "age": 3}, ledger=ledger, policy=ANYTHING)
+        answer(survey("1"), ledger, {**RECORD, "age": 3})
     assert ledger.spent() == 0
 
 
-def test_only_the_owner_can_read_it_and_no_record_is_in_it(path):
-    respond(app(), {**RECORD, "spent": 123.4567}, ledger=Ledger(path), policy=ANYTHING)
+def test_no_budget_covers_a_survey_without_a_guarantee(path):
+    with pytest.raises(OperationalError, match="promises no privacy, which no budget covers"):
+        answer(unsound(), plenty(path))
+    assert plenty(path).spent() == 0
+
+
+def test_only_the_owner_can_read_it_and_no_record_or_name_is_in_it(path):
+    answer(app(), plenty(path), {**RECORD, "spent": 123.4567})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert "123.4567" not in path.read_text()
-    assert sorted(p.name for p in path.parent.iterdir()) == [".ledger.json.lock", "ledger.json"]
+    content = path.read_bytes()
+    for hidden in (b"123.4567", b"spent", b"state", b"nobody reads this"):
+        assert hidden not in content.split(b"CREATE", 1)[0] + content[8192:]
+    assert [place.name for place in path.parent.iterdir()] == [path.name]
 
 
-def damaged(text: str) -> list[str]:
-    entries = json.loads(text)
-    entries["entries"] = {}
-    cheaper = text.replace('"epsilon": "2"', '"epsilon": "1"')
-    assert cheaper != text
-    return ["", text[:-20], "[]", "{}", "null", json.dumps(entries), cheaper, "\udcff"]
+DAMAGES = {
+    "empty": lambda path: path.write_bytes(b""),
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:-5000]),
+    "a page of zeros": lambda path: overwrite(path, 4096, bytes(4096)),
+    "no database": lambda path: path.write_text("{}" * 5000),
+    "another database": lambda path: (path.unlink(), change(path, "CREATE TABLE a (b)")),
+    "another version": lambda path: change(path, "UPDATE ledger SET format = 3"),
+    "no version": lambda path: change(path, "DELETE FROM ledger"),
+    "no answers": lambda path: change(path, "DROP TABLE answers"),
+    "no report": lambda path: change(path, "UPDATE answers SET report = '{}'"),
+}
 
 
-@pytest.mark.parametrize("case", range(8))
-def test_a_damaged_ledger_answers_nothing(path, case):
-    respond(app(), RECORD, ledger=Ledger(path), policy=ANYTHING)
-    content = damaged(path.read_text())[case]
-    path.write_text(content, errors="surrogateescape")
+def overwrite(path, start, content):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:start] + content + whole[start + len(content) :])
+
+
+def change(path, sql):
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(sql)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_ledger_answers_nothing_and_is_not_touched(path, damage):
+    asked = app()
+    answer(asked, plenty(path))
+    DAMAGES[damage](path)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="cannot be read"):
-        respond(app(), RECORD, ledger=Ledger(path), policy=ANYTHING)
+    with pytest.raises(
+        StoreError, match="is damaged or of another version, so nothing is answered"
+    ):
+        answer(asked, plenty(path))
     assert path.read_bytes() == before
 
 
-def test_a_ledger_that_cannot_be_written_lets_nothing_leave(tmp_path):
-    with pytest.raises(StoreError):
-        respond(app(), RECORD, ledger=Ledger(tmp_path / "nowhere" / "ledger.json"), policy=ANYTHING)
+def test_a_ledger_that_cannot_be_made_or_opened_lets_nothing_leave(tmp_path):
+    for place in (tmp_path / "nowhere" / "ledger", tmp_path):
+        with pytest.raises(StoreError, match="nothing was sent"):
+            answer(app(), plenty(place))
 
 
-def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch):
-    respond(survey("1", "a"), RECORD, ledger=Ledger(path), policy=ANYTHING)
-    before = path.read_bytes()
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("ldpsql_device.atomic.os.fsync", full)
-    with pytest.raises(StoreError, match="No space left"):
-        respond(survey("1", "b"), RECORD, ledger=Ledger(path), policy=ANYTHING)
-    assert path.read_bytes() == before
-    assert not list(path.parent.glob("*.tmp*")) + list(path.parent.glob(".*.tmp"))
+def test_a_ledger_in_use_is_waited_for_and_then_said_to_be(path, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    answer(survey("1", "a"), plenty(path))
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="is in use by another process; try again"):
+            answer(survey("1", "b"), plenty(path))
+    answer(survey("1", "b"), plenty(path))
 
 
 def test_answers_given_at_the_same_time_do_not_overspend(path):
-    budget = Epsilon.parse("1")
     surveys = [survey("0.3", f"t{i}") for i in range(8)]
 
     def attempt(asked):
         try:
-            respond(asked, RECORD, ledger=Ledger(path, budget), policy=ANYTHING)
+            answer(asked, Ledger(path, total=1, per_attribute=1))
         except OperationalError:
             return 0
         return 1
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(attempt, surveys)) == 3
-    assert Ledger(path).spent() == Decimal("0.9")
+    assert plenty(path).spent() == Fraction(9, 10)
 
 
-def test_a_survey_without_a_guarantee_has_no_bounded_cost(path):
-    """It is booked as such, and no budget covers what comes after it."""
-    respond(unsound(), RECORD, ledger=Ledger(path), policy=ANYTHING)
-    (entry,) = json.loads(path.read_text())["entries"].values()
-    assert entry["epsilon"] is None
-    assert Ledger(path).spent() == Decimal("Infinity")
-    limited = Ledger(path, Epsilon.parse("20"))
-    with pytest.raises(OperationalError, match="promises no privacy, so no budget is left"):
-        respond(survey("0.1"), RECORD, ledger=limited, policy=ANYTHING)
-    respond(survey("0.1"), RECORD, ledger=Ledger(path), policy=ANYTHING)
-    assert Ledger(path).spent() == Decimal("Infinity")
+def test_links_are_one_ledger(path):
+    """Also one to a file that is not there yet."""
+    link = path.with_name("link")
+    link.symlink_to(path)
+    asked = app()
+    assert answer(asked, plenty(link)) == answer(asked, plenty(path))
+    assert link.is_symlink()
 
 
-def test_no_budget_covers_a_survey_without_a_guarantee(path):
-    limited = Ledger(path, Epsilon.parse("20"))
-    respond(survey("0.1"), RECORD, ledger=limited, policy=ANYTHING)
-    with pytest.raises(OperationalError, match="promises no privacy, which no budget can cover"):
-        respond(unsound(), RECORD, ledger=limited, policy=ANYTHING)
-    assert limited.spent() == Decimal("0.1")
+def rounds(key=None):
+    first = design(SMALL, mechanism="ahead")
+    first = first if key is None else first.signed(key)
+    second = next_survey(first, key=key)
+    return first, second, next_survey(second, key=key)
 
 
 def test_a_device_answers_one_round(path):
     """Whichever comes first, and the same round again as often as it is asked."""
-    first = design(SMALL, mechanism="ahead")
-    second = next_survey(first)
-    third = next_survey(second)
-    ledger = Ledger(path)
-    report = respond(second, RECORD, ledger=ledger, policy=ANYTHING)
+    first, second, third = rounds(SigningKey.create(path.with_name("key")))
+    ledger = plenty(path)
+    report = answer(second, ledger)
     for other in (first, third):
         with pytest.raises(OperationalError, match="answered another round of survey small"):
-            respond(other, RECORD, ledger=ledger, policy=ANYTHING)
-    assert respond(second, RECORD, ledger=Ledger(path), policy=ANYTHING) == report
+            answer(other, ledger)
+    assert answer(second, plenty(path)) == report
     assert ledger.spent() == 1
-    respond(design(SMALL), RECORD, ledger=ledger, policy=ANYTHING)
-    respond(design(SMALL, mechanism="ahead", epsilon="2"), RECORD, ledger=ledger, policy=ANYTHING)
+    answer(design(SMALL), ledger)
+    answer(design(SMALL, mechanism="ahead", epsilon="2"), ledger)
     assert ledger.spent() == 4
 
 
-def test_a_device_that_answered_the_first_round_answers_no_other(path):
-    first = design(SMALL, mechanism="ahead")
-    respond(first, RECORD, ledger=Ledger(path), policy=ANYTHING)
-    with pytest.raises(OperationalError, match="answered another round"):
-        respond(next_survey(next_survey(first)), RECORD, ledger=Ledger(path), policy=ANYTHING)
+def test_a_later_round_must_be_signed(path):
+    first, second, _ = rounds()
+    with pytest.raises(OperationalError, match="a later round that its author has not signed"):
+        answer(second, plenty(path))
+    answer(first, plenty(path))
 
 
-def test_a_survey_of_shuffled_reports_spends_its_local_epsilon(path):
-    """No device can know whether the shuffler kept apart from the collector."""
-    asked = design(
-        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
-        'delta = "1e-6"\nusers = 20000\n[dimension.member]\ntype = "bool"\n'
-    )
-    local = asked.design.epsilon
-    assert local.value > Decimal("0.5")
-    short = Ledger(path, budget=Epsilon(local.value - Decimal("0.001")))
-    with pytest.raises(OperationalError, match=f"asks for epsilon {local}"):
-        respond(asked, {"member": True}, ledger=short, policy=ANYTHING)
-    ledger = Ledger(path, budget=local)
-    respond(asked, {"member": True}, ledger=ledger, policy=ANYTHING)
-    assert ledger.spent() == local.value
+def test_nobody_can_forge_a_round_and_so_block_the_survey(path):
+    """Signed by another author it starts a chain of that author's, at that author's cost."""
+    keys = [SigningKey.create(path.with_name(name)) for name in ("victim", "forger")]
+    first = design(SMALL, mechanism="ahead").signed(keys[0])
+    second = next_survey(first, key=keys[0])
+    forged = replace(second, author=None, signature=None).signed(keys[1])
+    assert forged.first == first.fingerprint
+    answer(forged, plenty(path))
+    answer(first, plenty(path))
+    assert plenty(path).spent() == 2
 
 
-def test_budgets_add_up_exactly() -> None:
-    """0.1 + 0.2 is 0.3, which floats would miss; ten times 0.1 is 1; nothing is 0."""
-    tenth = Epsilon.parse("0.1")
-    assert compose([tenth, Epsilon.parse("0.2")]) == Decimal("0.3")
-    assert compose([tenth] * 10) == Decimal(1)
-    assert compose([]) == 0
-    assert compose(iter([Epsilon.parse("1"), Epsilon.parse("20")])) == Decimal(21)
+def test_every_period_is_answered_once(path):
+    asked, ledger = scheduled(app(), period="month"), plenty(path)
+    reports = [
+        answer(asked, ledger, today=TODAY + timedelta(days=days)) for days in (0, 5, 11, 12, 42)
+    ]
+    assert reports[0] == reports[1] == reports[2]
+    assert len({report.id for report in reports}) == 3
+    assert [report.public["period"] for report in reports[2:]] == [
+        date(2026, month, 1) for month in (5, 6, 7)
+    ]
+    assert ledger.spent() == 6
 
 
-def test_decimals_are_exact_in_any_context() -> None:
-    """An application's own decimal settings change neither sums nor fingerprints."""
-    budgets = [Epsilon.parse("0.1"), Epsilon.parse("0.2"), Epsilon.parse("1.2345")]
-    with localcontext() as context:
-        context.prec = 3
-        assert compose(budgets) == Decimal("1.5345")
-        assert str(budgets[2]) == "1.2345"
+def test_periods_exhaust_a_budget_unless_the_policy_renews_it(path):
+    asked = scheduled(app(), period="month")
+    ledger = Ledger(path, total=2, per_attribute=2)
+    answer(asked, ledger)
+    june = TODAY + timedelta(days=20)
+    with pytest.raises(OperationalError, match="2 of the budget of 2 in all is spent"):
+        answer(asked, ledger, today=june)
+    renewing = Policy(2, public={"day", "version"}, renewal="month")
+    answer(asked, ledger, today=june, policy=renewing)
+    for other in (survey("0.5", "b"), survey("2", "c")):
+        with pytest.raises(OperationalError, match="2 of the budget of 2 in all is spent"):
+            answer(other, ledger, today=june, policy=renewing)
+    daily = Policy(2, public={"day", "version"}, renewal="day")
+    answer(survey("2", "c"), ledger, today=june + timedelta(days=1), policy=daily)
+
+
+def test_a_report_is_sent_again_within_its_window_only(path):
+    asked = scheduled(app(), replay_window=10)
+    report = answer(asked, plenty(path))
+    assert answer(asked, plenty(path), today=TODAY + timedelta(days=10)) == report
+    with pytest.raises(OperationalError, match="answered more than 10 days ago, and its report is"):
+        answer(asked, plenty(path), today=TODAY + timedelta(days=11))
+    assert plenty(path).spent() == 2
+
+
+def test_nothing_is_sent_after_the_end_of_a_survey_or_before_it_starts(path):
+    asked = scheduled(app(), start=date(2026, 5, 10), end=date(2026, 5, 25))
+    for ledger in (None, plenty(path)):
+        for day in (date(2026, 5, 9), date(2026, 5, 26)):
+            if ledger is not None and day > TODAY:
+                assert answer(asked, ledger) == answer(asked, ledger, today=date(2026, 5, 25))
+            with pytest.raises(OperationalError, match=r"nothing is sent|is not answered before"):
+                answer(asked, ledger, today=day)
+
+
+def test_what_was_private_is_not_sent_in_clear_later(path):
+    ledger = plenty(path)
+    answer(yes_or_no(column="state"), ledger, {"state": True})
+    text = SMALL + '[public.state]\ntype = "bool"\n'
+    policy = Policy(1, public={"state"})
+    with pytest.raises(
+        OperationalError, match="asks for state in clear, which this device has ans"
+    ):
+        answer(design(text), ledger, {"age": 30, "state": True}, policy=policy)
+    # The other way round nothing that was promised is broken.
+    other = plenty(path.with_name("other"))
+    answer(design(text), other, {"age": 30, "state": True}, policy=policy)
+    answer(yes_or_no(column="state"), other, {"state": True})
+
+
+def test_sums_are_exact(path):
+    assert module._sum([("0.1",), ("0.2",)]) == Fraction(3, 10)
+    assert module._sum([("0.1",)] * 10) == 1
+    assert module._sum([]) == 0
+    assert module._sum([("1/3",)] * 3) == 1
+    assert isinstance(Ledger(path, total=Decimal("0.1"), per_attribute=1).total, Fraction)
+
+
+def test_it_needs_nothing_that_one_system_alone_has():
+    """Such as fcntl or os.getuid, which Windows lacks."""
+    tree = ast.parse(getsource(module))
+    imported = {
+        name.name.split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module)])
+    }
+    assert imported == {
+        *("__future__", "collections", "contextlib", "dataclasses", "datetime", "fractions"),
+        *("hashlib", "ldpsql_device", "os", "pathlib", "sqlite3", "typing"),
+    }
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "os"
+    }
+    assert used == {"path", "urandom", "open", "close", "name", "rename", "link"} | {
+        *("O_CREAT", "O_EXCL", "O_RDWR"),
+    }

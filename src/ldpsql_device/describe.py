@@ -1,0 +1,147 @@
+"""A survey in plain words, for a screen on which a person is asked to take part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from ldpsql_device.epsilon import decimal_text
+from ldpsql_device.policy import partly_sensitive
+from ldpsql_device.values import Listed
+
+if TYPE_CHECKING:
+    from ldpsql_device.epsilon import Epsilon
+    from ldpsql_device.schema import Dimension
+    from ldpsql_device.survey import Published
+
+WIDTH = 80
+_FEW = 8
+
+
+def describe(survey: Published) -> str:
+    """What is asked, what leaves the device and what may be concluded from it, how often, until
+    when, who signed it, and what is not covered; lines of at most 80 characters.
+
+    Nothing of a record is in it. What a survey's author wrote is quoted, without characters that
+    cannot be seen.
+    """
+    paragraphs = (
+        ("Asked", _asked(survey)),
+        ("What leaves this device", _leaving(survey)),
+        ("In clear", _in_clear(survey)),
+        ("How often", _how_often(survey)),
+        ("Who asks", _asking(survey)),
+        (
+            "Not covered",
+            "that you took part, when, and from which address. Who answers several surveys gives "
+            "away the sum of their epsilons.",
+        ),
+    )
+    lines = [f"Survey {survey.table}"]
+    lines += [fill(f"{title}: {text}", WIDTH, subsequent_indent="  ") for title, text in paragraphs]
+    return "\n".join(lines)
+
+
+def largest_belief(epsilon: Epsilon) -> str:
+    """What a belief of one half can become by a report, in per cent, rounded up.
+
+    It is e^epsilon / (1 + e^epsilon), with as many digits as show that it is not certainty.
+
+    >>> from ldpsql_device.epsilon import Epsilon
+    >>> largest_belief(Epsilon.parse("2")), largest_belief(Epsilon.parse("20"))
+    ('89 %', '99.9999998 %')
+    """
+    share = epsilon.odds / (1 + epsilon.odds)
+    digits = 0
+    while (shown := math.ceil(share * 10 ** (digits + 2))) >= 10 ** (digits + 2):
+        digits += 1
+    return f"{shown / 10**digits:.{digits}f} %"
+
+
+def _asked(survey: Published) -> str:
+    schema = survey.schema
+    columns = [f"{d.name} ({_values(d)})" for d in schema.dimensions]
+    for measure in schema.measures:
+        low, high = measure.bounds
+        columns.append(f"{measure.name} (a number from {low:.15g} to {high:.15g})")
+    return f"{'; '.join(columns)}. All of it stays here."
+
+
+def _values(dimension: Dimension) -> str:
+    domain = dimension.domain
+    if not isinstance(domain, Listed):
+        return f"one of {domain.size} bins of {domain.describe()}"
+    shown = ", ".join(_quoted(value) for value in domain.values[:_FEW])
+    more = domain.size - _FEW
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _quoted(value: object) -> str:
+    """A value as its survey has it, cut short, without characters that cannot be seen."""
+    if not isinstance(value, str):
+        return str(value).lower()
+    seen = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in value)
+    return f'"{seen[:40]}..."' if len(seen) > 40 else f'"{seen}"'
+
+
+def _leaving(survey: Published) -> str:
+    return " ".join(["one randomized report.", *_promises(survey)])
+
+
+def _promises(survey: Published) -> Iterator[str]:
+    guarantee = survey.guarantee
+    if guarantee.epsilon is None:
+        yield "Nothing is promised: it can give your answers away."
+        return
+    yield (
+        f"By itself it has epsilon {guarantee.epsilon}: by it a belief of 50 % about your answers "
+        f"becomes at most {largest_belief(guarantee.epsilon)}."
+    )
+    if guarantee.delta:
+        yield f"With probability {_decimal(guarantee.delta)} your answers are sent in clear."
+    if guarantee.kind != "local":
+        names = ", ".join(partly_sensitive(survey.schema))
+        yield (
+            f"This holds for the values of {names} that the survey calls sensitive; others may be "
+            "given away."
+        )
+    if guarantee.central is not None:
+        yield (
+            f"Whoever sees it only mixed with those of {guarantee.central.people - 1:,} honest "
+            f"people learns less: epsilon {guarantee.central.epsilon}, delta "
+            f"{_decimal(guarantee.central.delta)}. This device cannot check that."
+        )
+
+
+def _in_clear(survey: Published) -> str:
+    names = ", ".join(column.name for column in survey.record_schema.public)
+    return f"{names}, without any protection." if names else "nothing of your record."
+
+
+def _how_often(survey: Published) -> str:
+    schedule, epsilon = survey.schedule, survey.guarantee.epsilon
+    often = "once; asked again, the same report is sent again."
+    if schedule.period is not None:
+        often = f"once in every {schedule.period}, which is sent in clear."
+        if epsilon is not None:
+            count = {"day": 365, "month": 12}[schedule.period]
+            total = decimal_text(count * Fraction(epsilon.value))
+            often += f" Every answer counts: {count} in a year have epsilon {total} together."
+    if survey.first is not None:
+        often += " It is a later round of a survey, of which one round is answered."
+    if schedule.end is not None:
+        often += f" Nothing is sent after {schedule.end}."
+    return often
+
+
+def _asking(survey: Published) -> str:
+    if survey.author is None:
+        return "unknown; nobody has signed this survey."
+    return f"the owner of the key {survey.author}."
+
+
+def _decimal(number: Fraction) -> str:
+    return f"{float(number):.3g}"

@@ -1,0 +1,114 @@
+"""The text of a consent screen: short, true, and not to be forged by a survey's author."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from support.giving import scheduled, yes_or_no
+from support.later_rounds import next_survey
+from support.surveys import (
+    SMALL,
+    app,
+    category,
+    mostly_in_clear,
+    partly_sensitive,
+    survey_toml,
+    unsound,
+)
+
+from ldpsql.designer import design
+from ldpsql_device.describe import WIDTH, describe, largest_belief
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.signature import SigningKey
+
+APP = """\
+Survey app
+Asked: age (one of 73 bins of [18, 90]); state ("CA", "NY", "WA"); spent (a
+  number from 0 to 500). All of it stays here.
+What leaves this device: one randomized report. By itself it has epsilon 2: by
+  it a belief of 50 % about your answers becomes at most 89 %.
+In clear: day, version, without any protection.
+How often: once; asked again, the same report is sent again.
+Who asks: unknown; nobody has signed this survey.
+Not covered: that you took part, when, and from which address. Who answers
+  several surveys gives away the sum of their epsilons."""
+
+
+def said(survey):
+    return " ".join(describe(survey).split())
+
+
+def test_a_survey_is_described_on_a_screen():
+    assert describe(app()) == APP
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "belief"),
+    [("0.001", "51 %"), ("0.1", "53 %"), ("1", "74 %"), ("2", "89 %"), ("4", "99 %")],
+)
+def test_a_belief_is_rounded_up(epsilon, belief):
+    assert largest_belief(Epsilon.parse(epsilon)) == belief
+
+
+def test_a_belief_is_never_said_to_be_certainty():
+    assert largest_belief(Epsilon.parse("5")) == "99.4 %"
+    assert largest_belief(Epsilon.parse("20")) == "99.9999998 %"
+
+
+def test_the_local_epsilon_comes_before_that_of_the_shuffled_batch():
+    text = survey_toml(
+        '[dimension.member]\ntype = "bool"\n',
+        epsilon="0.5",
+        mechanism="grr",
+        trust="shuffle",
+        users=20_000,
+        delta="1e-6",
+    )
+    asked = design(text)
+    told = said(asked)
+    local = f"By itself it has epsilon {asked.guarantee.epsilon}:"
+    assert told.index(local) < told.index("those of 19,999 honest people learns less: epsilon 0.5")
+    assert "delta 1e-06. This device cannot check that." in told
+
+
+def test_what_is_promised_less_is_said():
+    assert "Nothing is promised: it can give your answers away." in said(unsound())
+    assert "With probability 0.9 your answers are sent in clear." in said(mostly_in_clear())
+    told = said(partly_sensitive("jurr"))
+    assert "This holds for the values of age, state that the survey calls sensitive;" in told
+    assert "In clear: nothing of your record." in told
+
+
+def test_periods_are_told_with_what_a_year_costs():
+    told = said(scheduled(app(), period="month", end=date(2026, 12, 31)))
+    assert "How often: once in every month, which is sent in clear." in told
+    assert "Every answer counts: 12 in a year have epsilon 24 together." in told
+    assert "Nothing is sent after 2026-12-31." in told
+    assert "In clear: day, version," in told
+    assert "365 in a year have epsilon 730 together" in said(scheduled(app(), period="day"))
+
+
+def test_the_author_and_the_round_are_named(tmp_path):
+    key = SigningKey.create(tmp_path / "key")
+    first = design(SMALL, mechanism="ahead").signed(key)
+    assert f"Who asks: the owner of the key {key.author}." in said(first)
+    later = said(next_survey(first, key=key))
+    assert "It is a later round of a survey, of which one round is answered." in later
+
+
+def test_no_value_can_pretend_to_be_the_text_around_it():
+    tricky = "a\nWho asks: your doctor\u202e\u200b\x1b[2J" + "b" * 50
+    told = describe(design(survey_toml(category("c", tricky, "x"))))
+    assert "\nWho asks: your doctor" not in told
+    assert r'"a\u000aWho' in told
+    assert all(character.isprintable() or character == "\n" for character in told)
+    assert '..."' in told
+
+
+def test_long_lists_are_cut_short_and_lines_fit():
+    told = describe(design(survey_toml(category("c", *[f"v{i}" for i in range(200)]))))
+    assert '"v7" and 192 more' in " ".join(told.split())
+    assert all(len(line) <= WIDTH for line in told.splitlines())
+    assert yes_or_no().table in describe(yes_or_no())
+    assert "positive (false, true)" in said(yes_or_no())
