@@ -99,8 +99,8 @@ def _bits_of_word(layout: Layout, number: int, reports: str) -> str:
     )
 
 
-def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> None:
-    """After some batches: merge what is recent into the table if that pays.
+def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> bool:
+    """After some batches: merge what is recent into the table if that pays; whether it did.
 
     before: what was recent before them. It is looked at when it has doubled and is no less than the
     table, so that all merges together cost no more than a few passes over the reports.
@@ -108,8 +108,10 @@ def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> None
     progress = Progress.of(cursor, layout)
     now = progress.recent
     has_doubled = now >= _SMALL and now.bit_length() != before.bit_length()
-    if has_doubled and now >= progress.merged and _shrinks(cursor, layout, progress):
+    pays = has_doubled and now >= progress.merged and _shrinks(cursor, layout, progress)
+    if pays:
         merge(cursor, layout)
+    return pays
 
 
 def _shrinks(cursor: Connection, layout: Layout, progress: Progress) -> bool:

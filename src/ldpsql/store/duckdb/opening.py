@@ -1,12 +1,24 @@
-"""Opening a store's file in DuckDB, and what can go wrong with it."""
+"""Opening a store's file in DuckDB, and what can go wrong with it.
+
+DuckDB makes files that everybody may read. What holds reports is for its owner alone: a new store
+is made under a strict umask, its log before DuckDB makes it, and what does not fit into memory goes
+into a folder that others cannot enter.
+"""
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
+import shutil
+import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -44,11 +56,22 @@ _EXPLANATIONS = (
     ),
     (r"\A(?P<line>.+)", "the store {store} cannot be used: {line}"),
 )
-_CONFIG = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-}
+_UMASK = threading.Lock()
+
+
+@cache
+def _config() -> dict[str, Any]:
+    """The same for all stores of a process, or DuckDB would refuse to open one twice."""
+    folder = ""  # memory alone
+    with suppress(OSError):
+        folder = tempfile.mkdtemp(prefix="ldpsql-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "temp_directory": folder,
+    }
 
 
 def connect(path: Path | None, *, read_only: bool, patience: float) -> Connection:
@@ -57,22 +80,44 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
     A file locked by another process is tried again for `patience` seconds. Raises StoreError,
     which says what to do, for a file that is missing (read-only), locked, damaged, or no store.
     """
-    if path is None:
-        connection = duckdb.connect(":memory:", config=dict(_CONFIG))
-    else:
-        if read_only and not path.is_file():
-            raise StoreError(
-                f"there is no store {path}; make one with `ldpsql ingest`, or name another"
-            )
-        _require_database(path)
-        connection = _patiently(path, read_only=read_only, patience=patience)
-    try:
-        with guarded(path):
-            _recognize(connection, path, read_only=read_only)
-    except StoreError:
-        connection.close()
-        raise
+    is_new = path is not None and not path.is_file()
+    if is_new and read_only:
+        raise StoreError(
+            f"there is no store {path}; make one with `ldpsql ingest`, or name another"
+        )
+    with _strict_umask() if is_new else nullcontext():
+        if path is None:
+            connection = duckdb.connect(":memory:", config=_config())
+        else:
+            _require_database(path)
+            connection = _patiently(path, read_only=read_only, patience=patience)
+        try:
+            with guarded(path):
+                _recognize(connection, path, read_only=read_only)
+        except StoreError:
+            connection.close()
+            raise
     return connection
+
+
+@contextmanager
+def _strict_umask() -> Iterator[None]:
+    """What this process makes meanwhile is for its owner alone."""
+    with _UMASK:
+        before = os.umask(0o077)
+        try:
+            yield
+        finally:
+            os.umask(before)
+
+
+def make_log(path: Path | None) -> None:
+    """Make the log that DuckDB is about to write, for those alone who may read the store."""
+    if path is not None:
+        log = f"{os.path.realpath(path)}.wal"
+        with suppress(OSError):  # it is there, or DuckDB will fail too and say why
+            mode = path.stat().st_mode & 0o777
+            os.close(os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
 
 
 def _require_database(path: Path) -> None:
@@ -92,7 +137,7 @@ def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
     deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
     while True:
         try:
-            return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
+            return duckdb.connect(os.path.realpath(path), read_only=read_only, config=_config())
         except duckdb.Error as error:
             rest = deadline - time.monotonic()
             if not re.search(_LOCKED, str(error)) or rest <= 0:

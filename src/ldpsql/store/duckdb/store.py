@@ -15,7 +15,7 @@ from ldpsql.report import Histogram, Integers
 from ldpsql.store.base import Selection, Store
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
-from ldpsql.store.duckdb.opening import Connection, connect, guarded, transaction
+from ldpsql.store.duckdb.opening import Connection, connect, guarded, make_log, transaction
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows
@@ -64,9 +64,11 @@ class DuckDBStore(Store):
         self._rows("INSERT INTO surveys VALUES (?, ?, ?, 0, 0, 0)", *given)
         for statement in Layout(intake).ddl:
             self._rows(statement)
+        make_log(self.path)
 
     def _complete_survey(self, intake: Intake) -> None:
         self._rows("UPDATE surveys SET json = ? WHERE name = ?", intake.text, intake.key)
+        make_log(self.path)
 
     def _layout(self, table: str) -> Layout:
         key = table.lower()
@@ -113,16 +115,19 @@ class DuckDBStore(Store):
                 fold.discard(cursor, layout, number)
         if taken:
             self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
+        make_log(self.path)
         return taken
 
     def _merge_counts(self, intake: Intake) -> None:
         with self._change(), self._reading() as cursor:
-            fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key])
+            if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key]):
+                make_log(self.path)
 
     def refresh(self, table: str) -> None:
         layout = self._layout(table)
         with self._change(), self._reading() as cursor:
             fold.refresh(cursor, layout)
+            make_log(self.path)
 
     # -- counts out --------------------------------------------------------------------------
 

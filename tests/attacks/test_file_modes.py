@@ -1,0 +1,171 @@
+"""Files that hold reports: other users of a machine can read none of them, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from support.shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.surveys import ANYTHING, app, people
+
+from ldpsql import shuffler
+from ldpsql.shuffler import shuffle_reports
+from ldpsql.store import open_store
+from ldpsql.store.duckdb import opening, store
+from ldpsql_device import files
+from ldpsql_device.atomic import replace_file
+from ldpsql_device.files import randomize_file
+from ldpsql_device.table import randomize
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def no_umask():
+    before = os.umask(0)
+    yield
+    assert os.umask(before) == 0
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder for everybody, as /tmp is."""
+    made = tmp_path / "home"
+    made.mkdir(mode=0o777)
+    return made
+
+
+def readable(folder: Path) -> set[str]:
+    """What others can read there, by name."""
+    found = {path.name: path.stat().st_mode for path in folder.iterdir()}
+    return {name for name, mode in found.items() if mode & (stat.S_IRWXG | stat.S_IRWXO)}
+
+
+def write_reports(home: Path) -> set[str]:
+    """Have a file of reports replace another; what others could read of it, meanwhile too."""
+    source, target = home.parent / "people.parquet", home / "reports.parquet"
+    pq.write_table(people(300), source)
+    target.touch(0o644)
+    seen: set[str] = set()
+
+    def look(*_):
+        seen.update(readable(home) - {target.name})
+
+    randomize_file(app(), source, target, policy=ANYTHING, progress=look)
+    return seen | readable(home)
+
+
+def write_batch(home: Path) -> set[str]:
+    survey = shuffled_survey()
+    pq.write_table(raw_reports(survey, USERS), home.parent / "reports.parquet")
+    shuffle_reports(survey, [home.parent / "reports.parquet"], home / "batch.parquet")
+    return readable(home)
+
+
+def test_a_file_of_reports_is_its_owners(home):
+    assert not write_reports(home)
+    assert not write_batch(home)
+
+
+def test_a_file_that_follows_the_umask_is_everybodys(home, monkeypatch):
+    """Negative control."""
+    for module in (files, shuffler):
+        monkeypatch.setattr(module, "replace_file", lambda target, mode: replace_file(target))
+    assert len(write_reports(home)) == 2  # while it is written, and then
+    assert "batch.parquet" in write_batch(home)
+
+
+def fill_store(home: Path) -> set[str]:
+    """Have a store written to, opened again, counted; what others could read meanwhile."""
+    seen: set[str] = set()
+    reports = randomize(app(), people(500), policy=ANYTHING)
+    for _ in range(2):
+        with open_store(home / "s.duckdb", read_only=False) as opened:
+            seen |= readable(home)
+            for _ in range(2):
+                opened.ingest_table(reports, app())
+                seen |= readable(home)
+                opened._connection.execute("CHECKPOINT")
+            opened.refresh("app")
+            seen |= readable(home)
+    return seen | readable(home)
+
+
+def test_a_store_and_its_log_are_their_owners(home):
+    assert not fill_store(home)
+    assert [path.name for path in home.iterdir()] == ["s.duckdb"]
+
+
+def test_a_link_to_a_store_changes_nothing(home):
+    (home / "elsewhere").mkdir(mode=0o700)
+    (home / "s.duckdb").symlink_to(home / "elsewhere" / "other.duckdb")
+    assert not fill_store(home)
+    assert not readable(home / "elsewhere")
+
+
+def test_a_store_that_follows_the_umask_is_everybodys(home, monkeypatch):
+    """Negative control."""
+    monkeypatch.setattr(opening, "_strict_umask", nullcontext)
+    monkeypatch.setattr(store, "make_log", lambda path: None)
+    assert fill_store(home) == {"s.duckdb", "s.duckdb.wal"}
+
+
+def test_a_log_that_follows_the_umask_is_everybodys(home, monkeypatch):
+    """Negative control."""
+    monkeypatch.setattr(store, "make_log", lambda path: None)
+    assert fill_store(home) == {"s.duckdb.wal"}
+
+
+def test_a_log_is_for_those_who_may_read_the_store(home):
+    """Where its owner lets others read a store, they can read it after a crash too."""
+    with open_store(home / "s.duckdb", read_only=False):
+        pass
+    (home / "s.duckdb").chmod(0o640)
+    with open_store(home / "s.duckdb", read_only=False) as opened:
+        opened.register(app())
+        assert stat.S_IMODE((home / "s.duckdb.wal").stat().st_mode) == 0o640
+
+
+KILLED = """
+import os, signal, sys
+from support.surveys import ANYTHING, app, people
+from ldpsql.store import open_store
+from ldpsql_device.table import randomize
+os.umask(0)
+opened = open_store(sys.argv[1], read_only=False)
+opened.ingest_table(randomize(app(), people(500), policy=ANYTHING), app())
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_leaves_is_its_owners(home):
+    command = [sys.executable, "-c", KILLED, str(home / "s.duckdb")]
+    tests = str(Path(__file__).parents[1])
+    path = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
+    ended = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": path})
+    assert ended.returncode == -signal.SIGKILL
+    assert {path.name for path in home.iterdir()} == {"s.duckdb", "s.duckdb.wal"}
+    assert not readable(home)
+    with open_store(home / "s.duckdb", read_only=True) as opened:
+        assert opened.sizes("app").sum() == 500
+
+
+def test_what_does_not_fit_into_memory_is_its_owners(home):
+    """DuckDB lets everybody read these files, so they lie in a folder that is closed to others."""
+    for place in (home / "s.duckdb", None):
+        with open_store(place, read_only=False) as opened:
+            asked = "SELECT current_setting('temp_directory')"
+            [(folder,)] = opened._connection.execute(asked).fetchall()
+            assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
+            opened._connection.execute("SET memory_limit = '60MB'; SET threads = 1")
+            big = "CREATE TEMP TABLE big AS SELECT range, hash(range) FROM range(8000000)"
+            opened._connection.execute(big)
+            assert any(path.stat().st_size for path in Path(folder).iterdir())
+            assert not readable(home)
