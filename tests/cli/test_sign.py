@@ -77,6 +77,12 @@ def test_what_was_edited_afterwards_is_refused_by_every_command(tmp_path, key):
         assert "somebody has changed the survey" in refusal(run(*command), 1)
 
 
+def test_a_survey_in_rounds_that_nobody_signs_is_noted(tmp_path, key):
+    words = "devices with a ledger answer no later round unless all are signed"
+    assert words in designed(tmp_path, STAGED)[1].stdout
+    assert words not in designed(tmp_path, STAGED, "--sign", key)[1].stdout
+
+
 @pytest.mark.parametrize("sign", [(), ("--sign", "author.key"), ("--sign", "other.key")])
 def test_all_rounds_are_signed_with_the_key_of_the_first(tmp_path, key, other, sign, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -187,6 +187,8 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
     yield "", f"{different:.6g} different reports, {form.bits_per_report:.1f} bits each"
     for remark in design.remarks:
         yield "note", remark
+    if design.asks_in_rounds and survey.author is None:
+        yield "note", "devices with a ledger answer no later round unless all are signed (--sign)"
 
 
 def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
