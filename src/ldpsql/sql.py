@@ -1,15 +1,31 @@
-"""SQL text from values: the one place that quotes names and writes literals.
+"""SQL text: the one place that quotes names and writes literals, and expressions over columns.
 
-Collector code that builds SQL for DuckDB calls these two functions. Nothing else escapes a quote.
+Collector code that builds SQL for DuckDB calls `quote` and `literal`. Nothing else escapes a quote.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from ldpsql.errors import QueryError
+from ldpsql.errors import Place, QueryError
 from ldpsql_device.values import Value
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar SQL expression over columns of one survey, checked against the allow-list.
+
+    text: DuckDB SQL; columns stand in it by their declared names, quoted.  columns: these names,
+    each once, all of dimensions or all of public columns.  kind: DuckDB's name of its type,
+    BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE or TIMESTAMP.
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    kind: str
+    place: Place = field(compare=False)
 
 
 def quote(name: str) -> str:

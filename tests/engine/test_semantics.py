@@ -206,6 +206,25 @@ atom = st.one_of(
     st.sampled_from(["shop = 'north'", "shop <> 'north'", "shop IN ('south', 'west')"]),
     compared("price", [f"{price}.5" for price in range(21)]),
     st.sampled_from(["TRUE", "FALSE"]),
+    st.sampled_from(
+        [
+            *(f"age % {n} {op} {m}" for n in (2, 3) for op in ("=", "<>") for m in (0, 1)),
+            *(f"abs(age - {n}) {op} 2" for n in (3, 6, 9) for op in ("<", ">=")),
+            *("age * age > 30", "age / 2 = 3", "age // 2 = 3", "2 * age BETWEEN 5 AND 11"),
+            *("state LIKE '%Y'", "state NOT LIKE 'C_'", "state ILIKE 'ny'", "lower(state) = 'tx'"),
+            *("regexp_matches(state, '^[CT]')", "length(state) > 2", "state = upper('ca')"),
+            *("coalesce(state, 'NY') = 'NY'", "nullif(state, 'TX') IS NULL"),
+            *("left(state, 1) < 'N'", "(state > 'MM') = active", "age::VARCHAR LIKE '1%'"),
+            *("score // 4 = 2", "score // 8 IN (0, 2)", "floor(score / 4.0) <> 3"),
+            *("CASE WHEN active THEN state = 'NY' ELSE age > 6 END", "(age > 3) = active"),
+            *("CASE state WHEN 'NY' THEN age < 4 WHEN 'CA' THEN age > 4 END", "(age < 5) IS TRUE"),
+            *("(state, age) IN (('CA', 2), ('NY', 3), ('WA', 7))", "age % 3 IN (1, NULL)"),
+            *("EXTRACT(day FROM joined) % 2 = 1", "joined + INTERVAL 2 DAY > DATE '2026-01-05'"),
+            *("date_trunc('week', joined) = DATE '2026-01-05'", "dayofweek(joined) IN (0, 6)"),
+            *("length(shop) > 4 AND version % 2 = 1", "price * 2 > 21", "shop LIKE 'n%'"),
+            *("age > day(joined)", "age + (score // 4) > 8", "greatest(age, 6) = 6"),
+        ]
+    ),
 )
 predicate = st.recursive(
     atom,

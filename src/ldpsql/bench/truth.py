@@ -36,7 +36,7 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql.sql import literal, quote
+from ldpsql.sql import Scalar, literal, quote
 from ldpsql_device.arrow import arrow_types
 from ldpsql_device.errors import InternalError
 from ldpsql_device.files import read_people
@@ -217,7 +217,7 @@ def _multiple(value: float, width: float) -> float:
     )
 
 
-def _condition(node: Predicate) -> str:
+def _condition(node: Predicate) -> str:  # noqa: PLR0911
     """A predicate as SQL."""
     if isinstance(node, Not):
         return f"(NOT {_condition(node.operand)})"
@@ -226,6 +226,8 @@ def _condition(node: Predicate) -> str:
         return f"({word.join(map(_condition, node.operands))})"
     if isinstance(node, Constant):
         return "NULL::BOOLEAN" if node.value is None else literal(node.value)
+    if isinstance(node, Scalar):
+        return node.text
     column = quote(node.column)
     if isinstance(node, NullTest):
         return f"({column} IS NULL)"

@@ -23,6 +23,7 @@ from ldpsql.estimate import Array
 from ldpsql.parser.query import Comparison, NullTest, Statement
 from ldpsql.recipes.base import achieved
 from ldpsql.report import Integers, question_shares
+from ldpsql.sql import Scalar
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central, Guarantee
@@ -54,8 +55,10 @@ def notes_on_domains(plan: QueryPlan) -> list[str]:
     """A note for every dimension that WHERE compares with values outside of its domain."""
     schema, found = plan.survey.schema, dict[tuple[str, str], dict[str, None]]()
     for atom in atoms(plan.query.predicate):
+        if isinstance(atom, NullTest | Scalar):
+            continue
         index = find_dimension(schema, atom.column)
-        if index is None or isinstance(atom, NullTest):
+        if index is None:
             continue
         domain = schema.dimensions[index].domain
         if isinstance(atom, Comparison):

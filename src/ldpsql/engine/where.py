@@ -21,6 +21,7 @@ from typing import Literal
 from ldpsql import domains
 from ldpsql.boxes import NOTHING, Box, CodeSet, Side, code_set, complement
 from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.engine.declared import regions
 from ldpsql.engine.disjoin import cut, outside
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import (
@@ -31,11 +32,12 @@ from ldpsql.parser.query import (
     Membership,
     Not,
     NullTest,
+    OfColumn,
     Or,
     Predicate,
 )
 from ldpsql.record_domain import RecordDomain
-from ldpsql.sql import literal, quote
+from ldpsql.sql import Scalar, literal, quote
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import Value
@@ -165,6 +167,8 @@ class _Compiler:
         return self._atom(predicate, wanted)
 
     def _atom(self, atom: Atom, wanted: bool) -> _Formula:
+        if isinstance(atom, Scalar):
+            return self._scalar(atom, wanted)
         if isinstance(atom, Comparison) and atom.literal is None:
             return False
         index = find_dimension(self.schema, atom.column)
@@ -178,6 +182,26 @@ class _Compiler:
         except QueryError as error:
             raise error.at(self.sql, atom.place) from None
         return _Holds(text if wanted else f"NOT ({text})")
+
+    def _scalar(self, scalar: Scalar, wanted: bool) -> _Formula:
+        """Where a condition is TRUE, or FALSE, by its boxes over the declared values."""
+        if any(find_public_column(self.schema, name) for name in scalar.columns):
+            return _Holds(scalar.text if wanted else f"NOT ({scalar.text})")
+        found = dict(regions(scalar, self.schema, self.sql))
+        return self._join(
+            "OR",
+            (
+                self._join(
+                    "AND",
+                    (
+                        self._within(dimension, side)
+                        for dimension, side in enumerate(box.sides)
+                        if side is not None
+                    ),
+                )
+                for box in found.get(wanted, ())
+            ),
+        )
 
     def _within(self, dimension: int, codes: CodeSet) -> _Formula:
         is_full = codes == ((0, self.sizes[dimension]),)
@@ -294,7 +318,7 @@ def _merge(word: Word, sets: list[CodeSet], size: int) -> CodeSet:
     return complement(code_set(chain.from_iterable(complement(s, size) for s in sets)), size)
 
 
-def _codes(atom: Atom, dimension: Dimension, wanted: bool) -> CodeSet:
+def _codes(atom: OfColumn, dimension: Dimension, wanted: bool) -> CodeSet:
     """The codes where an atom is TRUE (wanted) or FALSE (not wanted); no literal is NULL alone."""
     if isinstance(atom, NullTest):
         return domains.null_codes(dimension) if wanted else domains.present_codes(dimension)
@@ -313,7 +337,7 @@ def _codes(atom: Atom, dimension: Dimension, wanted: bool) -> CodeSet:
     return true if wanted else complement(true, domain.size)
 
 
-def _condition(atom: Atom, column: PublicColumn) -> str:
+def _condition(atom: OfColumn, column: PublicColumn) -> str:
     """An atom over a public column as SQL; QueryError, without a place, for another type."""
     name = quote(column.name)
     if isinstance(atom, Comparison):

@@ -1,9 +1,10 @@
-"""What may stand in SQL that DuckDB evaluates over estimates.
+"""What may stand in SQL that DuckDB evaluates over estimates or declared values.
 
-Two allow-lists: *scalar* expressions, which may surround the aggregates of a base query, and
-*outer* ones, which may also aggregate and rank the rows of a relation of estimates. Whatever is
-in neither is refused; in particular nothing that reads files, settings or other tables, and
-nothing that makes texts grow (CONCAT, REPLACE, STRING_AGG), which no memory limit of DuckDB stops.
+Three allow-lists: *scalar* expressions, which may surround the aggregates of a base query;
+*deterministic* ones, which may stand over declared values; and *outer* ones, which may also
+aggregate and rank the rows of a relation of estimates. Whatever is in none of them is refused; in
+particular nothing that reads files, settings or other tables, and nothing that makes texts grow
+(CONCAT, REPLACE, STRING_AGG), which no memory limit of DuckDB stops.
 """
 
 from __future__ import annotations
@@ -45,6 +46,14 @@ _OUTER_FUNCTIONS = _SCALAR_FUNCTIONS | _words(
     STDDEV_SAMP SUM VARIANCE VARIANCE_POP VAR_POP VAR_SAMP
     """
 )
+_DOMAIN_NODES = _SCALAR_NODES | _words("Escape SimilarTo Tuple")
+_DOMAIN_FUNCTIONS = _SCALAR_FUNCTIONS | _words(
+    """
+    CONTAINS DAYNAME DAYOFMONTH DAYOFWEEK DAYOFYEAR DAY_OF_MONTH DAY_OF_WEEK DAY_OF_YEAR ENDS_WITH
+    ISODOW MONTHNAME PREFIX REGEXP_FULL_MATCH REGEXP_LIKE STARTS_WITH STR_POSITION SUFFIX WEEKDAY
+    WEEK_OF_YEAR WEEKOFYEAR YEARWEEK
+    """
+)
 _TYPES = _words(
     """
     BIGINT BOOLEAN DATE DECIMAL DOUBLE FLOAT HUGEINT INT INT128 SMALLINT TEXT TIMESTAMP TIMESTAMPNTZ
@@ -61,6 +70,12 @@ def is_scalar(node: exp.Expr) -> bool:
 def is_outer(node: exp.Expr) -> bool:
     """Whether a node, its children aside, may stand in a query over estimates."""
     return _is_allowed(node, _OUTER_NODES, _OUTER_FUNCTIONS)
+
+
+def is_deterministic(node: exp.Expr) -> bool:
+    """Whether a node, its children aside, may stand in an expression over declared values: its
+    value depends on its operands alone, and it has no other effect."""
+    return _is_allowed(node, _DOMAIN_NODES, _DOMAIN_FUNCTIONS)
 
 
 def function_name(node: exp.Expr) -> str:

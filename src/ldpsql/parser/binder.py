@@ -20,7 +20,7 @@ from sqlglot import exp
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.parser.query import ROW, Query
 from ldpsql.parser.source import Refusal, wrong
-from ldpsql_device.arrow import ARROW_TYPES, arrow_type
+from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema
 
 _CONFIG = {
@@ -55,6 +55,35 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
         ends = ("", "_stderr", "_low", "_high") if column.what == "value" else ("",)
         fields += [(f"{column.name}{end}", pa.float64()) for end in ends]
     return pa.schema([*fields, (ROW, pa.int64())])
+
+
+_KINDS = {
+    **dict.fromkeys(("BOOLEAN", "DATE", "TIMESTAMP", "VARCHAR"), ""),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "DOUBLE"),
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UHUGEINT"), "BIGINT"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "BIGINT"),
+}
+"""The kind of a `Scalar` by DuckDB's name of its type, where that is another one."""
+
+
+def scalar_kind(text: str, names: Sequence[str], schema: Schema, node: exp.Expr) -> str:
+    """The kind of an expression over columns; an error at its node where it has none."""
+    known = arrow_types(schema)
+    types = {name: known[name] for name in names} or {ROW: pa.int64()}
+    with _database().cursor() as cursor:
+        cursor.register("declared", pa.schema(list(types.items())).empty_table())
+        try:
+            found = str(cursor.sql(f"SELECT {text} FROM declared").types[0])
+        except duckdb.Error as error:
+            line = str(error).splitlines()[0].split(": ", 1)[-1].split(". ")[0].rstrip("!.")
+            raise wrong(line, node, "check the types of what it is written over") from None
+    plain = found.partition("(")[0].strip('"')
+    if plain == "NULL":
+        return "BOOLEAN"
+    if plain not in _KINDS:
+        hint = "write a number, a text, a date or a condition"
+        raise wrong(f"this is of type {plain}", node, hint)
+    return _KINDS[plain] or plain
 
 
 def bind(

@@ -1,7 +1,7 @@
 """WHERE: syntax tree to predicate.
 
-Understood is what can be answered exactly from codes and public columns: a column against
-constants, and NOT, AND, OR of those. Everything else is refused where it stands.
+A column against constants, and NOT, AND, OR of those, are told from codes alone. Any other
+condition is an expression that is evaluated over the declared values of the columns that it names.
 """
 
 from __future__ import annotations
@@ -11,34 +11,60 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from ldpsql.domains import COMPARISONS
-from ldpsql.parser.allowed import function_name
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.query import And, Comparison, Constant, Membership, Not, NullTest, Or, Predicate
-from ldpsql.parser.source import Refusal, unsupported, wrong
+from ldpsql.parser.scalars import MIRRORED, OPERATORS, read_scalar
+from ldpsql.parser.source import unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql_device.values import Value
-
-_OPERATORS: Mapping[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
-_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def read_predicate(node: exp.Expr, columns: Columns) -> Predicate:
     """The predicate that a WHERE expression stands for.
 
-    Errors for unknown columns and measures, and, with what to write instead, for anything outside
-    the subset.
+    Errors for unknown columns and measures, and, with what to write instead, for anything that
+    cannot be evaluated over declared values.
     """
     reader = _READERS.get(type(node))
-    if reader is None:
-        raise _refusal(node)
+    if reader is None or not _is_told_from_codes(node):
+        return _condition(node, columns)
     return reader(node, columns)
+
+
+def _is_told_from_codes(node: exp.Expr) -> bool:
+    """Whether a node composes conditions, or holds one column and otherwise constants."""
+    operands: list[exp.Expr] = []
+    if type(node) in OPERATORS or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
+        operands = [node.this, node.expression]
+    elif isinstance(node, exp.Between):
+        operands = [node.this, node.args["low"], node.args["high"]]
+    elif isinstance(node, exp.In) and not any(node.args.get(part) for part in _NOT_A_LIST):
+        operands = [node.this, *node.expressions]
+    plain = [each.unnest() for each in operands]
+    others = [each for each in plain if not is_constant(each)]
+    is_column = all(isinstance(each, exp.Column) for each in others)
+    if isinstance(node, exp.Between | exp.In) and others:
+        return is_column and len(others) == 1 and others[0] is plain[0]
+    if isinstance(node, exp.Is):
+        return isinstance(node.this.unnest(), exp.Column)
+    return is_column and len(others) < 2
+
+
+def _condition(node: exp.Expr, columns: Columns) -> Predicate:
+    """An expression of type BOOLEAN."""
+    if isinstance(node, exp.Literal):
+        raise unsupported("a constant is not a condition", node, "write TRUE or FALSE")
+    if type(node) in _ORDERINGS and type(node.this) in _ORDERINGS:
+        hint = "write BETWEEN, or AND of two"
+        raise unsupported("a comparison of comparisons is not answered", node.this, hint)
+    scalar = read_scalar(node, columns)
+    if scalar.kind != "BOOLEAN":
+        raise wrong("this is not a condition", node, "compare it with something")
+    return scalar
+
+
+_ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+_NOT_A_LIST = ("query", "unnest", "field", "is_global")
 
 
 def _connector(node: exp.Expr, columns: Columns) -> Predicate:
@@ -57,14 +83,14 @@ def _connector(node: exp.Expr, columns: Columns) -> Predicate:
 
 
 def _comparison(node: exp.Expr, columns: Columns) -> Predicate:
-    op = _OPERATORS[type(node)]
+    op = OPERATORS[type(node)]
     left, right = node.this.unnest(), node.expression.unnest()
     if is_constant(left) and is_constant(right):
         return _constant_comparison(node, op)
     if is_constant(left):
-        left, right, op = right, left, _MIRRORED[op]
+        left, right, op = right, left, MIRRORED[op]
     column = _column(left, node, columns)
-    value = _constant(right, node, columns)
+    value = fold(right)
     if op in ("=", "<>"):
         columns.check_declared(column, value, right)
     return Comparison(column, op, value, columns.place(node))
@@ -85,7 +111,7 @@ def _constant_comparison(node: exp.Expr, op: str) -> Constant:
 
 def _between(node: exp.Expr, columns: Columns) -> Predicate:
     column, place = _column(node.this.unnest(), node, columns), columns.place(node)
-    ends = [_constant(node.args[end].unnest(), node, columns) for end in ("low", "high")]
+    ends = [fold(node.args[end].unnest()) for end in ("low", "high")]
 
     def between(low: Value | None, high: Value | None) -> And:
         return And((Comparison(column, ">=", low, place), Comparison(column, "<=", high, place)))
@@ -99,13 +125,13 @@ def _membership(node: exp.Expr, columns: Columns) -> Predicate:
     if node.args.get("query") is not None:
         reason = "a subquery in WHERE is not answered"
         raise unsupported(reason, node, "write the values in the list")
-    if any(node.args.get(key) for key in ("unnest", "field", "is_global")):
+    if any(node.args.get(key) for key in _NOT_A_LIST):
         raise unsupported("IN takes a list of constants", node, "write IN (1, 2, 3)")
     if not node.expressions:
         raise wrong("IN needs at least one value", node)
     column = _column(node.this.unnest(), node, columns)
     items = [item.unnest() for item in node.expressions]
-    literals = tuple(_constant(item, node, columns) for item in items)
+    literals = tuple(fold(item) for item in items)
     for item, value in zip(items, literals, strict=True):
         columns.check_declared(column, value, item)
     return Membership(column, literals, columns.place(node))
@@ -122,7 +148,7 @@ def _is(node: exp.Expr, columns: Columns) -> Predicate:
 def _same(node: exp.Expr, columns: Columns) -> Predicate:
     """IS NOT DISTINCT FROM: equality that takes NULL for a value, so that it is never NULL."""
     column, place = _column(node.this.unnest(), node, columns), columns.place(node)
-    value = _constant(node.expression.unnest(), node, columns)
+    value = fold(node.expression.unnest())
     columns.check_declared(column, value, node.expression)
     is_null = NullTest(column, place)
     return is_null if value is None else And((Comparison(column, "=", value, place), Not(is_null)))
@@ -148,59 +174,11 @@ _READERS: Mapping[type[exp.Expr], Callable[[exp.Expr, Columns], Predicate]] = {
     exp.Boolean: lambda node, _: Constant(bool(node.this)),
     exp.Null: lambda *_: Constant(None),
     exp.Column: _bare_column,
-    **dict.fromkeys(_OPERATORS, _comparison),
+    **dict.fromkeys(OPERATORS, _comparison),
 }
 
 
 def _column(node: exp.Expr, whole: exp.Expr, columns: Columns) -> str:
-    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        return columns.name(node, "key")
-    raise _refusal(node if not is_constant(node) else whole)
-
-
-def _constant(node: exp.Expr, whole: exp.Expr, columns: Columns) -> Value | None:
-    if is_constant(node):
-        return fold(node)
-    if isinstance(node, exp.Column):
-        columns.name(node)
-        reason = "a comparison of two columns is not answered"
-        raise unsupported(reason, whole, "compare a column with a constant")
-    raise _refusal(node)
-
-
-def _refusal(node: exp.Expr) -> Refusal:
-    """Why a node is not part of a predicate, and what to write instead."""
-    for kinds, reason, hint in _REASONS:
-        if isinstance(node, kinds) or (
-            kinds in _ANYWHERE and any(isinstance(part, kinds) for part in node.walk())
-        ):
-            return unsupported(reason, node, hint)
-    return unsupported(f"{function_name(node)} is not understood in WHERE", node, _ON_COLUMN)
-
-
-_ANYWHERE = (exp.Query, exp.Interval)
-_ON_COLUMN = "compare the column itself with a constant"
-_REASONS: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], str, str], ...] = (
-    (exp.Query, "a subquery in WHERE is not answered", "ask it first and write its answer"),
-    (
-        (exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.SimilarTo),
-        "patterns are not matched in WHERE",
-        "list the values: column IN ('a', 'b')",
-    ),
-    (exp.AggFunc, "an aggregate cannot stand in WHERE", "write it in HAVING"),
-    (exp.Interval, "intervals are not computed in WHERE", "write the date, or give a parameter"),
-    (
-        (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.Neg),
-        "arithmetic on columns is not answered in WHERE",
-        "move it to the constant's side",
-    ),
-    (
-        (*_OPERATORS, exp.Between, exp.Is, exp.In),
-        "a comparison of comparisons is not answered",
-        "write BETWEEN, or AND of two",
-    ),
-    (exp.Cast, "a column cannot be cast in WHERE", _ON_COLUMN),
-    (exp.Literal, "a constant is not a condition", "write TRUE or FALSE"),
-    (exp.Tuple, "rows are not compared", "compare each column, joined by AND"),
-    (exp.Func, "a function cannot stand in WHERE", _ON_COLUMN),
-)
+    if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+        raise unsupported("this compares no column", whole, "compare a column with a constant")
+    return columns.name(node, "key")

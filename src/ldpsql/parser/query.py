@@ -12,6 +12,7 @@ from typing import Literal
 
 from ldpsql.aggregates import Expression
 from ldpsql.errors import Place
+from ldpsql.sql import Scalar
 from ldpsql_device.values import Value
 
 ROW = "ldpsql_row"
@@ -76,7 +77,12 @@ class Or:
     operands: tuple[Predicate, ...]
 
 
-Atom = Comparison | Membership | NullTest
+OfColumn = Comparison | Membership | NullTest
+"""A condition on one column, told from its codes."""
+
+Atom = OfColumn | Scalar
+"""A condition that is not composed of others; a `Scalar` is of type BOOLEAN."""
+
 Predicate = Atom | Constant | Not | And | Or
 
 

@@ -139,3 +139,23 @@ SELECT age, COUNT(*) FROM app WHERE hours = 1 GROUP BY age, bin(age, 40) HAVING 
 --   (21, 0): age 3..3
 --   (22, 0): age 4..4
 --   (23, 0): age 5..5
+
+SELECT COUNT(*) FROM app WHERE age % 20 = 0 AND state LIKE '_A';
+-- where anybody
+--   age 2..2 22..22 42..42 62..62, state 0..0 2..2
+
+SELECT COUNT(*) FROM app WHERE CASE WHEN active THEN age >= 60 ELSE state IS NULL END;
+-- where anybody
+--   state 3..3, active 0..0
+--   age 42..72, active 1..1
+
+SELECT COUNT(*) FROM app WHERE (state, active) IN (('CA', TRUE), ('WA', FALSE)) OR month(joined) = 4;
+-- where anybody
+--   joined 3..3
+--   state 2..2, active 0..0
+--   state 0..0, active 1..1
+
+SELECT COUNT(*) FROM app WHERE (score < 1.0) = active AND length(version) = 3;
+-- where (LENGTH("version") = 3)
+--   active 0..0, score 2..2
+--   active 1..1, score 0..1

@@ -50,3 +50,9 @@ SELECT COUNT(*) FROM app WHERE beta AND (age = 20 OR hours = 3) OR build > 7 AND
 SELECT COUNT(*) FROM app WHERE age > 3 AND age < 2;
 -- where anybody
 --   nobody
+
+SELECT COUNT(*) FROM app WHERE (age < 40) = active OR lower(state) = 'ny';
+-- where anybody
+--   state 1..1
+--   age 0..21, state 0..0 2..3, active 1..1
+--   age 22..72, state 0..0 2..3, active 0..0

@@ -23,7 +23,6 @@ _CONFIG = {
 }
 _THREADS = 2
 _LONGEST_TEXT = 1_000_000
-_HINT = "this is said of the outer query, which runs in DuckDB over the estimates; check it there"
 
 # Each call can make a text many times longer, outside DuckDB's memory limit and without a point
 # where it could be interrupted, so the length is checked before. The list with one element binds
@@ -43,9 +42,19 @@ CREATE MACRO replace(source, target, other) AS list_transform(
 class Sandbox:
     """An empty database in memory that reaches no file, no network and no Python variable."""
 
-    def __init__(self, *, seconds: float = 30.0, memory: str = "1GB") -> None:
-        """What one outer query may use; the database is made when it is first needed."""
-        self._seconds, self._memory = seconds, memory
+    def __init__(
+        self,
+        *,
+        seconds: float = 30.0,
+        memory: str = "1GB",
+        what: str = "the outer query",
+        over: str = "estimates",
+    ) -> None:
+        """What one query may use; the database is made when it is first needed.
+
+        what, over: what is evaluated, and over what, in the words of errors.
+        """
+        self._seconds, self._memory, self._what, self._over = seconds, memory, what, over
         self._database: Connection | None = None
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
@@ -64,7 +73,7 @@ class Sandbox:
                 with _deadline(cursor, self._seconds):
                     kinds = [statement.type for statement in cursor.extract_statements(sql)]
                     if kinds != [duckdb.StatementType.SELECT]:
-                        raise QueryError("only a single SELECT can be evaluated over estimates")
+                        raise QueryError(f"only a single SELECT can be evaluated over {self._over}")
                     for name, table in relations.items():
                         cursor.register(name, table)
                     return _plain(cursor.sql(sql).to_arrow_table())
@@ -78,12 +87,12 @@ class Sandbox:
             return KeyboardInterrupt()
         if isinstance(error, duckdb.InterruptException):
             return QueryError(
-                f"the outer query took longer than {self._seconds:g} s",
+                f"{self._what} took longer than {self._seconds:g} s",
                 hint="ask for fewer rows, or join fewer of them",
             )
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
             return QueryError(
-                f"the outer query needs more than {self._memory} of memory",
+                f"{self._what} needs more than {self._memory} of memory",
                 hint="ask for fewer rows, or join fewer of them",
             )
         if not isinstance(error, duckdb.Error):
@@ -91,7 +100,8 @@ class Sandbox:
         # On one line, without DuckDB's drawing of the place in rewritten SQL.
         line = str(error).splitlines()[0] if str(error) else "DuckDB gave no reason"
         reason = line.removeprefix(f"{line.split(':', 1)[0]}: ") if " Error: " in line else line
-        return QueryError(reason, hint=_HINT)
+        said_of = f"{self._what}, which runs in DuckDB over the {self._over}"
+        return QueryError(reason, hint=f"this is said of {said_of}; check it there")
 
     def close(self) -> None:
         """Forget the database."""

@@ -1,0 +1,146 @@
+"""Expressions over declared values: which cells have which value, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import pytest
+from support.sql_survey import marked
+
+from ldpsql.boxes import Box
+from ldpsql.engine import declared
+from ldpsql.engine.declared import regions
+from ldpsql.engine.where import slices
+from ldpsql.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.parser import parse
+from ldpsql.parser.query import Query
+from ldpsql.sql import Scalar
+from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.values import Listed, float_edges, int_domain, int_edges, time_range
+
+SCHEMA = Schema(
+    (
+        Dimension("age", int_domain(18, 90)),
+        Dimension("score", int_edges([0, 10, 12, 20])),
+        Dimension("size", Listed("category", ("S", "M", "L")), nulls="value"),
+        Dimension("income", float_edges([0.0, 10.5, 20.0, 40.0])),
+        Dimension("seen", time_range("timestamp", "2026-01-01", "2026-01-10", "day")),
+        Dimension("week", time_range("date", "2026-01-05", "2026-02-28", "week")),
+        Dimension("wide", int_domain(0, 10**9, bin_width=10**8)),
+    )
+)
+
+
+class Asked:
+    """The schema under the name of a table."""
+
+    table, schema = "t", SCHEMA
+
+
+def where(condition: str) -> tuple[str, Query]:
+    sql = f"SELECT COUNT(*) FROM t WHERE {condition}"
+    (base,) = parse(sql, None, lambda _: Asked()).bases
+    return sql, base
+
+
+def codes(condition: str, dimension: str) -> set[int]:
+    """The codes of one dimension that a condition holds for."""
+    sql, base = where(condition)
+    place = [each.name for each in SCHEMA.dimensions].index(dimension)
+    (piece,) = slices(base.predicate, SCHEMA, sql)
+    found = [box.sides[place] or ((0, SCHEMA.dimensions[place].size),) for box in piece.boxes]
+    return {code for side in found for low, high in side for code in range(low, high)}
+
+
+@pytest.mark.parametrize(
+    ("condition", "dimension", "expected"),
+    [
+        ("age * 2 = 40", "age", {2}),
+        ("age / 7 = 4", "age", {10}),
+        ("score // 10 = 1", "score", {1, 2}),
+        ("score - 10 >= 0", "score", {1, 2}),
+        ("lower(size) IN ('s', 'l')", "size", {0, 2}),
+        ("(size < 'N') IS NULL", "size", {3}),
+        ("coalesce(size, 'XL') LIKE '%L'", "size", {2, 3}),
+        ("(income < 20) = TRUE", "income", {0, 1}),
+        ("(income BETWEEN 10.5 AND 40) = (1 = 1)", "income", {1, 2}),
+        ("CASE WHEN income >= 20.0 THEN TRUE ELSE FALSE END", "income", {2}),
+        ("CAST(seen AS DATE) = DATE '2026-01-03'", "seen", {2}),
+        ("date_trunc('day', seen) >= DATE '2026-01-09'", "seen", {8, 9}),
+        ("EXTRACT(dow FROM seen) = 0", "seen", {3}),
+        ("(seen < TIMESTAMP '2026-01-02') = TRUE", "seen", {0}),
+        ("week + INTERVAL 7 DAY < DATE '2026-01-19'", "week", {0}),
+    ],
+)
+def test_a_condition_holds_for_codes(condition: str, dimension: str, expected: set[int]) -> None:
+    assert codes(condition, dimension) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("score % 3 = 0", "not the same for all values of score in 0..9"),
+        ("score - 3 < 10", "not the same for all values of score in 12..19"),
+        ("EXTRACT(day FROM week) < 10", "not the same for all values of week in"),
+        ("hour(seen) < 12", "not the same for all values of seen in"),
+        ("seen + INTERVAL 1 HOUR > DATE '2026-01-03'", "within an hour"),
+        ("minute(seen) = 0", "MINUTE is not answered over columns"),
+        ("date_part('minute', seen) = 0", "within an hour"),
+        ("income * 2 > 10", "bins of real numbers"),
+        ("(income < 20 OR income > 30) = TRUE", "20.0 up to and including 40.0 share one code"),
+        ("wide % 2 = 0", "wide have 1000000001 combinations of values"),
+        ("age * score > 30 * length(size) + day(seen) + day(week)", "combinations of values"),
+        ("age + size > 3", "No function matches"),
+        ("lower(age) = 'x'", "No function matches"),
+        ("length(size)", "not a condition"),
+    ],
+)
+def test_what_has_no_exact_answer_is_refused_at_its_place(condition: str, reason: str) -> None:
+    with pytest.raises((QueryError, UnsupportedSQL)) as caught:
+        codes(condition, "age")
+    assert reason in caught.value.reason
+    assert caught.value.hint
+    assert caught.value.place is not None
+    assert marked(caught.value) in condition
+
+
+def test_values_come_in_order_with_their_boxes() -> None:
+    found = regions(Scalar('"age" // 40', ("age",), "BIGINT", Place(1, 1)), SCHEMA, "")
+    sides = [(value, box.sides[0]) for value, boxes in found for box in boxes]
+    assert sides == [(0, ((0, 22),)), (1, ((22, 62),)), (2, ((62, 73),))]
+
+
+def test_equal_cells_of_two_dimensions_are_few_boxes() -> None:
+    text = """("age" % 2 = 0) = ("size" = 'S')"""
+    found = dict(regions(Scalar(text, ("age", "size"), "BOOLEAN", Place(1, 1)), SCHEMA, ""))
+    assert [len(found[value]) for value in (False, True, None)] == [2, 2, 1]
+    assert found[None] == (Box((None, None, ((3, 4),), None, None, None, None)),)
+
+
+def test_a_separable_condition_needs_no_product() -> None:
+    """Seven dimensions, of which the product is far too large."""
+    condition = "age % 2 = 0 AND score // 10 = 1 AND NOT (lower(size) = 's' OR day(seen) > 3)"
+    assert codes(f"{condition} AND month(week) > 0 AND wide < 100000000", "seen") == {0, 1, 2}
+
+
+def test_values_are_dates_and_moments() -> None:
+    scalar = Scalar("""date_trunc('month', "week")""", ("week",), "DATE", Place(1, 1))
+    with pytest.raises(UnsupportedSQL):
+        regions(scalar, SCHEMA, "")
+    scalar = Scalar("""date_trunc('year', "week")""", ("week",), "DATE", Place(1, 1))
+    assert [value for value, _ in regions(scalar, SCHEMA, "")] == [date(2026, 1, 1)]
+    scalar = Scalar("""date_trunc('day', "seen")""", ("seen",), "TIMESTAMP", Place(1, 1))
+    assert regions(scalar, SCHEMA, "")[1][0] == datetime(2026, 1, 2)
+
+
+def test_an_expression_that_fails_for_a_value_is_refused() -> None:
+    sql = "SELECT COUNT(*) FROM t WHERE CAST(size AS INTEGER) = 1"
+    with pytest.raises(QueryError, match="Could not convert") as caught:
+        slices(where("CAST(size AS INTEGER) = 1")[1].predicate, SCHEMA, sql)
+    assert "declared values" in caught.value.hint
+
+
+def test_the_limit_is_on_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declared, "MAX_CELLS", 72)
+    with pytest.raises(UnsupportedSQL, match="joined by AND"):
+        codes("age % 2 = 0", "age")
