@@ -47,7 +47,7 @@ def law(plan: Plan, record: Sequence[int]) -> dict[Report, Fraction]:
     found: dict[Report, Fraction] = {}
     for number, face in enumerate(plan.faces):
         for row, chance in _face_law(plan, number, face, record):
-            found[row] = found.get(row, Fraction(0)) + chance
+            found[row] = found[row] + chance if row in found else chance
     return found
 
 
@@ -74,8 +74,8 @@ def _face_law(
             ]
             for answers in product(*laws):
                 row = (question, *coins, *blank, *(n for columns, _ in answers for n in columns))
-                chance = math.prod((share for _, share in answers), start=Fraction(1))
-                chance *= Fraction(halves * words, everything)
+                blind = Fraction(halves * words, everything)
+                chance = math.prod((share for _, share in answers), start=blind)
                 yield (*row, *(0,) * (len(plan.columns) - len(row))), chance
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 from ldpsql.audit.bisection import DeviceCheck, check_device
 from ldpsql.audit.exact import (
+    Criterion,
     EnumeratedChannel,
     Exposure,
     blankets_cover,
     enumerate_channel,
     find_exposures,
 )
-from ldpsql.audit.sampling import Empirical, pick_records, run_device
+from ldpsql.audit.sampling import Empirical, check_words, records_of_every_code, run_device
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Worst
 from ldpsql.numerics import epsilon_of
@@ -34,7 +35,9 @@ METHODS: dict[Method, str] = {
     "integers": "exact odds of every report that the definition limits, from the integers that "
     "devices compare",
 }
-_DEVICE_RECORDS = 8
+USUAL_REPORTS = 100_000
+"""Reports per made-up record that are drawn where nobody says otherwise."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,16 @@ class Audit:
     def problems(self) -> tuple[str, ...]:
         """Why the promise does not hold; empty if it does."""
         found = [*self._exact_problems(), *self._empirical_problems()]
-        return (*found, *(self.device.problems if self.device else ()))
+        if self.device is not None:
+            found += self.device.problems
+            limit, nominal = self.design.guarantee, float(self.design.epsilon)
+            is_limited = limit.kind != "none" and not limit.delta
+            if is_limited and self.device.epsilon > nominal + _ROUNDING:
+                found.append(
+                    f"two records answer one question by odds above e^{self.design.epsilon}: "
+                    f"e^{self.device.epsilon:.6g}"
+                )
+        return tuple(found)
 
     def _exact_problems(self) -> Iterator[str]:
         design, channel, nominal = self.design, self.enumerated, self.design.epsilon
@@ -224,8 +236,11 @@ def audit_design(
         divergence = own.law.divergence(nominal) if own else excess(design.plan, nominal)
     check = None
     if device:
-        records = pick_records(design.domain, source, _DEVICE_RECORDS)
-        check = check_device(design.plan, records, source)
+        definition = Criterion(design.guarantee.kind, design.domain)
+        records = records_of_every_code(design.domain, source)
+        check = check_device(design.plan, records, source, definition.protects)
+        if problem := check_words(source):
+            check = replace(check, problems=(*check.problems, problem))
     return Audit(
         design,
         channel,

@@ -31,6 +31,8 @@ from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.plan import Integers
 
 ALPHA = 1e-6
+MOST_CODES = 1 << 13
+"""Codes of all attributes together that are tried one by one."""
 _MOST_RECORDS, _RANDOM_RECORDS = 16, 4
 _SPREAD = 14
 _MOST_REPORTS = 1 << 24
@@ -39,6 +41,7 @@ _FEWEST_CALLS = 16
 _RARE = 20
 _FEWEST_EXPECTED = 8.0
 _CAUTION = NormalDist().inv_cdf(1.0 - ALPHA / 2)
+_TRIED_WORDS = 1 << 18
 _MULTIPLIER = 0x9E3779B97F4A7C15
 
 
@@ -170,6 +173,20 @@ def pick_records(domain: RecordDomain, entropy: Entropy, most: int) -> tuple[Out
     return tuple(dict.fromkeys([*corners(domain)[: most - len(others)], *others]))
 
 
+def records_of_every_code(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome, ...]:
+    """Some corners, and for every code of every attribute a record that has it, with random other
+    codes, in random order; where there are more than MOST_CODES, some of these.
+    """
+    random = np.random.default_rng(entropy.words(2))
+    limits = np.array(domain.record_sizes)
+    places = np.repeat(np.arange(len(limits)), limits)
+    codes = np.arange(len(places)) - np.repeat(np.cumsum(limits) - limits, limits)
+    chosen = random.permutation(len(places))[:MOST_CODES]
+    rows = random.integers(0, limits, (len(chosen), len(limits)))
+    rows[np.arange(len(chosen)), places[chosen]] = codes[chosen]
+    return tuple(dict.fromkeys([*corners(domain)[:4], *map(tuple, rows.tolist())]))
+
+
 def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
     """Records far apart: the lowest and the highest sensitive codes, the lowest and the highest of
     all, and those that differ from the lowest in one place, as far as they go."""
@@ -206,16 +223,31 @@ def _draw(design: Design, candidates: Sequence[Outcome], reports: int, entropy: 
         codes = np.tile(np.array(record, dtype=np.int64), (size, 1))
         for call in range(calls):
             columns = list(design.randomize(codes, entropy).columns.values())
-            keys[number, call] = _key(np.stack(columns, axis=1, dtype=np.uint64))
+            keys[number, call] = row_keys(np.stack(columns, axis=1, dtype=np.uint64))
             drawn = np.asarray(columns[0]).astype(np.int64)
             questions[number] += np.bincount(drawn, minlength=questions.shape[1])
     return _Sample(design, records, keys, questions)
 
 
-def _key(rows: Words) -> Words:
+def row_keys(rows: Words) -> Words:
     """One number per row: its columns times fixed odd numbers, modulo 2^64."""
     odd = [pow(_MULTIPLIER, place + 1, 1 << 64) for place in range(rows.shape[1])]
     return np.asarray((rows * np.array(odd, dtype=np.uint64)).sum(axis=1, dtype=np.uint64))
+
+
+def check_words(entropy: Entropy) -> str | None:
+    """What is wrong with a source of random words: one that comes twice, or a bit that is not set
+    as often as it is not (in _TRIED_WORDS of them, from calls of several sizes)."""
+    calls = [entropy.words(count) for count in (1, 3, 64, 1000, _TRIED_WORDS)]
+    words = np.concatenate(calls)
+    if len(np.unique(words)) < len(words):
+        return "the device's source of random words gives some words twice"
+    for bit in range(64):
+        ones = int((words >> np.uint64(bit) & np.uint64(1)).sum())
+        low, high = bound_probability(ones, len(words), ALPHA / 128)
+        if not low <= 0.5 <= high:
+            return f"bit {bit} of the device's random words is set {ones} times of {len(words)}"
+    return None
 
 
 # -- the event that tells most --------------------------------------------------------------------
@@ -260,7 +292,7 @@ def _worst_by_law(sample: _Sample, channel: EnumeratedChannel) -> _Event:
             is_worst = likely * 1000 > worst * unlikely * 999
         if is_worst and set(pair) <= set(channel.definition.compared(law.inputs, column)):
             event.append(report)
-    keys = _key(np.array(event, dtype=np.uint64))
+    keys = row_keys(np.array(event, dtype=np.uint64))
     _, score, (one, other) = (np.isin(part[:2], keys).sum(axis=1) for part in sample.parts)
     return _Event(float(_score(*score)), sample, (0, 1), (int(one), int(other)))
 
@@ -287,7 +319,7 @@ def _score(one: Integers, other: Integers) -> Array:
 
 def _fit_of_reports(sample: _Sample, channel: EnumeratedChannel, chances: Array) -> float:
     """Whether reports follow the enumerated law; chances: shape (records, reports)."""
-    keys = _key(np.array(channel.law.outputs, dtype=np.uint64))
+    keys = row_keys(np.array(channel.law.outputs, dtype=np.uint64))
     counts = _count(sample.keys.reshape(len(sample.records), -1), np.sort(keys))
     # What the law does not know has no chance.
     return _worst_fit(counts, np.pad(chances[:, np.argsort(keys)], ((0, 0), (0, 1))))
