@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import click
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -121,16 +123,24 @@ def _write_lines(lines: Iterable[str], stream: BinaryIO) -> None:
 
 
 def _write_separated(document: Document, stream: BinaryIO, delimiter: str = ",") -> None:
-    """All digits of a number, nothing for NULL and NaN."""
+    """All digits of a number, nothing for NULL and NaN; texts that a spreadsheet shows as they are.
+
+    A ' stands before a text that spreadsheets would take for a formula: anybody can send reports.
+    """
 
     def text_of(value: Any) -> Any:
+        if isinstance(value, str):
+            return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
         if isinstance(value, float):
             return value if math.isfinite(value) else None
         return plain(value) if isinstance(value, bool | date) else value
 
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(document.schema.names if document.schema else ())
+    # Before Python 3.13 a cell is quoted for the characters of the line's end alone, so a bare \r
+    # would begin a row for most readers.
+    lines = SimpleNamespace(write=lambda line: text.write(f"{line[:-2]}\n"))
+    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
+    writer.writerow(map(text_of, document.schema.names if document.schema else ()))
     for batch in document.batches:
         columns = [map(text_of, column.to_pylist()) for column in batch.columns]
         writer.writerows(zip(*columns, strict=True))

