@@ -183,6 +183,18 @@ def test_a_survey_without_a_guarantee_needs_its_flag(home):
     assert "500 reports" in run(*asked, "--accept-no-guarantee").stderr
 
 
+def test_columns_in_clear_are_named_and_an_epsilon_may_be_the_most(home):
+    asked = ("randomize", "people.parquet", "--survey", "app.json", "-o", "r.parquet")
+    said = refusal(run(*asked), 1)
+    assert said.startswith("survey app sends day, version in clear")
+    assert "ldpsql randomize --public day,version" in said
+    named = (*asked, "--public", "version, day")
+    assert "epsilon 2 of every report" in refusal(run(*named, "--max-epsilon", "1.9"), 1)
+    assert "max_epsilon is a number" in refusal(run(*named, "--max-epsilon", "a lot"), 1)
+    assert not (home / "r.parquet").exists()
+    assert "500 reports" in run(*named, "--max-epsilon", "2").stderr
+
+
 def test_a_survey_that_gives_values_away_must_be_accepted_on_the_device_too(home):
     (home / "small.json").write_text(partly_sensitive("jurr").to_json())
     asked = ("randomize", "people.parquet", "--survey", "small.json", "-o", "r.parquet")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -19,9 +21,16 @@ from support.surveys import (
 from ldpsql.designer import design
 from ldpsql.simulation import accept_everything
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import InterfaceError, OperationalError, PolicyError
+from ldpsql_device.errors import (
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    PolicyError,
+    SurveyError,
+)
 from ldpsql_device.policy import Policy
 from ldpsql_device.respond import respond
+from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 IN_CLEAR = frozenset({"day", "version"})
@@ -153,3 +162,25 @@ def test_everything_that_a_survey_takes_can_be_accepted_for_evaluation():
         accept_everything(asked).require(asked)
     text = survey_toml('[dimension.member]\ntype = "bool"\n', epsilon="20")
     accept_everything(design(text)).require(design(text))
+
+
+def test_only_pinned_authors_are_answered(tmp_path):
+    ours, theirs = (SigningKey.create(tmp_path / name) for name in ("ours", "theirs"))
+    policy = Policy(2, public=IN_CLEAR, authors={ours.author})
+    policy.require(app().signed(ours))
+    for other in (app(), app().signed(theirs)):
+        with pytest.raises(PolicyError, match="has another author than those that the policy"):
+            policy.require(other)
+
+
+def test_a_pinned_author_without_a_signature_that_holds_is_refused(tmp_path, monkeypatch):
+    """Who edits a signed survey cannot sign it, and a device that cannot check says so."""
+    ours = SigningKey.create(tmp_path / "ours")
+    policy = Policy(2, public=IN_CLEAR, authors={ours.author})
+    edited = replace(app().signed(ours), table="other")
+    with pytest.raises(SurveyError, match="the signature is not its author's"):
+        policy.require(edited)
+    signed = app().signed(ours)
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
+        policy.require(signed)

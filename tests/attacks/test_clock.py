@@ -1,0 +1,117 @@
+"""A clock that jumps, or that somebody sets: no fresh report, and no old one, leaves for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import date, timedelta
+
+import pytest
+from support.giving import PLENTY, scheduled, sealed_anew, yes_or_no
+from support.surveys import SMALL
+
+from ldpsql.designer import design
+from ldpsql_device.errors import OperationalError
+from ldpsql_device.ledger import Ledger
+from ldpsql_device.policy import Policy
+from ldpsql_device.respond import respond
+
+MONTHS = [date(2026, month, 15) for month in range(1, 13)]
+RECORD = {"age": 30, "positive": True}
+
+
+class Forgetful(Ledger):
+    """A ledger that takes any clock's word: the defence taken out."""
+
+    def answer(self, *arguments, **when):
+        if self.path.exists():
+            with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
+                database.execute("UPDATE ledger SET latest = 1")
+        return super().answer(*arguments, **when)
+
+
+def left(surveys, days, ledger, policy):
+    """The ids of the reports that left, day by day; None where none did."""
+    ids = []
+    for asked, day in zip(surveys, days, strict=True):
+        try:
+            ids.append(respond(asked, RECORD, policy=policy, ledger=ledger, today=day).id)
+        except OperationalError:
+            ids.append(None)
+    return ids
+
+
+def backwards(kind, folder):
+    """A monthly survey is asked by a clock that runs back through a year."""
+    asked = scheduled(design(SMALL), period="month")
+    ids = left([asked] * 12, MONTHS[::-1], kind(folder / "ledger", **PLENTY), Policy(1))
+    return len(set(ids) - {None})
+
+
+def test_past_periods_cannot_be_opened_again(memory_folder):
+    assert backwards(Ledger, memory_folder) == 1
+
+
+def test_control_a_clock_that_is_believed_opens_every_period(memory_folder):
+    assert backwards(Forgetful, memory_folder) == 12
+
+
+def late(kind, folder, **schedule):
+    """Whether a report leaves that is too old, by a clock that is set back."""
+    asked, drawn = scheduled(design(SMALL), **schedule), date(2026, 5, 20)
+    ledger = kind(folder / "ledger", **PLENTY)
+    days = [drawn, drawn + timedelta(days=8), drawn + timedelta(days=2)]
+    first, refused, again = left([asked] * 3, days, ledger, Policy(1))
+    assert first is not None
+    assert refused is None
+    return again == first
+
+
+@pytest.mark.parametrize("schedule", [{"replay_window": 5}, {"end": date(2026, 5, 25)}])
+def test_a_report_does_not_leave_late(memory_folder, schedule):
+    """The refusal itself is what the ledger remembers the day by."""
+    assert not late(Ledger, memory_folder, **schedule)
+
+
+@pytest.mark.parametrize("schedule", [{"replay_window": 5}, {"end": date(2026, 5, 25)}])
+def test_control_a_clock_that_is_believed_sends_it(memory_folder, schedule):
+    assert late(Forgetful, memory_folder, **schedule)
+
+
+def wild(kind, folder, renewal):
+    """Sixty surveys about one attribute, by a clock that jumps between May and June."""
+    days = [date(2026, 5 + number % 2, 1 + number % 28) for number in range(60)]
+    ledger = kind(folder / "ledger", total=2, per_attribute=1)
+    policy = Policy(1, renewal=renewal)
+    surveys = sealed_anew(yes_or_no(), 60)
+    return 60 - left(surveys, days, ledger, policy).count(None)
+
+
+def test_jumping_between_two_months_renews_a_budget_once(memory_folder):
+    assert wild(Ledger, memory_folder, "month") == 2
+
+
+def test_without_a_renewal_in_the_policy_no_clock_renews_anything(memory_folder):
+    assert wild(Ledger, memory_folder, None) == 1
+
+
+def test_control_answers_whose_day_is_forgotten_are_not_counted(memory_folder):
+    class Undated(Ledger):
+        def answer(self, survey, draw, *, today, renewal=None):
+            if self.path.exists():
+                with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
+                    database.execute("UPDATE answers SET day = 1")
+            return super().answer(survey, draw, today=today, renewal=renewal)
+
+    assert wild(Undated, memory_folder, "month") == 60
+
+
+def test_a_clock_that_was_ahead_gives_no_more_than_the_days_it_jumped_over(memory_folder):
+    """What was answered by a wrong date counts when that date comes."""
+    asked = scheduled(design(SMALL), period="month")
+    ledger = Ledger(memory_folder / "ledger", **PLENTY)
+    days = [MONTHS[0], MONTHS[5], *MONTHS[1:]]
+    ids = left([asked] * 13, days, ledger, Policy(1))
+    assert ids[2:7] == [ids[1]] * 5  # February to June
+    assert len(set(ids)) == 8
+    assert ledger.spent() == 8
