@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -97,6 +97,7 @@ def collect(
     entropy, store = SeededEntropy(seed), open_store(None, read_only=False)
     parts = [table]
     if design.asks_in_rounds:
+        survey = replace(survey, author=None, signature=None)  # nobody signs the rounds to come
         left = design.rounds - design.round + 1
         chosen = np.random.default_rng([seed, left]).integers(0, left, table.num_rows)
         parts = [table.filter(pa.array(chosen == number)) for number in range(left)]

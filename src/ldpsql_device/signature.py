@@ -6,6 +6,8 @@ Only who signs, and a device that reads a signed survey, loads that library.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,23 +17,17 @@ from ldpsql_device.errors import NotSupportedError, OperationalError, SurveyErro
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-_MISSING = "signatures need the library cryptography: pip install ldpsql[sign]"
-
 
 def verify(author: str, signature: str, text: str) -> None:
     """SurveyError unless it is the signature of a text by the owner of a public key.
 
     author, signature: in hexadecimal. NotSupportedError where `cryptography` is missing.
     """
-    try:
+    with _needing_library():
         from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
-            Ed25519PublicKey,
-        )
-    except ImportError:
-        raise NotSupportedError(_MISSING) from None
+        from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(author))
+        key = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(author))
         key.verify(bytes.fromhex(signature), text.encode())
     except (InvalidSignature, ValueError):
         raise SurveyError(
@@ -60,24 +56,21 @@ class SigningKey:
 
         OperationalError for a file that exists or cannot be written.
         """
-        try:
+        with _needing_library():
             from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
-            from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
-                Ed25519PrivateKey,
-            )
-        except ImportError:
-            raise NotSupportedError(_MISSING) from None
-        private = Ed25519PrivateKey.generate()
+            from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+        private = ed25519.Ed25519PrivateKey.generate()
         text = private.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
         try:
-            with os.fdopen(
-                os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
-            ) as file:
+            with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
                 file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
         except FileExistsError:
             raise OperationalError(
                 f"{path} exists, and no key is overwritten; name another file"
@@ -89,23 +82,17 @@ class SigningKey:
     @classmethod
     def read(cls, path: Path) -> SigningKey:
         """The key in a file; OperationalError for one that holds none, or cannot be read."""
-        try:
+        with _needing_library():
             from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
-            from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
-                Ed25519PrivateKey,
-            )
-            from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
-                load_pem_private_key,
-            )
-        except ImportError:
-            raise NotSupportedError(_MISSING) from None
+            from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+            from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
         try:
-            private = load_pem_private_key(path.read_bytes(), None)
+            private = serialization.load_pem_private_key(path.read_bytes(), None)
         except OSError as error:
             raise OperationalError(f"cannot read the key {path}: {error.strerror}") from None
         except (ValueError, TypeError, UnsupportedAlgorithm):
             private = None
-        if not isinstance(private, Ed25519PrivateKey):
+        if not isinstance(private, ed25519.Ed25519PrivateKey):
             raise OperationalError(
                 f"{path} holds no Ed25519 key without a password; `ldpsql keygen` makes one"
             )
@@ -114,3 +101,14 @@ class SigningKey:
     def sign(self, text: str) -> str:
         """The signature of a text, 128 hexadecimal digits."""
         return self._private.sign(text.encode()).hex()
+
+
+@contextmanager
+def _needing_library() -> Iterator[None]:
+    """NotSupportedError where the library is missing."""
+    try:
+        yield
+    except ImportError:
+        raise NotSupportedError(
+            "signatures need the library cryptography: pip install ldpsql[sign]"
+        ) from None

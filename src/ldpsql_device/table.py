@@ -71,10 +71,11 @@ def randomize(
 
     keep_order: a report's place tells whose it is; not for a collector who knows the people's.
 
-    Raises PolicyError for a survey that takes more than the policy allows, and RecordError, which
-    names the column and the rows but never a value, if any record does not fit; then there are no
-    reports at all.
+    Raises PolicyError for a survey that takes more than the policy allows, or may not be answered
+    today, and RecordError, which names the column and the rows but never a value, if any record
+    does not fit; then there are no reports at all.
     """
+    survey.require_open(utc_today())
     reports, _ = randomize_batch(survey, table, OsEntropy(), policy=policy)
     return reports if keep_order else in_random_order(reports, OsEntropy())
 

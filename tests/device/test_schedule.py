@@ -78,3 +78,5 @@ def test_nothing_is_sent_before_and_after(at, tmp_path, day, message):
     with pytest.raises(PolicyError, match=message):
         randomize_file(survey("day"), path, tmp_path / "reports.parquet", policy=ANYTHING)
     assert not (tmp_path / "reports.parquet").exists()
+    with pytest.raises(PolicyError, match=message):
+        randomize(survey("day"), pa.table({}), policy=ANYTHING)
