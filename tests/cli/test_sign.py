@@ -117,6 +117,10 @@ def test_reports_of_a_period_are_told_apart_in_sql(tmp_path, monkeypatch):
         ["2026-01-01", "300.0"],
         ["2026-02-01", "300.0"],
     ]
+    note = "app is answered once a month, and a person counts in each of them"
+    one = "SELECT COUNT(*) FROM app WHERE Period = '2026-02-01'"
+    for asked, told in ((query, False), (one, False), ("SELECT COUNT(*) FROM app", True)):
+        assert (note in run(asked, "--db", "app.duckdb").stderr) == told
 
 
 def test_a_survey_that_is_over_takes_no_more_records_and_still_takes_reports(tmp_path, monkeypatch):

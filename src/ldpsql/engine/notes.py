@@ -27,6 +27,7 @@ from ldpsql.sql import Scalar
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central, Guarantee
+from ldpsql_device.survey import PERIOD_COLUMN
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is not an explanation: one in a thousand million."""
@@ -51,7 +52,26 @@ def notes_on_statement(statement: Statement, relations: Collection[Relation]) ->
     return notes
 
 
-def notes_on_domains(plan: QueryPlan) -> list[str]:
+def notes_on_query(plan: QueryPlan) -> list[str]:
+    """Where a person counts several times, and where nobody can be found."""
+    return [*_on_periods(plan), *_on_domains(plan)]
+
+
+def _on_periods(plan: QueryPlan) -> list[str]:
+    """A note where a query adds up answers that one person gave in several periods."""
+    survey, columns = plan.survey, {key.column.lower() for key in plan.query.keys}
+    for atom in atoms(plan.query.predicate):
+        names = atom.columns if isinstance(atom, Scalar) else (atom.column,)
+        columns.update(name.lower() for name in names)
+    if survey.period is None or PERIOD_COLUMN.name in columns:
+        return []
+    return [
+        f"{survey.table} is answered once a {survey.period}, and a person counts in each of them; "
+        f"GROUP BY {PERIOD_COLUMN.name}, or name one in WHERE"
+    ]
+
+
+def _on_domains(plan: QueryPlan) -> list[str]:
     """A note for every dimension that WHERE compares with values outside of its domain."""
     schema, found = plan.survey.schema, dict[tuple[str, str], dict[str, None]]()
     for atom in atoms(plan.query.predicate):

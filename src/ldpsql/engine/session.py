@@ -22,8 +22,8 @@ from ldpsql.engine.explain import SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
     impossible_sums,
-    notes_on_domains,
     notes_on_estimator,
+    notes_on_query,
     notes_on_statement,
     shortfall_notes,
     uneven_report_types,
@@ -181,7 +181,7 @@ class Session:
         width = len(statement.outputs)
         shown = table.select(range(width)).rename_columns([out.name for out in statement.outputs])
         notes = notes_on_statement(statement, relations.values())
-        notes += [n for relation in relations.values() for n in notes_on_domains(relation.plan)]
+        notes += [n for relation in relations.values() for n in notes_on_query(relation.plan)]
         asked = {relation.plan.survey.table: relation for relation in relations.values()}
         for name, subject in subjects.items():
             notes += notes_on_estimator(asked[name], subject.estimator)
@@ -253,7 +253,7 @@ class Session:
             subject = subjects[base.table]
             plans = make_plans(base, subject.survey, statement.sql)
             plan = plans[-1][1]
-            notes += notes_on_domains(plan)
+            notes += notes_on_query(plan)
             reports = [self._slice_reports(plan, i, subject) for i in range(len(plan.slices))]
             if statement.mode == "explain verbose":
                 lines += explain_verbose(plans, reports, subject.guarantee)
