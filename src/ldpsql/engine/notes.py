@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from ldpsql.domains import find_dimension, is_outside, matching
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.relation import Relation
-from ldpsql.engine.where import atoms
 from ldpsql.errors import counted
 from ldpsql.estimate import Array
-from ldpsql.parser.query import Comparison, NullTest, Statement
+from ldpsql.parser.query import Comparison, NullTest, Statement, atoms
 from ldpsql.recipes.base import achieved
 from ldpsql.report import Integers, question_shares
 from ldpsql.sql import Scalar

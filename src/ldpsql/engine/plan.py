@@ -37,8 +37,8 @@ class QueryPlan:
     """How one base query will be answered.
 
     public_keys: GROUP BY columns that are public, with their names in the relation.
-    private_rows: one per combination of private GROUP BY keys: the key values and the box that
-    they stand for (a single row with no keys where nothing is grouped).
+    private_rows: one per combination of private GROUP BY keys that WHERE leaves somebody in: the
+    key values and the box that they stand for (a single row with no keys where nothing is grouped).
     targets: what each row needs; the arithmetic of the query is over these.
     planned: after `cells`, planned[slice][row][target] is the design's form of the linear query.
     """
@@ -67,13 +67,16 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     fall apart into too many parts.
     """
     schema = survey.schema
-    keys = (key.column for key in query.keys)
+    keys, pieces = (key.column for key in query.keys), slices(query.predicate, schema, sql)
+    groups = rows(query.keys, schema, sql)
+    if query.keys and query.predicate is not None:
+        groups = tuple(row for row in groups if any(piece.meets(row[1]) for piece in pieces))
     return QueryPlan(
         survey,
         query,
-        slices(query.predicate, schema, sql),
+        pieces,
         tuple(column for column in keys if find_dimension(schema, column) is None),
-        rows(query.keys, schema, sql),
+        groups,
         tuple(dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))),
     )
 

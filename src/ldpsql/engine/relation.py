@@ -15,6 +15,7 @@ from operator import add
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ldpsql.aggregates import Expression, expand
 from ldpsql.decoders.base import AnyEstimator, PlannedQuery
@@ -75,7 +76,7 @@ class Relation:
         """All sums of all rows, with the covariance within each row."""
         rows: list[Estimates] = []
         nothing = [self._nothing(1)] * len(self.plan.private_rows)
-        for key in self.public:
+        for key in self.public if nothing else ():
             parts = [estimator.answer_rows(planned) for planned, estimator in self._asked(key)]
             rows += [reduce(add, row) for row in zip(*(parts or [nothing]), strict=True)]
         shape = (len(rows), len(self.plan.targets))
@@ -131,11 +132,21 @@ class Relation:
             columns += shown.values() if column.what == "value" else [shown[column.what]]
         columns.append(range(len(self)))
         types = relation_types(self.plan.query, self.plan.survey.schema)
-        arrays = [
-            pa.array(column, type=kind, from_pandas=True)  # NaN is NULL
-            for column, kind in zip(columns, types.types, strict=True)
-        ]
-        return pa.Table.from_arrays(arrays, schema=types)
+        arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]
+        return pa.Table.from_arrays(arrays, names=types.names).filter(pa.array(self._is_group))
+
+    @cached_property
+    def _is_group(self) -> NDArray[np.bool_]:
+        """Whether somebody may be in a row: some slice has people under its public key, and boxes
+        that meet its private one; shape (R,)."""
+        plan, keys = self.plan, self.public
+        if not plan.query.keys or all(piece.condition is None for piece in plan.slices):
+            return np.ones(len(self), dtype=bool)
+        shape = len(keys), len(plan.slices), len(plan.private_rows)
+        has_people = [[key in by_key for by_key in self.estimators] for key in keys]
+        meets = [[piece.meets(box) for _, box in plan.private_rows] for piece in plan.slices]
+        possible = np.array(has_people, bool).reshape(*shape[:2], 1) & np.array(meets, bool)
+        return np.asarray(possible.any(axis=1).ravel())
 
     def _keys(self) -> Iterator[list[Value | None]]:
         """The GROUP BY columns, in the order of the query."""
@@ -152,7 +163,9 @@ class Relation:
         """How many values are NULL because the reports cannot tell them."""
         columns = zip(self.forms, self.plan.query.columns, strict=True)
         return sum(
-            int(np.isnan(form.value).sum()) for form, column in columns if column.what == "value"
+            int(np.isnan(form.value[self._is_group]).sum())
+            for form, column in columns
+            if column.what == "value"
         )
 
     def joint(self, rows: Sequence[int], columns: Sequence[int]) -> Estimates:
@@ -191,3 +204,11 @@ class Relation:
         known = [part[:, list(rows)] for part in drawn if part is not None]
         replicates = np.stack(known, axis=2).reshape(-1, size) if known else None
         return Estimates(values.T.ravel(), covariance, replicates)
+
+
+def _array(column: Sequence[Value | None] | Array, kind: pa.DataType) -> pa.Array:
+    """A column of a relation, NaN as NULL; a number of people that is not whole stays a float."""
+    if pa.types.is_int64(kind) and isinstance(column, np.ndarray):
+        is_whole = np.isfinite(column) & (column == np.rint(column))
+        kind = kind if is_whole.all() else pa.float64()
+    return pa.array(column, type=kind, from_pandas=True)

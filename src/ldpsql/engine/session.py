@@ -135,13 +135,18 @@ class Session:
         return Subject(survey, self.store.version(survey.table), name, guarantee)
 
     def _estimators_of(self, subject: Subject, chosen: Selection) -> Mapping[Key, AnyEstimator]:
-        """The estimators of a selection of reports, by public key."""
+        """The estimators of a selection of reports, by public key; none where a condition on
+        public columns leaves nobody."""
 
         def make() -> Mapping[Key, AnyEstimator]:
             survey = subject.survey
             estimator = survey.design.estimators[subject.estimator]
             histograms = self.store.histograms(survey.table, chosen)
-            return {values: estimator(histogram) for values, histogram in histograms}
+            return {
+                values: estimator(histogram)
+                for values, histogram in histograms
+                if histogram.counts.size or chosen.condition is None
+            }
 
         return self._keep("estimators", subject.key(chosen), make)
 

@@ -35,6 +35,7 @@ from ldpsql.parser.query import (
     OfColumn,
     Or,
     Predicate,
+    atoms,
 )
 from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar, literal, quote
@@ -57,6 +58,10 @@ class Slice:
 
     condition: str | None
     boxes: tuple[Box, ...]
+
+    def meets(self, row: Box) -> bool:
+        """Whether somebody in a box may satisfy WHERE."""
+        return any(not (box & row).is_empty for box in self.boxes)
 
 
 def slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice, ...]:
@@ -94,17 +99,6 @@ def _any_of(texts: list[str]) -> str | None:
     if "" in texts:
         return None
     return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts)
-
-
-def atoms(predicate: Predicate | None) -> Iterator[Atom]:
-    """The comparisons of a predicate, from left to right."""
-    if isinstance(predicate, Not):
-        yield from atoms(predicate.operand)
-    elif isinstance(predicate, And | Or):
-        for operand in predicate.operands:
-            yield from atoms(operand)
-    elif predicate is not None and not isinstance(predicate, Constant):
-        yield predicate
 
 
 # -- formulas -------------------------------------------------------------------------------------

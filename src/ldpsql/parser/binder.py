@@ -17,8 +17,9 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from ldpsql.aggregates import Target, expand
 from ldpsql.domains import find_dimension, find_public_column
-from ldpsql.parser.query import ROW, Query
+from ldpsql.parser.query import ROW, Query, atoms
 from ldpsql.parser.source import Refusal, wrong
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema
@@ -42,8 +43,11 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     """Names and types of the columns of a base query's relation of estimates.
 
     The keys, then every measurement; beside each plain value x also x_stderr, x_low and x_high;
-    last the row number.
+    last the row number. How many people there are, told apart by public columns at most, is a
+    whole number.
     """
+    asked = [*(atom.column for atom in atoms(query.predicate)), *(key.column for key in query.keys)]
+    is_public = all(find_public_column(schema, column) for column in asked)
     fields: list[tuple[str, pa.DataType]] = []
     for key in query.keys:
         index, public = find_dimension(schema, key.column), find_public_column(schema, key.column)
@@ -54,6 +58,8 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     for column in query.columns:
         ends = ("", "_stderr", "_low", "_high") if column.what == "value" else ("",)
         fields += [(f"{column.name}{end}", pa.float64()) for end in ends]
+        if is_public and column.what == "value" and expand(column.expression, schema) == Target():
+            fields[-len(ends)] = (column.name, pa.int64())
     return pa.schema([*fields, (ROW, pa.int64())])
 
 

@@ -7,6 +7,7 @@ which the base queries give.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,6 +85,17 @@ Atom = OfColumn | Scalar
 """A condition that is not composed of others; a `Scalar` is of type BOOLEAN."""
 
 Predicate = Atom | Constant | Not | And | Or
+
+
+def atoms(predicate: Predicate | None) -> Iterator[Atom]:
+    """The comparisons of a predicate, from left to right."""
+    if isinstance(predicate, Not):
+        yield from atoms(predicate.operand)
+    elif isinstance(predicate, And | Or):
+        for operand in predicate.operands:
+            yield from atoms(operand)
+    elif predicate is not None and not isinstance(predicate, Constant):
+        yield predicate
 
 
 @dataclass(frozen=True)
