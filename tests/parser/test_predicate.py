@@ -97,6 +97,7 @@ def test_between_in_and_null_tests() -> None:
     assert where("state IS NULL") == NullTest("state", HERE)
     assert where("state IS NOT NULL") == Not(NullTest("state", HERE))
     assert where("state = NULL") == compare("state", "=", None)
+    base_of("SELECT COUNT(*) FROM app WHERE lower(state) = 'ca'")
 
 
 def test_bool_columns_stand_alone() -> None:
@@ -251,6 +252,12 @@ def test_what_is_outside_the_subset_is_refused_at_its_place(
         ("state IN ('CA', 'Oregon', 'NY')", "'Oregon'", "declared are 'CA', 'NY', 'WA'"),
         ("state NOT IN ('CA', 'NYC')", "'NYC'", "did you mean 'NY'? declared are 'CA', 'NY', 'WA'"),
         ("state IS DISTINCT FROM 'wa'", "'wa'", "did you mean 'WA'? declared are 'CA', 'NY', 'WA'"),
+        (
+            "CASE WHEN state = 'ca' THEN age > 3 END",
+            "'ca'",
+            "did you mean 'CA'? declared are 'CA', 'NY', 'WA'",
+        ),
+        ("(age, state) IN ((20, 'CA'), (30, 'OR'))", "'OR'", "declared are 'CA', 'NY', 'WA'"),
         ("age > 3 OR NOT (state = '')", "''", "declared are 'CA', 'NY', 'WA'"),
     ],
 )
@@ -285,6 +292,7 @@ def test_parameters_are_compared_like_literals() -> None:
 def test_texts_may_be_ordered_by_anything() -> None:
     assert where("state < 'M'") == compare("state", "<", "M")
     assert where("state = NULL") == compare("state", "=", None)
+    base_of("SELECT COUNT(*) FROM app WHERE lower(state) = 'ca'")
 
 
 def test_only_the_first_of_many_declared_values_are_listed() -> None:

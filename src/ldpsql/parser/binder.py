@@ -21,6 +21,7 @@ from ldpsql.aggregates import Target, expand
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.parser.query import ROW, Query, atoms
 from ldpsql.parser.source import Refusal, wrong
+from ldpsql.sql import Scalar
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema
 
@@ -46,7 +47,9 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     last the row number. How many people there are, told apart by public columns at most, is a
     whole number.
     """
-    asked = [*(atom.column for atom in atoms(query.predicate)), *(key.column for key in query.keys)]
+    asked = [key.column for key in query.keys]
+    for atom in atoms(query.predicate):
+        asked += atom.columns if isinstance(atom, Scalar) else [atom.column]
     is_public = all(find_public_column(schema, column) for column in asked)
     fields: list[tuple[str, pa.DataType]] = []
     for key in query.keys:

@@ -57,6 +57,7 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
     waiting: list[exp.Expr] = [tree]
     while waiting:
         part = waiting.pop()
+        check_declared(part, columns)
         by_edges = _by_edges(part, columns)
         if by_edges is not None:
             name, text = by_edges
@@ -80,6 +81,24 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
     text = root.this.sql(dialect="duckdb", comments=False)
     kind = binder.scalar_kind(text, ordered, columns.schema, node)
     return Scalar(text, ordered, kind, columns.place(node))
+
+
+def check_declared(node: exp.Expr, columns: Columns) -> None:
+    """Refuse a comparison of a listed dimension with a literal that no declared value equals."""
+    compared: list[exp.Expr] = []
+    if isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ):
+        compared = [node.this, node.expression]
+    elif isinstance(node, exp.In):
+        compared = [node.this, *node.expressions]
+    elif isinstance(node, exp.Case) and node.this:
+        compared = [node.this, *(branch.this for branch in node.args["ifs"])]
+    rows = [each.expressions if isinstance(each, exp.Tuple) else [each] for each in compared]
+    for place in range(min(map(len, rows), default=0)):
+        operands = [row[place].unnest() for row in rows]
+        named = [columns.find(each.name) for each in operands if isinstance(each, exp.Column)]
+        for each in operands:
+            if named and named[0] and is_constant(each):
+                columns.check_declared(named[0], fold(each), each)
 
 
 def _dimension(node: exp.Expr, columns: Columns) -> Dimension | None:

@@ -26,8 +26,9 @@ from ldpsql.parser.allowed import function_name, is_scalar
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.predicate import read_predicate
 from ldpsql.parser.query import ROW, GroupKey, Measurement, Output, Query, What
+from ldpsql.parser.scalars import check_declared
 from ldpsql.parser.source import Refusal, unsupported, wrong
-from ldpsql.parser.values import fold, is_constant, number
+from ldpsql.parser.values import is_constant, number
 
 MAX_NODES = 10_000
 
@@ -287,23 +288,8 @@ class SelectReader:
             return self.subquery(node)
         if not is_scalar(node):
             raise self._refusal(node)
-        self._check_declared(node)
+        check_declared(node, self.columns)
         return type(node)(**{part: self._rebuild(value) for part, value in node.args.items()})
-
-    def _check_declared(self, node: exp.Expr) -> None:
-        """Refuse a comparison of a key with a literal that no declared value equals."""
-        compared: list[exp.Expr] = []
-        if isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ):
-            compared = [node.this, node.expression]
-        elif isinstance(node, exp.In):
-            compared = [node.this, *node.expressions]
-        elif isinstance(node, exp.Case) and node.this:
-            compared = [node.this, *(branch.this for branch in node.args["ifs"])]
-        nodes = [each.unnest() for each in compared]
-        keys = [key for each in nodes if (key := self._key(each)) and key.width is None]
-        for each in nodes if keys else ():
-            if is_constant(each):
-                self.columns.check_declared(keys[0].column, fold(each), each)
 
     def _column(self, name: str) -> exp.Column:
         """A column of the relation; with its table, lest an alias of the user's take its place."""
