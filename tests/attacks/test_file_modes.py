@@ -8,12 +8,13 @@ import stat
 import subprocess
 import sys
 from contextlib import nullcontext
+from datetime import date
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
-from support.surveys import ANYTHING, app, people
+from support.surveys import ANYTHING, RECORD, app, people
 
 from ldpsql import shuffler
 from ldpsql.shuffler import shuffle_reports
@@ -22,6 +23,9 @@ from ldpsql.store.duckdb import opening, store
 from ldpsql_device import files
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.files import randomize_file
+from ldpsql_device.ledger import Ledger
+from ldpsql_device.respond import respond
+from ldpsql_device.signature import SigningKey
 from ldpsql_device.table import randomize
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
@@ -169,3 +173,43 @@ def test_what_does_not_fit_into_memory_is_its_owners(home):
             opened._connection.execute(big)
             assert any(path.stat().st_size for path in Path(folder).iterdir())
             assert not readable(home)
+
+
+def give_and_sign(home: Path) -> set[str]:
+    """Have a device answer with a ledger, and a key made; what others could read meanwhile."""
+    seen: set[str] = set()
+
+    def draw(day):
+        seen.update(readable(home))
+        return respond(app(), RECORD, policy=ANYTHING, today=day)
+
+    ledger = Ledger(home / "ledger.db", total=10, per_attribute=10)
+    ledger.answer(app(), draw, today=date(2026, 1, 31))
+    SigningKey.create(home / "key.pem")
+    return seen | readable(home)
+
+
+def test_a_ledger_and_a_key_are_their_owners(home):
+    assert not give_and_sign(home)
+
+
+def test_a_ledger_and_a_key_that_follow_the_umask_are_everybodys(home, monkeypatch):
+    """Negative control."""
+    given = os.open
+    monkeypatch.setattr(os, "open", lambda path, flags, mode=0o666: given(path, flags, 0o666))
+    assert {"ledger.db", "key.pem"} <= give_and_sign(home)
+
+
+def test_a_folder_that_somebody_else_made_is_not_used(home, monkeypatch):
+    monkeypatch.setattr(opening.tempfile, "gettempdir", lambda: str(home))
+    ours = Path(opening._spill_folder())
+    assert (ours.parent, stat.S_IMODE(ours.stat().st_mode)) == (home, 0o700)
+    assert opening._spill_folder() == str(ours)
+    ours.chmod(0o777)
+    assert opening._spill_folder() != str(ours)
+    ours.rmdir()
+    (home / "theirs").mkdir(mode=0o700)
+    ours.symlink_to(home / "theirs")
+    found = Path(opening._spill_folder())
+    assert found.resolve() != home / "theirs"
+    assert stat.S_IMODE(found.stat().st_mode) == 0o700

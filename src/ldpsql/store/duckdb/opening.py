@@ -7,10 +7,9 @@ into a folder that others cannot enter.
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
-import shutil
+import stat
 import tempfile
 import threading
 import time
@@ -62,16 +61,29 @@ _UMASK = threading.Lock()
 @cache
 def _config() -> dict[str, Any]:
     """The same for all stores of a process, or DuckDB would refuse to open one twice."""
-    folder = ""  # memory alone
-    with suppress(OSError):
-        folder = tempfile.mkdtemp(prefix="ldpsql-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
-        "temp_directory": folder,
+        "temp_directory": _spill_folder(),
     }
+
+
+def _spill_folder() -> str:
+    """Where all stores of a user put what does not fit into memory; "" where there is no place.
+
+    DuckDB names its files after the process, and removes those of processes that are gone.
+    """
+    owner = os.getuid() if os.name == "posix" else 0
+    folder = Path(tempfile.gettempdir(), f"ldpsql-{owner}")
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        is_closed = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+        if os.name != "posix" or (is_closed and found.st_uid == owner):
+            return str(folder)
+        return tempfile.mkdtemp(prefix="ldpsql-")  # somebody else was here first
+    return ""
 
 
 def connect(path: Path | None, *, read_only: bool, patience: float) -> Connection:
