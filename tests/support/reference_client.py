@@ -1,7 +1,8 @@
 """A second implementation of docs/format.md, for one record, with the standard library alone.
 
 It was written from that page and shares nothing with `ldpsql_device`: where the two differ, one of
-them or the page is wrong. It checks nothing; what must be refused is not its business.
+them or the page is wrong. It checks signatures and nothing else; what must be refused besides is
+not its business.
 """
 
 from __future__ import annotations
