@@ -30,7 +30,7 @@ def test_no_draw_is_lost_or_doubled(memory_folder, tries):
     found = kill(memory_folder, tries, "product")
     assert found["contradicted"] == 0
     assert found["spent"] == tries + 1  # every survey once, and the one that warmed it up
-    assert min(found["sent"], found["silent"]) > tries / 10
+    assert min(found["sent"], found["silent"]) >= tries // 20
     left = {place.name for place in memory_folder.iterdir()}
     assert left == {"ledger"}
 
