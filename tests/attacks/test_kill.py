@@ -29,10 +29,16 @@ def kill(folder, tries, mode):
 def test_no_draw_is_lost_or_doubled(memory_folder, tries):
     found = kill(memory_folder, tries, "product")
     assert found["contradicted"] == 0
-    assert found["spent"] == tries + 1  # every survey once, and the one that warmed it up
+    assert found["spent"] == tries
     assert min(found["sent"], found["silent"]) >= tries // 20
-    left = {place.name for place in memory_folder.iterdir()}
-    assert left == {"ledger"}
+    assert {place.name for place in memory_folder.iterdir()} == {"ledger", "warm"}
+
+
+@pytest.mark.parametrize("tries", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_ledger_that_is_being_made_is_whole_or_not_there(memory_folder, tries):
+    found = kill(memory_folder, tries, "new")
+    assert found["contradicted"] == 0
+    assert found["spent"] == tries
 
 
 def test_control_a_report_that_leaves_before_it_is_kept_is_contradicted(memory_folder):

@@ -1,8 +1,9 @@
 """A device that is killed while it answers: `python -m support.killed_device FOLDER TRIES MODE`.
 
-It forks a child for every survey, kills it at a random moment, and asks again. Writes as JSON how
-many children had sent their report ("sent"), how many of those a second answer contradicts
-("contradicted"), how many had not ("silent"), and the sum that the ledger holds ("spent").
+It forks a child for every survey, kills it at a random moment, and asks again. MODE is "product",
+"new" (a new ledger for every survey) or "early" (reports leave before they are kept). Writes, as
+JSON, how many children had sent their report ("sent"), how many had not ("silent"), how many
+reports a later answer contradicts ("contradicted"), and how many were charged ("spent").
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import random
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from support.giving import PLENTY, sealed_anew, yes_or_no
@@ -61,24 +61,24 @@ def killed_answer(asked: Survey, ledger: Ledger, delay: float, *, early: bool) -
 
 
 def main(folder: str, tries: str, mode: str) -> None:
-    ledger = Ledger(Path(folder) / "ledger", **PLENTY)
-    surveys = list(sealed_anew(yes_or_no(), int(tries)))
+    warm = yes_or_no(column="warm")
     started = time.perf_counter()
-    (warm,) = sealed_anew(yes_or_no(column="warm"), 1)
-    for _ in range(2):
-        respond(warm, {"warm": True}, policy=ANYTHING, ledger=ledger)
+    respond(warm, {"warm": True}, policy=ANYTHING, ledger=Ledger(f"{folder}/warm", **PLENTY))
     usual = time.perf_counter() - started
-    found = {"sent": 0, "contradicted": 0, "silent": 0}
-    for asked in surveys:
-        delay = random.uniform(0, usual)
-        sent = killed_answer(asked, ledger, delay, early=mode == "early")
+    found = {"sent": 0, "contradicted": 0, "silent": 0, "spent": 0}
+    ledger = Ledger(f"{folder}/ledger", **PLENTY)
+    for number, asked in enumerate(sealed_anew(yes_or_no(), int(tries))):
+        if mode == "new":
+            ledger = Ledger(f"{folder}/ledger{number}", **PLENTY)
+        before = 0 if mode == "new" else ledger.spent()
+        sent = killed_answer(asked, ledger, random.uniform(0, usual), early=mode == "early")
         again = answer(asked, ledger)
         found["sent" if sent else "silent"] += 1
-        found["contradicted"] += bool(sent) and sent != again
-        found["contradicted"] += answer(asked, ledger) != again
+        found["contradicted"] += sent not in ("", again) or answer(asked, ledger) != again
+        found["spent"] += int(ledger.spent() - before)
         # So that about half of the kills come too late.
         usual *= 0.8 if sent else 1.2
-    sys.stdout.write(json.dumps({**found, "spent": int(ledger.spent())}))
+    sys.stdout.write(json.dumps(found))
 
 
 if __name__ == "__main__":

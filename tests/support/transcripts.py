@@ -32,7 +32,7 @@ DATABASE = "people.duckdb"
 
 _FENCE = re.compile(r"^```\w*$")
 _ELLIPSIS = "..."
-_PROGRESS = re.compile(r"\w+ing: .* \(\d+ s\)")
+_PROGRESS = re.compile(r"\w+ing\b.* \(\d+ s\)")
 _LAST = "<!-- transcript: last -->"
 _NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 # A number with its error, an interval, and what else the devices' randomness decides.
