@@ -21,14 +21,14 @@ def test_statements_are_answered_in_turn(database):
     first = "SELECT COUNT(*) AS a\nFROM app; SELECT COUNT(*) AS b FROM app;\n\n"
     text = first + "SELECT COUNT(*) AS c FROM app"
     done = shell(database, text, "--format", "csv")
-    assert (done.exit_code, done.stdout) == (0, "a\n1000.0\nb\n1000.0\nc\n1000.0\n")
+    assert (done.exit_code, done.stdout) == (0, "a\n1000\nb\n1000\nc\n1000\n")
 
 
 def test_an_error_does_not_end_it(database):
     text = "SELECT nonsense FROM app;\nSELECT COUNT(*) AS n FROM app;\n"
     done = shell(database, text, "--format", "csv")
     assert done.exit_code == 1
-    assert done.stdout == "n\n1000.0\n"
+    assert done.stdout == "n\n1000\n"
     assert done.stderr.startswith("ldpsql: error: ")
 
 
@@ -38,6 +38,7 @@ def test_dot_commands(database):
     for words in (
         "app\n",
         "[18, 90]",
+        "'CA', 'NY'",
         "measure",
         "day",
         "2-LDP",
@@ -55,14 +56,14 @@ def test_an_unknown_table_is_an_error(database):
 
 def test_a_comment_may_span_lines_and_hold_a_semicolon(database):
     done = shell(database, "SELECT /* not; \n yet; */ COUNT(*) AS n FROM app;", "--format", "csv")
-    assert (done.exit_code, done.stdout) == (0, "n\n1000.0\n")
+    assert (done.exit_code, done.stdout) == (0, "n\n1000\n")
 
 
 def test_bytes_that_are_no_utf8_are_refused_and_do_not_end_it(database):
     text = b"SELECT '\xff' FROM app;\n.schema \xff\n.\xff\nSELECT COUNT(*) AS n FROM app;\n"
     done = shell(database, text, "--format", "csv")
     assert done.exit_code == 1
-    assert done.stdout.endswith("n\n1000.0\n")
+    assert done.stdout.endswith("n\n1000\n")
     assert "not valid UTF-8" in done.stderr
 
 

@@ -207,15 +207,14 @@ def _dot_command(store: Store, text: str) -> str:
 
 
 def _columns(survey: Survey) -> str:
-    rows: list[tuple[str, str, str, str]] = []
-    for dimension in survey.schema.dimensions:
-        nulls = ", or NULL" if dimension.nulls == "value" else ""
-        extent = f"{dimension.domain.describe()}{nulls}"
-        rows.append((dimension.name, "dimension", dimension.domain.type, extent))
-    for measure in survey.schema.measures:
-        low, high = measure.bounds
-        rows.append((measure.name, "measure", "float", f"[{low:g}, {high:g}]"))
-    rows += [(column.name, "public", column.type, "") for column in survey.schema.public]
+    from ldpsql.parser.catalog import describe  # noqa: PLC0415
+
+    rows = []
+    for column in describe(survey.schema):
+        extent = column.get("declared_values") or column.get("domain") or ""
+        nulls = "NULL" if column["is_nullable"] == "YES" else ""
+        shown = ", or ".join(filter(None, (extent, nulls)))
+        rows.append((column["column_name"], column["role"], column["type"], shown))
     lines = table_lines(rows[0], rows[1:], [False] * 4)
     return "\n".join([survey.table, *(f"  {line}" for line in lines)])
 

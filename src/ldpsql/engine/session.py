@@ -32,7 +32,7 @@ from ldpsql.engine.plan import Key, QueryPlan, make_plans
 from ldpsql.engine.relation import Relation, selection
 from ldpsql.engine.result import Result
 from ldpsql.estimate import CONFIDENCE, Estimates
-from ldpsql.parser import Parameters, parse
+from ldpsql.parser import Parameters, catalog, parse
 from ldpsql.parser.query import Query, Statement
 from ldpsql.report import Integers
 from ldpsql.store.base import Selection, Store
@@ -224,6 +224,8 @@ class Session:
     def _evaluate(self, statement: Statement, relations: Mapping[str, Relation]) -> pa.Table:
         """The outer query over the relations; one that only picks columns needs no database."""
         tables = {name: relation.table for name, relation in relations.items()}
+        if statement.asks_catalog:
+            tables |= catalog.relations(self.store.surveys())
         if statement.projection is None:
             return self.store.evaluate(statement.outer, tables)
         (table,) = tables.values()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
+from ldpsql.parser import catalog
 from ldpsql.parser.outer import OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
 from ldpsql.parser.source import Refusal, deep_stack, read, syntax_tree, unsupported
@@ -35,9 +36,16 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
     mode, source = read(sql)
     with deep_stack(source.tokens):
         tokens, values = bind(source.tokens, parameters)
-        tree = syntax_tree(source, tokens)
-        substitute(tree, values)
         reader = OuterReader(source, survey_of)
+        if catalog.is_command(source.tokens):
+            if mode != "answer":
+                raise unsupported("only queries are explained", source.tokens[0], "leave it out")
+            tree, name = catalog.command(source.tokens)
+            if name is not None:
+                reader.find(name.text, name)
+        else:
+            tree = syntax_tree(source, tokens)
+            substitute(tree, values)
         query, outputs = reader.root(tree)
         try:
             outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
@@ -49,7 +57,8 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
             names = binder.bind(query, outer, reader.bases, reader.schemas)
             outputs = outputs or tuple(Output(name, None, bool(reader.bases)) for name in names)
     projection = _projection(query) if len(reader.bases) == 1 else None
-    return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection)
+    asks_catalog = reader.asks_catalog
+    return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection, asks_catalog)
 
 
 def _projection(query: exp.Query) -> tuple[tuple[str, str], ...] | None:

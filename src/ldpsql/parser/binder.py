@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from ldpsql.aggregates import Target, expand
 from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.parser import catalog
 from ldpsql.parser.query import ROW, Query, atoms
 from ldpsql.parser.source import Refusal, wrong
 from ldpsql.sql import Scalar
@@ -106,6 +107,8 @@ def bind(
     with _database().cursor() as cursor:
         for base, schema in zip(bases, schemas, strict=True):
             cursor.register(base.relation, relation_types(base, schema).empty_table())
+        for name, table in catalog.relations(()).items():
+            cursor.register(name, table)
         try:
             bound = cursor.sql(sql)
         except duckdb.Error:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sqlglot import exp
+from sqlglot import Token, exp
 
 from ldpsql.errors import QueryError
+from ldpsql.parser import catalog
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.query import Output, Query
@@ -60,7 +61,7 @@ class OuterReader:
     """Takes the base queries out of a query, one by one.
 
     bases: those found so far.  schemas: of the survey that each asks.  is_bound: whether nothing
-    is left whose names only DuckDB knows.
+    is left whose names only DuckDB knows.  asks_catalog: whether a relation of the catalog is read.
     """
 
     source: Source
@@ -68,6 +69,7 @@ class OuterReader:
     bases: list[Query] = field(default_factory=list)
     schemas: list[Schema] = field(default_factory=list)
     is_bound: bool = True
+    asks_catalog: bool = False
 
     def root(self, tree: exp.Query) -> tuple[exp.Query, tuple[Output, ...]]:
         """The outer query for a whole statement.
@@ -157,10 +159,14 @@ class OuterReader:
         alias = table.args.get("alias")
         if alias and alias.args.get("columns"):
             raise unsupported("a table's columns cannot be renamed", table, "write only the alias")
+        return self.find(table.name, table)
+
+    def find(self, name: str, where: exp.Expr | Token) -> Askable:
+        """The survey of a name that stands somewhere; an error there if there is none."""
         try:
-            return self.survey_of(table.name)
+            return self.survey_of(name)
         except QueryError as error:
-            raise wrong(error.reason, table, error.hint) from None
+            raise wrong(error.reason, where, error.hint) from None
 
     # -- queries over results -------------------------------------------------------------
 
@@ -188,6 +194,14 @@ class OuterReader:
 
     def _relation(self, node: exp.Expr, names: Names) -> str:
         """Read what stands in FROM; its name in lower case, or an empty text."""
+        if isinstance(node, exp.Table) and (relation := catalog.relation_of(node)):
+            self.asks_catalog = True
+            alias = node.alias or node.name
+            check_parts(node, {"this", "db", "alias"})
+            node.set("this", exp.to_identifier(relation))
+            node.set("db", None)
+            node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+            return alias.lower()
         if isinstance(node, exp.Table):
             if not _is_cte(node, names):
                 self._survey(node)
@@ -265,10 +279,12 @@ class OuterReader:
 
 
 def _survey_table(tree: exp.Query, names: Names) -> exp.Table | None:
-    """The table of a SELECT's FROM if it is no CTE, hence a survey's."""
+    """The table of a SELECT's FROM if it is neither a CTE nor of the catalog, hence a survey's."""
     clause = tree.args.get("from_") if isinstance(tree, exp.Select) else None
     table = clause.this if clause else None
-    return table if isinstance(table, exp.Table) and not _is_cte(table, names) else None
+    if not isinstance(table, exp.Table) or _is_cte(table, names) or catalog.relation_of(table):
+        return None
+    return table
 
 
 def _check_parts(node: exp.Expr) -> None:

@@ -161,7 +161,7 @@ class Statement:
     read from the columns of that ending beside the measurement in its relation, and last the
     relation's row number `ROW`.
     projection: (column, name) pairs where `outer` only picks and names columns of the one relation,
-    else None.
+    else None.  asks_catalog: whether `outer` also reads the relations of `catalog`.
     """
 
     sql: str
@@ -170,3 +170,4 @@ class Statement:
     outer: str
     outputs: tuple[Output, ...]
     projection: tuple[tuple[str, str], ...] | None = None
+    asks_catalog: bool = False

@@ -43,6 +43,7 @@ _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN}
+_QUERIES |= {TokenType.SHOW, TokenType.DESCRIBE, TokenType.DESC}
 _STATEMENTS = {"CALL", "CHECKPOINT", "EXPORT", "IMPORT", "INSTALL", "LOAD", "VACUUM", "RESET"}
 
 

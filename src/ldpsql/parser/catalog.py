@@ -1,0 +1,166 @@
+"""What can be asked: the surveys and their columns as tables, information_schema's two among them.
+
+SHOW TABLES and DESCRIBE are written as SELECTs over these tables, which DuckDB evaluates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import Token, TokenType, exp
+
+from ldpsql import domains
+from ldpsql.parser.source import unsupported
+from ldpsql_device.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.values import Listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ldpsql.survey import Survey
+
+_LONGEST = 1000
+_DATA_TYPES = {
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+_SCHEMA = "information_schema"
+_HEAD = {"table_catalog": "text", "table_schema": "text", "table_name": "text"}
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "tables": _HEAD
+    | {"table_type": "text", "mechanism": "text", "epsilon": "float", "guarantee": "text"},
+    "columns": _HEAD
+    | {
+        "column_name": "text",
+        "ordinal_position": "int",
+        "column_default": "text",
+        "is_nullable": "text",
+        "data_type": "text",
+        "role": "text",
+        "type": "text",
+        "domain": "text",
+        "declared_values": "text",
+        "bins": "int",
+        "epsilon": "float",
+    },
+}
+"""The tables of information_schema: their columns with their types."""
+
+_DESCRIBED = (
+    "column_name",
+    "role",
+    "type",
+    "domain",
+    "declared_values",
+    "bins",
+    "is_nullable",
+    "epsilon",
+)
+
+
+def relation_of(table: exp.Table) -> str | None:
+    """The name of the relation that a table of information_schema is read from; None for others."""
+    is_known = table.db.lower() == _SCHEMA and table.name.lower() in COLUMNS
+    return f"{RESERVED_PREFIX}{table.name.lower()}" if is_known and not table.catalog else None
+
+
+def is_command(tokens: Sequence[Token]) -> bool:
+    """Whether a statement asks what can be asked."""
+    return bool(tokens) and tokens[0].text.upper() in ("SHOW", "DESCRIBE", "DESC")
+
+
+def command(tokens: Sequence[Token]) -> tuple[exp.Query, Token | None]:
+    """SHOW TABLES or DESCRIBE as a SELECT, and the name of the survey that it asks about."""
+    words = [token.text.upper() for token in tokens]
+    if words == ["SHOW", "TABLES"]:
+        names = exp.select("table_name").from_(f"{_SCHEMA}.tables").order_by("table_name")
+        return names, None
+    last = tokens[-1]
+    is_name = last.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+    if is_name and words[:-1] in (["DESCRIBE"], ["DESC"], ["SHOW", "COLUMNS", "FROM"]):
+        wanted = exp.func("lower", exp.column("table_name")).eq(last.text.lower())
+        columns = exp.select(*_DESCRIBED).from_(f"{_SCHEMA}.columns").where(wanted)
+        return columns.order_by("ordinal_position"), last
+    raise unsupported(
+        f"this {words[0]} is not answered", tokens[0], "write SHOW TABLES, or DESCRIBE <survey>"
+    )
+
+
+def relations(surveys: Iterable[Survey]) -> dict[str, pa.Table]:
+    """The tables of surveys by the names of their relations; of none for their columns alone."""
+    import pyarrow as pa  # noqa: PLC0415  (Arrow, where needed)
+
+    from ldpsql_device.arrow import ARROW_TYPES  # noqa: PLC0415
+
+    rows: dict[str, list[dict[str, Any]]] = {"tables": [], "columns": []}
+    for survey in surveys:
+        head = dict(zip(_HEAD, ("ldpsql", "main", survey.table), strict=True))
+        promised = survey.design.guarantee.epsilon
+        epsilon = None if promised is None else float(promised)
+        rows["tables"].append(
+            {
+                **head,
+                "table_type": "BASE TABLE",
+                "mechanism": survey.design.name,
+                "epsilon": epsilon,
+                "guarantee": str(survey.guarantee),
+            }
+        )
+        for position, column in enumerate(describe(survey.schema), start=1):
+            own = {"epsilon": None if column["role"] == "public" else epsilon}
+            rows["columns"].append({**head, "ordinal_position": position, **column, **own})
+    return {
+        f"{RESERVED_PREFIX}{name}": pa.Table.from_pylist(
+            rows[name], pa.schema([(key, ARROW_TYPES[kind]) for key, kind in columns.items()])
+        )
+        for name, columns in COLUMNS.items()
+    }
+
+
+def describe(schema: Schema) -> Iterator[dict[str, Any]]:
+    """The columns of a survey, each once: those of its entry in `COLUMNS` that a schema knows."""
+    measures = {measure.name: measure for measure in schema.measures}
+    for dimension in schema.dimensions:
+        domain, bounds = dimension.domain, measures.pop(dimension.name, None)
+        values: str | None = None
+        kind = domain.type
+        if isinstance(domain, Listed):
+            values = ", ".join(map(repr, domain.values))
+            kind = "text" if isinstance(domain.values[0], str) else kind
+        yield {
+            "column_name": dimension.name,
+            "role": "dimension, measure" if bounds else "dimension",
+            "type": domain.type,
+            "data_type": _DATA_TYPES.get(kind, "BIGINT"),
+            "domain": domain.describe(),
+            "declared_values": values and _cut(values),
+            "bins": domain.size,
+            "is_nullable": "YES" if domains.null_codes(dimension) else "NO",
+        }
+    for measure in measures.values():
+        low, high = measure.bounds
+        yield {
+            "column_name": measure.name,
+            "role": "measure",
+            "type": "float",
+            "data_type": "DOUBLE",
+            "domain": f"[{low:g}, {high:g}]",
+            "is_nullable": "NO",
+        }
+    for column in schema.public:
+        yield {
+            "column_name": column.name,
+            "role": "public",
+            "type": column.type,
+            "data_type": _DATA_TYPES[column.type],
+            "is_nullable": "YES" if column.nulls == "value" else "NO",
+        }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."

@@ -1,0 +1,82 @@
+"""What can be asked: SHOW TABLES, DESCRIBE and information_schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from support.sql_survey import APP, refusal
+from support.two_estimators import known, stored, survey_of_two
+
+from ldpsql.engine.session import Session
+from ldpsql.parser.catalog import COLUMNS, describe, relations
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    survey = survey_of_two()
+    with known(survey), stored(survey) as opened:
+        yield Session(opened)
+
+
+def rows(session: Session, sql: str) -> list[dict[str, object]]:
+    return session.execute(sql).table.to_pylist()
+
+
+def test_every_column_is_described_once() -> None:
+    found = {column["column_name"]: column for column in describe(APP.schema)}
+    assert list(found) == [
+        *("age", "state", "active", "hours", "joined", "score", "purchase"),
+        *("day", "amount", "version", "beta", "seen", "build"),
+    ]
+    assert found["age"]["domain"] == "[18, 90]"
+    assert (found["age"]["bins"], found["age"]["data_type"]) == (73, "BIGINT")
+    assert found["state"]["declared_values"] == "'CA', 'NY', 'WA'"
+    assert (found["state"]["is_nullable"], found["state"]["data_type"]) == ("YES", "VARCHAR")
+    assert found["hours"]["role"] == "dimension, measure"
+    assert (found["purchase"]["role"], found["purchase"]["domain"]) == ("measure", "[0, 500]")
+    assert (found["joined"]["bins"], found["joined"]["data_type"]) == (12, "DATE")
+    assert (found["seen"]["role"], found["seen"]["data_type"]) == ("public", "TIMESTAMP")
+    assert set().union(*found.values()) <= set(COLUMNS["columns"])
+
+
+def test_the_catalog_of_no_survey_is_empty() -> None:
+    assert [table.num_rows for table in relations(()).values()] == [0, 0]
+
+
+def test_surveys_are_shown_and_described(session: Session) -> None:
+    assert rows(session, "SHOW TABLES;") == [{"table_name": "app"}]
+    columns = rows(session, "SELECT * FROM information_schema.columns ORDER BY ordinal_position")
+    for sql in ("DESCRIBE app", "desc APP", 'SHOW COLUMNS FROM "App"'):
+        described = rows(session, sql)
+        assert described == [{key: row[key] for key in described[0]} for row in columns]
+    assert {row["epsilon"] for row in described if row["role"] != "public"} == {
+        rows(session, "SELECT epsilon FROM information_schema.tables")[0]["epsilon"]
+    }
+
+
+def test_the_catalog_is_asked_like_any_result(session: Session) -> None:
+    sql = "SELECT COUNT(*) AS n FROM Information_Schema.Tables t WHERE t.table_name = ?"
+    (answer,) = session.execute(sql, ["app"]).table.to_pylist()
+    assert answer == {"n": 1}
+    joined = (
+        "WITH c AS (SELECT table_name, MAX(bins) AS m FROM information_schema.columns GROUP BY 1) "
+        "SELECT m, tables.mechanism FROM c JOIN information_schema.tables USING (table_name)"
+    )
+    assert len(rows(session, joined)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("SELECT COUNT(*) FROM information_schema.schemata", "no schema or catalog"),
+        ("SELECT nothing FROM information_schema.tables", "no column 'nothing' here"),
+        ("SELECT COUNT(*) FROM other.information_schema.tables", "no schema or catalog"),
+        ("SELECT * FROM ldpsql_tables", "no survey 'ldpsql_tables'"),
+        ("DESCRIBE", "this DESCRIBE is not answered"),
+        ("SHOW TABLES FROM app", "this SHOW is not answered"),
+        ("DESCRIBE 'app'", "this DESCRIBE is not answered"),
+    ],
+)
+def test_anything_else_is_refused(sql: str, reason: str) -> None:
+    assert reason in refusal(sql).reason
