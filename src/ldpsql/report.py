@@ -33,7 +33,7 @@ def question_shares(plan: Plan) -> Reals:
         share = np.array([halves / HALVES])
         for step in face.steps:
             if not step.secret:
-                preimages = np.array(step.choice.preimages, dtype=np.float64) / HALVES
+                preimages = np.array(step.preimages, dtype=np.float64) / HALVES
                 share = np.multiply.outer(share, preimages).ravel()
         parts.append(share)
     return np.concatenate(parts)

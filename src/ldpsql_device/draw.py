@@ -1,12 +1,8 @@
 """The interpreter of plans: from an encoded record and random words to a report.
 
-Every device draws `plan.words` words of 64 bits, whatever its question and its record: the first
-says which face, then one per step, one per coin, and for each part those of its response and its
-fakes, in the order of the plan. Nothing is compared but whole numbers, and no number of steps
-depends on the record: a phone's one record takes the same way as a table of a million people.
-
-`rungs` and `answer` are the one definition of which words give which answer: `draw` applies it to
-words, `law` and `odds` count the words.
+Nothing is compared but whole numbers, and no number of words or steps depends on the record. Tables
+of words (`Rungs`) say which words give which answer: `draw` looks words up, `law` and `odds` count
+them.
 """
 
 from __future__ import annotations
@@ -15,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +37,7 @@ from ldpsql_device.plan import (
     Whole,
     base_points,
     find_columns,
+    product_of,
     subset_words,
     value_of,
 )
@@ -94,7 +92,7 @@ def halves_of(words: Words, number: int) -> NDArray[np.uint32]:
 def _answer_face(plan: Plan, number: int, codes: Integers, words: Words) -> list[Integers]:
     """The columns of the reports of people who drew this face."""
     face, count = plan.faces[number], len(codes)
-    choices = [step.choice.find(halves_of(words, 1 + s)) for s, step in enumerate(face.steps)]
+    choices = [step.find(halves_of(words, 1 + s)) for s, step in enumerate(face.steps)]
     place = plan.blind_words
     coins = [scale(words[:, place + c], value_of(r, choices)) for c, r in enumerate(face.coins)]
     place += plan.coin_columns
@@ -181,37 +179,69 @@ def invert(numbers: Integers, prime: Whole) -> Integers:
 class Rungs:
     """Which words mean what: rung after rung, each with points of one number of words.
 
-    table: last word (`lasts`), words per point (`widths`), and points, at least 1, of every rung;
-    shape (3, rungs, n), or n = 1 where all people have the same. The first rung is never empty,
-    and the last one ends with the last word. The last point of a rung also has the words that are
-    left up to the next rung.
+    table: last word, words per point, and points, at least 1, of every rung, for all kinds of
+    people, shape (3, rungs, kinds).  kinds: everybody's.  The first rung is never empty, and the
+    last one ends with the last word. The last point of a rung also has the words that are left up
+    to the next rung.
     """
 
     table: Words
+    kinds: Whole
 
     def locate(self, words: Words) -> tuple[Integers, Integers]:
-        """The rung of every word, and the point in it, shape (n,) each."""
-        lasts, widths, points = self.table
+        """The rung of every word, and the point in it, shape (n,) each; in a fixed number of
+        steps."""
+        (lasts, widths, points), count = self.table.reshape(3, -1), self.table.shape[2]
+        end = self.table.shape[1] - 1
         rung = np.zeros(len(words), dtype=np.int64)
-        beyond, width, most = words, widths[0], points[0]
-        for number, last in enumerate(lasts[:-1], start=1):
-            above = words > last
-            rung += above
-            # last + 1 wraps to 0 only where no word is above it.
-            beyond = np.where(above, words - (last + _ONE), beyond)
-            width = np.where(above, widths[number], width)
-            most = np.where(above, points[number], most)
+        for bit in reversed(range(end.bit_length())):
+            candidate = np.minimum(rung + (1 << bit), end)
+            above = words > lasts.take((candidate - 1) * count + self.kinds)
+            rung = np.where(above, candidate, rung)
+        place = rung * count + self.kinds
+        # Before the first rung an index is negative and takes the last one, where last + 1 is 0.
+        beyond = words - (lasts.take(place - count) + _ONE)
         # Limited before it is signed: up to 2^64 words may lie behind the last point.
-        return rung, np.minimum(beyond // width, most - _ONE).astype(np.int64)
+        index = np.minimum(beyond // widths.take(place), points.take(place) - _ONE)
+        return rung, index.astype(np.int64)
 
-    def counts(self) -> Iterator[tuple[int, int, int, int]]:
-        """Of one person's rungs that have words: their number in the ladder, points, words per
-        point, and words of the last point."""
-        start = 0
-        for number, (last, width, points) in enumerate(self.table[:, :, 0].T.tolist()):
-            if last >= start:
-                yield number, points, width, last + 1 - start - width * (points - 1)
-            start = last + 1
+
+def count_words(table: Words, kind: int) -> Iterator[tuple[int, int, int, int]]:
+    """Of the rungs of a kind of people (`Rungs`) that have words: their number, points, words per
+    point, and words of the last point."""
+    start = 0
+    for number, (last, width, points) in enumerate(table[:, :, kind].T.tolist()):
+        if last >= start:
+            yield number, points, width, last + 1 - start - width * (points - 1)
+        start = last + 1
+
+
+def rungs(plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices) -> Rungs:
+    """The rungs by which these people answer a part with one word."""
+    response = part.response
+    if isinstance(response, Ladder):
+        return Rungs(response.table, classes_of(response, symbol))
+    if isinstance(response, Rows):
+        return Rungs(response.table, flatten(symbol, part_radices(part, choices)))
+    assert isinstance(response, Subset)
+    distinct, kinds = _distinct(part, choices)
+    pairs = np.stack(np.broadcast_arrays(*map(np.atleast_1d, base_and_size(part, distinct))), 1)
+    # Where only characters or seeds vary, all questions have the same numbers of points.
+    kinds = kinds if len(pairs) > 1 else 0
+    return Rungs(subset_table(pairs.tolist(), plan.odds[response.odds]), kinds)
+
+
+def subset_table(pairs: Sequence[Sequence[int]], odds: int) -> Words:
+    """The table of the rungs inside and outside, by points of base sets and of all; see `Rungs`."""
+    base, size = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    words = [subset_words(*pair, odds) for pair in pairs]
+    # A width of 2^64, that of the only point, does not fit; one less gives the same index.
+    inside = np.array([min(one, WORDS - 1) for one, _ in words], dtype=np.uint64)
+    outside = np.array([max(other, 1) for _, other in words], dtype=np.uint64)
+    # Where everything is inside, the last word of that rung is the last word of all.
+    ends = np.where(base < size, base.astype(np.uint64) * inside - _ONE, _LAST)
+    points = (base.astype(np.uint64), np.maximum(size - base, 1).astype(np.uint64))
+    return np.array([(ends, np.full_like(ends, _LAST)), (inside, outside), points])
 
 
 def _respond(
@@ -219,13 +249,10 @@ def _respond(
 ) -> list[Integers]:
     """The columns that answer a part."""
     response = part.response
-    if isinstance(response, Subset | Ladder):
+    if not isinstance(response, Bits | Keep):
         rung, index = rungs(plan, part, symbol, choices).locate(words[:, 0])
         return [answer(part, symbol, choices, rung, index)]
-    radices = part_radices(part, choices)
-    flat, size = flatten(symbol, radices), math.prod(radices[1:], start=radices[0])
-    if isinstance(response, Rows):
-        return [_respond_row(response, flat, words[:, 0])]
+    flat, size = flatten(symbol, part_radices(part, choices)), product_of(part.radices, choices)
     if isinstance(response, Keep):
         fakes = [scale(words[:, number], size) for number in range(part.fakes)]
         return list(np.sort(np.stack([flat, *fakes]), axis=0))
@@ -246,73 +273,32 @@ def part_radices(part: Part, choices: Choices) -> list[Whole]:
     return [value_of(radix, choices) for radix in part.radices]
 
 
-def _respond_row(response: Rows, flat: Integers, words: Words) -> Integers:
-    """The last answer of the person's row that starts at the word or before it.
-
-    A search of a fixed number of steps; `starts` are modulo 2^64, and an answer behind all words
-    (`is_beyond`) is never taken.
-    """
-    starts, is_beyond = response.starts
-    answers = starts.shape[1]
-    found = np.zeros(len(flat), dtype=np.int64)
-    for bit in reversed(range((answers - 1).bit_length())):
-        candidate = np.minimum(found + (1 << bit), answers - 1)
-        taken = (starts[flat, candidate] <= words) & ~is_beyond[flat, candidate]
-        found = np.where(taken, candidate, found)
-    return found
-
-
-def rungs(plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices) -> Rungs:
-    """The rungs by which these people answer a part with one word: a subset or a ladder."""
-    response = part.response
-    if isinstance(response, Ladder):
-        return Rungs(response.table[:, :, _classes(response, symbol)])
-    assert isinstance(response, Subset)
-    return Rungs(_subset_table(part, plan.odds[response.odds], choices))
-
-
-def _subset_table(part: Part, odds: int, choices: Choices) -> Words:
-    """The table of a subset response's two rungs, inside and outside; see `Rungs`."""
-    step = _one_step(part, choices)
-    if step is not None:
-        table = _subset_table(part, odds, step[0])
-        # Where only characters or seeds vary, all questions have the same numbers of points.
-        return table.take(step[1], axis=2) if table.shape[2] > 1 else table
-    base, size = np.broadcast_arrays(*map(np.atleast_1d, base_and_size(part, choices)))
-    words = [subset_words(*pair, odds) for pair in zip(base.tolist(), size.tolist(), strict=True)]
-    # A width of 2^64, that of the only point, does not fit; one less gives the same index.
-    inside = np.array([min(one, WORDS - 1) for one, _ in words], dtype=np.uint64)
-    outside = np.array([max(other, 1) for _, other in words], dtype=np.uint64)
-    # Where everything is inside, the last word of that rung is the last word of all.
-    ends = np.where(base < size, base.astype(np.uint64) * inside - _ONE, _LAST)
-    points = (base.astype(np.uint64), np.maximum(size - base, 1).astype(np.uint64))
-    return np.array([(ends, np.full_like(ends, _LAST)), (inside, outside), points])
-
-
-def _one_step(part: Part, choices: Choices) -> tuple[Choices, Integers] | None:
-    """Where a part depends on one step, of fewer choices than people: choices of which each occurs
-    once, and the place of everybody's choice among them. What costs time is then done once each."""
+def _distinct(part: Part, choices: Choices) -> tuple[Choices, Whole]:
+    """Choices with all numbers of a part's response that these people drew, each about once, and
+    the place of everybody's among them. What costs time is then done once each."""
     columns = {c.step: len(c.values) for c in find_columns((part.radices, part.response))}
-    if len(columns) != 1:
-        return None
-    ((step, count),) = columns.items()
-    if len(choices[step]) <= count:
-        return None
-    return [np.arange(count)] * (step + 1), choices[step]
+    if not columns:
+        return choices, 0
+    counts = (*columns.values(),)
+    place, total = flatten([choices[step] for step in columns], counts), math.prod(counts)
+    distinct: Integers
+    if total <= len(place):
+        distinct = np.arange(total)
+    else:
+        distinct, place = np.unique(place, return_inverse=True)
+    return dict(zip(columns, np.unravel_index(distinct, counts), strict=True)), place
 
 
 def base_and_size(part: Part, choices: Choices) -> tuple[Whole, Whole]:
     """How many points the base set has, and how many there are."""
-    radices, response = part_radices(part, choices), part.response
-    size = math.prod(radices[1:], start=radices[0])
+    response, size = part.response, product_of(part.radices, choices)
     if isinstance(response, Arcs):
-        counts = [value_of(count, choices) for count in response.counts]
-        return math.prod(counts[1:], start=counts[0]), size
+        return product_of(response.counts, choices), size
     if isinstance(response, Scrambled):
-        circle = np.asarray(radices[-1])
+        circle = np.asarray(value_of(part.radices[-1], choices))
         others = np.where(circle > 1, size // circle, 1)
         return value_of(response.length, choices) * others, size
-    return _lists(part, choices)[1][1], size
+    return _lists(part, choices)[2], size
 
 
 def answer(
@@ -320,13 +306,19 @@ def answer(
 ) -> Integers:
     """The flat answer that point `index` of a rung means, shape (n,)."""
     radices, response = part_radices(part, choices), part.response
+    if isinstance(response, Rows):
+        return response.order[flatten(symbol, radices), rung]
     if isinstance(response, Ladder):
-        return flatten(_draw_anew(response, symbol, rung, index), radices)
+        is_drawn = response.is_drawn[classes_of(response, symbol), rung].T
+        spans = [np.where(d, held, 1) for d, held in zip(is_drawn, response.held, strict=True)]
+        # The first digit takes what is left, which is below its span.
+        drawn = zip(is_drawn, split(index, spans), symbol, strict=True)
+        return flatten([np.where(d, anew, digit) for d, anew, digit in drawn], radices)
     if isinstance(response, Arcs):
         counts = [value_of(count, choices) for count in response.counts]
         offsets = _arc_offsets(radices, counts, rung == 0, index)
     else:
-        points, (start, base) = _lists(part, choices)
+        points, start, base = _lists(part, choices)
         offsets = split(points.take(start + np.where(rung == 0, index, index + base)), radices)
     turned = []
     for digit, offset, radix in zip(symbol, offsets, radices, strict=True):
@@ -388,41 +380,25 @@ def _list_points(
     return np.concatenate([inside, np.flatnonzero(rest)]), len(inside)
 
 
-def _lists(part: Part, choices: Choices) -> tuple[Integers, Integers]:
+def _lists(part: Part, choices: Choices) -> tuple[Integers, Integers, Integers]:
     """The points of all listed base sets that people drew, one set after the other; where
-    everybody's starts, and how many points are in its base set, shape (2, n) or (2, 1)."""
+    everybody's starts, and how many points are in its base set."""
     response = part.response
     assert isinstance(response, ListedSubset)
-    step = _one_step(part, choices)
-    if step is not None:
-        points, places = _lists(part, step[0])
-        return points, places.take(step[1], axis=1) if places.shape[1] > 1 else places
-    columns = [*part_radices(part, choices), *(value_of(n, choices) for n in response.numbers)]
+    distinct, place = _distinct(part, choices)
+    columns = [value_of(number, distinct) for number in (*part.radices, *response.numbers)]
     table = np.stack(np.broadcast_arrays(*map(np.atleast_1d, columns)), axis=1)
-    rows, place = np.unique(table, axis=0, return_inverse=True)
-    digits = len(part.radices)
-    lists = [
-        _list_points(response.kind, (*row[:digits],), (*row[digits:],)) for row in rows.tolist()
-    ]
-    starts = np.cumsum([0, *(len(points) for points, _ in lists)])[:-1]
-    places = np.array([starts, [base for _, base in lists]])
-    return np.concatenate([points for points, _ in lists]), places[:, place.ravel()]
+    rows, digits = [tuple(row) for row in table.tolist()], len(part.radices)
+    lists = {row: _list_points(response.kind, row[:digits], row[digits:]) for row in rows}
+    ends = accumulate(len(points) for points, _ in lists.values())
+    starts = {row: end - len(lists[row][0]) for row, end in zip(lists, ends, strict=True)}
+    numbers = np.array([(starts[row], lists[row][1]) for row in rows]).T.take(place, axis=1)
+    return np.concatenate([points for points, _ in lists.values()]), numbers[0], numbers[1]
 
 
-def _classes(response: Ladder, symbol: Sequence[Integers]) -> Integers:
+def classes_of(response: Ladder, symbol: Sequence[Integers] | Integers) -> Integers:
     """The class of every symbol: bit j says that digit j is below held[j]."""
     number = np.zeros(len(symbol[0]), dtype=np.int64)
     for place, (digit, held) in enumerate(zip(symbol, response.held, strict=True)):
         number |= (digit < held).astype(np.int64) << place
     return number
-
-
-def _draw_anew(
-    response: Ladder, symbol: Sequence[Integers], rung: Integers, index: Integers
-) -> list[Integers]:
-    """The digits of which the rung draws some from their sensitive values; last one fastest."""
-    is_drawn = response.is_drawn[_classes(response, symbol), rung].T
-    spans = [np.where(drawn, held, 1) for drawn, held in zip(is_drawn, response.held, strict=True)]
-    # The first digit takes what is left, which is below its span.
-    anew = split(index, spans)
-    return [np.where(d, n, digit) for d, n, digit in zip(is_drawn, anew, symbol, strict=True)]

@@ -12,19 +12,18 @@ from itertools import product
 
 import numpy as np
 
-from ldpsql_device.draw import answer, flatten, part_radices, rungs, symbols
+from ldpsql_device.draw import answer, count_words, flatten, part_radices, rungs, symbols
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,
     HALVES,
     WORDS,
     Bits,
-    Choices,
     Face,
     Integers,
     Keep,
     Part,
     Plan,
-    Rows,
+    product_of,
     value_of,
 )
 
@@ -60,7 +59,7 @@ def _face_law(
         choices = [choice[combination : combination + 1] for choice in face.combinations]
         halves = plan.face_choice.preimages[number]
         for step, choice in zip(face.steps, choices, strict=True):
-            halves *= step.choice.preimages[int(choice[0])]
+            halves *= step.preimages[int(choice[0])]
         question = plan.first_questions[number] + int(face.question_of(choices, 1)[0])
         ranges = [int(np.asarray(value_of(coin, choices)).item()) for coin in face.coins]
         blank = (0,) * (plan.coin_columns - len(ranges))
@@ -85,25 +84,22 @@ def _coin_words(coin: int, limit: int) -> int:
 
 
 def part_law(
-    plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices
+    plan: Plan, part: Part, symbol: Sequence[Integers], choices: Sequence[Integers]
 ) -> dict[Report, Fraction]:
     """The columns that answer one symbol (arrays of one entry), with exact probabilities."""
-    radices, response = part_radices(part, choices), part.response
-    flat = int(flatten(symbol, radices)[0])
-    size = math.prod(int(np.asarray(radix).item()) for radix in radices)
+    flat = int(flatten(symbol, part_radices(part, choices))[0])
+    size = int(np.asarray(product_of(part.radices, choices)).item())
     found: dict[Report, Fraction] = {}
-    if isinstance(response, Rows):
-        row = response.rows[flat]
-        return {(place,): Fraction(words, WORDS) for place, words in enumerate(row) if words}
-    if isinstance(response, Bits):
-        return _bits_law(response, size, flat)
-    if isinstance(response, Keep):
+    if isinstance(part.response, Bits):
+        return _bits_law(part.response, size, flat)
+    if isinstance(part.response, Keep):
         for drawn in product(range(size), repeat=part.fakes):
             sent = tuple(sorted((flat, *drawn)))
             words = math.prod(_coin_words(fake, size) for fake in drawn)
             found[sent] = found.get(sent, Fraction(0)) + Fraction(words, WORDS**part.fakes)
         return found
-    for rung, points, width, last in rungs(plan, part, symbol, choices).counts():
+    own = rungs(plan, part, symbol, choices)
+    for rung, points, width, last in count_words(own.table, int(np.max(own.kinds))):
         repeated = [np.repeat(digit, points) for digit in symbol]
         same = [np.repeat(choice, points) for choice in choices]
         answers = answer(part, repeated, same, np.full(points, rung), np.arange(points))

@@ -7,15 +7,23 @@ before it answers, and refuses a plan that exceeds its promise.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 
-from ldpsql_device.draw import base_and_size, flatten, part_radices, symbols
+from ldpsql_device.draw import (
+    base_and_size,
+    classes_of,
+    count_words,
+    flatten,
+    part_radices,
+    subset_table,
+    symbols,
+)
 from ldpsql_device.plan import (
     HALVES,
     MOST_ENTRIES,
@@ -23,22 +31,26 @@ from ldpsql_device.plan import (
     Arcs,
     Bits,
     Face,
+    Integers,
     Ladder,
     Part,
     Plan,
     Rows,
     Subset,
+    extent,
     find_columns,
-    largest,
     require,
-    subset_words,
-    value_of,
 )
 
 _MOST_RECORDS, _MOST_SIZES = 1 << 18, 1 << 16
-_TOO_MANY = "too many different sizes of subset responses"
+_MOST_ODDS = 1 << 1000
+"""Far beyond all promises; larger ones count as unbounded."""
+_LARGEST_EXACT = 1 << 4096
+"""Denominators of products of bounds."""
 Bound = Fraction | float
 """Odds; infinite where a report is possible for some records only."""
+OwnBit = tuple[int, int, int]
+"""The bit of a record's symbol: its threshold, its threshold for other records, its number."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +78,9 @@ class Definition:
 def odds(plan: Plan, definition: Definition) -> Fraction | None:
     """An upper bound of the largest odds that the definition limits; None where unbounded.
 
-    Questions are drawn blindly and reported, so it is the worst question's. Within one, parts
-    about different attributes multiply; for parts about the same attributes the product of their
-    worst odds is a bound too, which is refined by going through pairs of records where a part
-    tells some records apart for certain. The bound is attained where every symbol is some
-    record's.
+    Questions are drawn blindly and reported, so it is the worst question's. Within one, the odds of
+    parts multiply: a bound for parts about the same attributes too, which is refined where a ladder
+    and bits are about the same ones. It is attained where every symbol is some record's.
     """
     bounds = _Bounds(plan, definition)
     worst = max(map(bounds.of_face, plan.faces))
@@ -81,234 +91,210 @@ def odds(plan: Plan, definition: Definition) -> Fraction | None:
 class _Bounds:
     """Upper bounds of the odds of a plan's faces.
 
-    known: bounds of subset responses by (points inside, points, odds), each worked out once.
+    known: of subset responses by (points inside, points, odds), each worked out once: words of the
+    likeliest point inside, of the likeliest one outside, and of the least likely one.
     """
 
     plan: Plan
     definition: Definition
-    known: dict[tuple[int, int, int], Fraction] = field(default_factory=dict)
+    known: dict[tuple[int, int, int], tuple[int, int, int]] = field(default_factory=dict)
 
     def of_face(self, face: Face) -> Bound:
-        """The worst odds over all questions of a face."""
-        if any(step.secret for step in face.steps):
-            return self._secret(face)
-        total: Bound = Fraction(1)
-        for group in _by_attributes(face.parts):
-            if len(group) > 1 and any(isinstance(part.response, Ladder) for part in group):
-                total *= self._paired(group)
-            else:
-                for part in group:
-                    total *= self._of_part(face, part)
-        return total
+        """The worst odds over all questions of a face.
+
+        A choice that is secret tells no more than one that is reported.
+        """
+        # Of an attribute with one code everybody has the same symbol.
+        parts = [p for p in face.parts if any(self.plan.sizes[a] > 1 for a in p.attributes)]
+        others = [part for part in parts if not isinstance(part.response, Ladder)]
+        bounds: list[Bound] = []
+        for part in parts:
+            if isinstance(part.response, Ladder):
+                beside = [other for other in others if _is_beside(part, other)]
+                others = [other for other in others if not _is_beside(part, other)] + beside[1:]
+                bounds.append(self._of_ladder(part, part.response, beside[:1]))
+        for part, count in Counter(others).items():
+            bounds += [self._of_part(face, part)] * count
+        return _multiply(bounds)
 
     def _of_part(self, face: Face, part: Part) -> Bound:
         response = part.response
-        if all(self.plan.sizes[attribute] == 1 for attribute in part.attributes):
-            return Fraction(1)  # everybody has the same symbol
         if isinstance(response, Subset):
-            budget = self.plan.odds[response.odds]
-            # Questions with one symbol tell nothing.
-            sizes = {(*pair, budget) for pair in _sizes(face, part) if pair[1] > 1}
-            new = {size for size in sizes if size not in self.known}
-            require(len(self.known) + len(new) <= _MOST_SIZES, _TOO_MANY)
-            for size in new:
-                self.known[size] = Fraction(*subset_extremes(*size))
-            return max((self.known[size] for size in sizes), default=Fraction(1))
-        if isinstance(response, Ladder):
-            return self._of_ladder(part, response)
+            return self._of_subset(face, part, self.plan.odds[response.odds])
         if isinstance(response, Rows):
             # The likeliest and the least likely sender of every answer.
             return max(_ratio(max(words), min(words)) for words in zip(*response.rows, strict=True))
         if isinstance(response, Bits):
-            return _bits_odds(response, part.size)
+            return _worst((1, bit) for bit in _represent(_own_bits(response, range(part.size))))
         return Fraction(1) if part.size == 1 else math.inf
 
-    def _secret(self, face: Face) -> Bound:
-        """Of answers that hide which choice of a secret step they are about.
+    def _of_subset(self, face: Face, part: Part, budget: int) -> Bound:
+        """Of the likeliest and the least likely point, over the questions of a face.
 
-        An answer y is the symbol of at most one choice, where the choices' ranges of symbols do not
-        overlap: P(y) <= p likeliest + (1 - p) (likeliest of those outside), P(y) >= least likely.
-        Nothing is said of faces of another form: one part of one digit without tables, whose steps
-        are all secret, and one number of symbols whatever was drawn.
+        If an answer is the symbol of one secret choice at most, of probability p, it is sent with
+        at most p (likeliest inside) + (1 - p) (likeliest outside).
         """
-        part, digit, response = face.parts[0], face.parts[0].digits[0], face.parts[0].response
+        base, size = (np.asarray(n, dtype=np.int64) for n in base_and_size(part, face.combinations))
+        pairs = np.sort(np.ravel((base << 31) + size))  # a part has fewer than 2^31 points
+        pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))][: _MOST_SIZES + 1]
+        sizes = [(*divmod(pair, 1 << 31), budget) for pair in pairs.tolist()]
+        new = [size for size in sizes if size not in self.known]
+        is_few = len(self.known) + len(new) <= _MOST_SIZES
+        require(is_few, "too many different sizes of subset responses")
+        table = subset_table([pair[:2] for pair in new], budget)
+        for kind, pair in enumerate(new):
+            # A point has `width` words, and the last one of its rung `last`.
+            rungs = count_words(table, kind)
+            words = [(last, width if points > 1 else last) for _, points, width, last in rungs]
+            self.known[pair] = max(words[0]), max(words[-1]), min(map(min, words))
+        chance, worst = self._largest_choice(face, part), Fraction(1)
+        for pair in sizes:
+            inside, outside, least = self.known[pair]
+            most = max(chance * inside + (1 - chance) * outside, Fraction(outside))
+            # Questions with one symbol tell nothing.
+            worst = max(worst, most / least) if pair[1] > 1 else worst
+        return worst
+
+    def _largest_choice(self, face: Face, part: Part) -> Fraction:
+        """The largest probability of a secret choice; 1 where two can have the same symbol.
+
+        It is looked for in one form only: one part of one digit without tables, whose steps are
+        all secret, with one favoured symbol and one number of symbols whatever was drawn.
+        """
+        digit, response = part.digits[0], part.response
         is_alone = (
             len(face.parts) == len(part.digits) == 1 and not part.then and digit.table is None
         )
-        sizes = _sizes(face, part) if isinstance(response, Arcs) and is_alone else set()
-        if len(sizes) != 1 or not all(step.secret for step in face.steps):
-            return math.inf
-        ((base, size),) = sizes
-        if base != 1 or size == 1:
-            return Fraction(1) if size == 1 else math.inf
-        assert isinstance(response, Arcs)
-        inside, outside = subset_words(1, size, self.plan.odds[response.odds])
-        others = max(WORDS - inside - outside * (size - 2), outside)
-        chance = self._largest_choice(face, part)
-        most = chance * max(inside, others) + (1 - chance) * others
-        return Fraction(max(most, Fraction(others)), min(inside, outside))
-
-    def _largest_choice(self, face: Face, part: Part) -> Fraction:
-        """The largest probability of a secret choice; 1 where two can have the same symbol."""
-        digit = part.digits[0]
-        low = np.broadcast_to(value_of(digit.plus, face.combinations), face.choices)
-        high, order = self.plan.largest_sum(digit, face), np.argsort(low)
-        if digit.modulus or (high[order][:-1] >= low[order][1:]).any():
+        is_simple = is_alone and not digit.modulus and isinstance(digit.radix, int)
+        is_secret = is_simple and all(step.secret for step in face.steps)
+        if not is_secret or not isinstance(response, Arcs) or response.counts != (1,):
             return Fraction(1)
-        most = math.prod(max(step.choice.preimages) for step in face.steps)
+        low = np.zeros(face.choices) + face.every(digit.plus)
+        high, order = self.plan.largest_sum(digit, face), np.argsort(low)
+        if (high[order][:-1] >= low[order][1:]).any():
+            return Fraction(1)
+        most = math.prod(max(step.preimages) for step in face.steps)
         return Fraction(most, HALVES ** len(face.steps))
 
-    def _of_ladder(self, part: Part, response: Ladder) -> Bound:
-        """By classes of digits: which are sensitive in the answer, the record, and equal in both.
+    def _of_ladder(self, part: Part, response: Ladder, beside: Sequence[Part]) -> Bound:
+        """The worst odds of the answers, by which of their digits are sensitive.
 
-        An answer of class T compares the records that agree with it outside T. One of class S, a
-        subset of T, that has the same values as the answer in the digits Q of S, gives it the words
-        of every rung that draws all other digits of T.
+        An answer compares the records that have the same values in its other digits. Of sensitive
+        values the answer's own and any other one stand for all.  beside: bits about the same
+        attributes, or none. They do not count against answers that only their own sender gives,
+        which are not limited (`Definition`).
         """
-        self._check_classes(part, response)
-        if self.definition.kind == "uldp" and len(response.held) > 1:
-            return math.inf
-        held, radices = response.held, [largest(radix) for radix in part.radices]
-        digits, everything = range(len(held)), (1 << len(held)) - 1
-        exists = [
-            all(held[j] if kind >> j & 1 else radices[j] > held[j] for j in digits)
-            for kind in range(everything + 1)
-        ]
+        self._check_ladder(part, response)
+        own_bits: dict[int, list[OwnBit | None]] = {}
+        for bits in beside:
+            assert isinstance(bits.response, Bits)
+            records = self._records(sorted(part.attributes))
+            classes = classes_of(response, symbols(self.plan, part, records, [], []))
+            flat = flatten(symbols(self.plan, bits, records, [], []), part_radices(bits, []))
+            for own in (0, 1):
+                numbers = set(flat[classes == own].tolist())
+                own_bits[own] = [*_represent(_own_bits(bits.response, numbers))]
         worst: Bound = Fraction(1)
-        for kind in filter(exists.__getitem__, range(everything + 1)):
-            if self.definition.kind in ("local", "none") and kind != everything:
-                return math.inf
-            words = [
-                _words_of(response, kind, own, same)
-                for own in filter(exists.__getitem__, _subsets(kind))
-                for same in _subsets(own)
-                if all(held[j] > 1 or same >> j & 1 for j in digits if own >> j & 1)
-            ]
-            if kind and words:
-                worst = max(worst, _ratio(max(words), min(words)))
+        pairs = [*zip(response.held, (extent(radix)[1] for radix in part.radices), strict=True)]
+        for answer in product(*([0, held][: 1 + (held < radix)] for held, radix in pairs)):
+            # Its own value, another sensitive one, and one that is not.
+            values = (
+                [0, *[1] * (held > 1), *[held] * (held < radix)] if digit == 0 else [digit]
+                for digit, (held, radix) in zip(answer, pairs, strict=True)
+            )
+            words = [_words_of(response, answer, record) for record in product(*values)]
+            views = ((count, bit) for own, count in words for bit in own_bits.get(own, [None]))
+            worst = max(worst, _worst(views)) if 0 in answer else worst
         return worst
 
-    def _check_classes(self, part: Part, response: Ladder) -> None:
-        """SurveyError unless every sensitive value is one that the ladder protects."""
-        plan, definition = self.plan, self.definition
+    def _check_ladder(self, part: Part, response: Ladder) -> None:
+        """SurveyError unless every sensitive value is one that the ladder protects.
+
+        A report is left unlimited because one record alone can send it: so a symbol that is not
+        protected has to be one record's, or in one digit one value's.
+        """
+        kind, every = self.definition.kind, range(len(self.plan.sizes))
         varies = any(find_columns(part.digits))
         require(part.then is None and not varies, "the symbol of a ladder depends on the question")
-        attributes = sorted(part.attributes)
-        sizes = [plan.sizes[attribute] for attribute in attributes]
+        read = [sorted({term.attribute for term in digit.terms}) for digit in part.digits]
+        if kind == "uldp-joint":
+            is_in_order = read == [[attribute] for attribute in sorted(part.attributes)]
+            require(is_in_order, "a ladder has one digit per attribute, in order")
+        elif kind == "uldp":
+            require(len(read) == 1, "a ladder has one digit")
+        for digit, (attributes, held) in enumerate(zip(read, response.held, strict=True)):
+            records = self._records(attributes)
+            symbol = symbols(self.plan, part, records, [], [])[digit]
+            is_safe, is_sensitive = symbol < held, np.zeros(len(records), dtype=bool)
+            for a in attributes:
+                codes = self.definition.sensitive_codes(a, self.plan.sizes[a])
+                is_sensitive |= np.isin(records[:, a], [*codes])
+            if kind in ("local", "none"):
+                is_sensitive[:] = True
+            problem = "a ladder does not protect a value that the survey calls sensitive"
+            require(is_safe | ~is_sensitive, problem)
+            is_one = len(set(symbol[~is_safe].tolist())) == np.count_nonzero(~is_safe)
+            is_one &= kind == "uldp-joint" or attributes == [*every] or bool(is_safe.all())
+            require(is_one, "a ladder answers several records alike that it does not protect")
+
+    def _records(self, attributes: Sequence[int]) -> Integers:
+        """Records with all combinations of codes of some attributes, a row each."""
+        sizes = [self.plan.sizes[attribute] for attribute in attributes]
         require(math.prod(sizes) <= _MOST_RECORDS, "a ladder over too many combinations of codes")
-        records = np.zeros((math.prod(sizes), len(plan.sizes)), dtype=np.int64)
-        records[:, attributes] = np.indices(sizes).reshape(len(sizes), -1).T
-        grid = records[:, attributes].T
-        sensitive = np.zeros(grid.shape, dtype=bool)
-        for row, attribute, size in zip(range(len(sizes)), attributes, sizes, strict=True):
-            sensitive[row] = np.isin(grid[row], [*definition.sensitive_codes(attribute, size)])
-        digits = np.stack(symbols(plan, part, records, [], []))
-        protected = digits < np.array(response.held)[:, None]
-        # A report is left unlimited because one record alone can send it: so a symbol that is not
-        # protected has to be one record's, or in one digit one value's.
-        if definition.kind == "uldp-joint":
-            require(len(digits) == len(attributes), "a ladder has one digit per attribute")
-            own = [sorted({term.attribute for term in digit.terms}) for digit in part.digits]
-            require(own == [[a] for a in attributes], "a ladder has its digits in order")
-            holds = bool((protected | ~sensitive).all())
-            pairs = (
-                np.unique(np.stack([digit, codes])[:, ~is_safe], axis=1)
-                for digit, codes, is_safe in zip(digits, grid, protected, strict=True)
-            )
-            apart = all(len(np.unique(pair[0])) == pair.shape[1] for pair in pairs)
-        else:
-            holds = bool((protected.any(axis=0) | ~sensitive.any(axis=0)).all())
-            rest = digits[:, ~protected.any(axis=0)]
-            reads_all = all(size == 1 or a in attributes for a, size in enumerate(plan.sizes))
-            is_told_apart = reads_all and np.unique(rest, axis=1).shape == rest.shape
-            apart = bool(protected.all()) or is_told_apart
-        require(holds, "a ladder does not protect a value that the survey calls sensitive")
-        require(apart, "a ladder answers several records alike that it does not protect")
+        records = np.zeros((math.prod(sizes), len(self.plan.sizes)), dtype=np.int64)
+        records[:, [*attributes]] = np.indices(sizes).reshape(len(sizes), -1).T
+        return records
 
-    def _paired(self, parts: Sequence[Part]) -> Bound:
-        """Of a ladder and bits about one attribute, as in uRAP, by pairs of codes.
 
-        Answers of the ladder that only their own sender gives are not limited (`Definition`), and
-        the bits' odds against them do not count. Codes that neither treats differently stand for
-        others.
-        """
-        plan, one, two = self.plan, *sorted(parts, key=lambda p: isinstance(p.response, Bits))[:2]
-        names, bits = one.response, two.response
-        if len(parts) > 2 or not isinstance(names, Ladder) or not isinstance(bits, Bits):
+def _is_beside(ladder: Part, other: Part) -> bool:
+    """Whether these are bits about what a ladder of one digit is about, whatever the question."""
+    is_fixed = len(ladder.digits) == 1 and other.then is None and not any(find_columns(other))
+    return is_fixed and isinstance(other.response, Bits) and other.attributes <= ladder.attributes
+
+
+def _multiply(bounds: Iterable[Bound]) -> Bound:
+    """Their product; rounded up where there are very many, whose denominators would grow."""
+    total = Fraction(1)
+    for bound in bounds:
+        if not isinstance(bound, Fraction) or total > _MOST_ODDS:
             return math.inf
-        self._check_classes(one, names)
-        is_simple = len(one.attributes) == len(names.held) == 1 and one.attributes == two.attributes
-        if not is_simple or any(find_columns(two.digits[0])):
-            return math.inf
-        (attribute,), (held,) = one.attributes, names.held
-        records = np.zeros((plan.sizes[attribute], len(plan.sizes)), dtype=np.int64)
-        records[:, attribute] = np.arange(len(records))
-        name = symbols(plan, one, records, [], [])[0].tolist()
-        bit = flatten(symbols(plan, two, records, [], []), part_radices(two, [])).tolist()
-        thresholds = [(bits.own[b % len(bits.own)], bits.other[b % len(bits.other)]) for b in bit]
-        kinds: dict[tuple[int, tuple[int, int]], list[int]] = {}
-        for code, n in enumerate(name):
-            kinds.setdefault((min(n, held), thresholds[code]), []).append(code)
-        few = [code for codes in kinds.values() for code in codes[:2]]
-
-        def bound(i: int, j: int) -> Bound:
-            by_bits = Fraction(1) if bit[i] == bit[j] else _bit_odds(thresholds[i], thresholds[j])
-            answers = {*range(min(held, 3)), *(n for n in (name[i], name[j]) if n < held)}
-            words = (
-                [_words_of(names, 1, int(name[k] < held), int(name[k] == y)) for k in (i, j)]
-                for y in answers
-            )
-            return by_bits * max(_ratio(*pair) for pair in words)
-
-        return max((bound(i, j) for i, j in permutations(few, 2)), default=Fraction(1))
+        total *= bound
+        if total.denominator > _LARGEST_EXACT:
+            total = Fraction(-(-total.numerator * WORDS**4 // total.denominator), WORDS**4)
+    return total
 
 
-def _by_attributes(parts: Sequence[Part]) -> list[list[Part]]:
-    """Parts that read attributes in common, together."""
-    groups: list[tuple[set[int], list[Part]]] = []
-    for part in parts:
-        joined = [group for group in groups if group[0] & part.attributes]
-        if len(joined) != 1:
-            groups = [group for group in groups if not group[0] & part.attributes]
-            members = [member for group in joined for member in group[1]]
-            groups.append((set().union(*(known for known, _ in joined)), members))
-            joined = groups[-1:]
-        joined[0][0].update(part.attributes)
-        joined[0][1].append(part)
-    return [members for _, members in groups]
+def _own_bits(response: Bits, numbers: Iterable[int]) -> Iterator[OwnBit]:
+    """Thresholds of bits by their numbers: for the record whose own bit it is, and for others."""
+    own, other = response.own, response.other
+    return ((own[n % len(own)], other[n % len(other)], n) for n in numbers)
 
 
-def _sizes(face: Face, part: Part) -> set[tuple[int, int]]:
-    """(points inside, points) of a subset response over the questions of a face."""
-    base, size = (np.asarray(n, dtype=np.int64) for n in base_and_size(part, face.combinations))
-    pairs = np.sort(np.ravel((base << 31) + size))  # a part has fewer than 2^31 points
-    pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
-    require(len(pairs) <= _MOST_SIZES, _TOO_MANY)
-    return {divmod(pair, 1 << 31) for pair in pairs.tolist()}
+def _represent(bits: Iterable[OwnBit]) -> Iterator[OwnBit]:
+    """Two bits of each pair of thresholds: one of them differs from any other bit."""
+    kinds: Counter[tuple[int, int]] = Counter()
+    for bit in bits:
+        kinds[bit[:2]] += 1
+        if kinds[bit[:2]] <= 2:
+            yield bit
 
 
-def subset_extremes(base: int, size: int, budget: int) -> tuple[int, int]:
-    """Words of the likeliest and of the least likely point of a subset response."""
-    inside, outside = subset_words(base, size, budget)
-    if base == size:
-        return WORDS - inside * (base - 1), inside
-    last = WORDS - base * inside - outside * (size - base - 1)
-    return max(inside, last), min(inside, outside)
+def _worst(views: Iterable[tuple[int, OwnBit | None]]) -> Bound:
+    """The worst odds among records that give an answer so many words and have these bits."""
+    words = defaultdict(set)
+    for count, bit in views:
+        words[bit].add(count)
+    pairs = product(words.items(), repeat=2)
+    bounds = (_ratio(max(a), min(b)) * _bit_odds(one, other) for (one, a), (other, b) in pairs)
+    return max(bounds, default=Fraction(1))
 
 
-def _bits_odds(response: Bits, size: int) -> Bound:
-    """Two symbols differ in two bits: that of the one, and that of the other."""
-    own, other = (t * (size if len(t) == 1 else 1) for t in (response.own, response.other))
-    kinds = Counter(zip(own[:size], other[:size], strict=True))
-    pairs = ((a, b) for a, b in product(kinds, repeat=2) if a != b or kinds[a] > 1)
-    return max((_bit_odds(a, b) for a, b in pairs), default=Fraction(1))
-
-
-def _bit_odds(one: tuple[int, int], other: tuple[int, int]) -> Bound:
-    """The largest odds of a symbol against another one, by the thresholds of their two bits."""
+def _bit_odds(one: OwnBit | None, other: OwnBit | None) -> Bound:
+    """The largest odds of one record's bits against another's, which differ in two of them."""
     total: Bound = Fraction(1)
-    for here, there in (one, other[::-1]):
-        total *= max(Fraction(1), _ratio(here, there), _ratio(WORDS - here, WORDS - there))
+    if one is not None and other is not None and one != other:
+        for here, there in (one[:2], other[1::-1]):
+            total *= max(_ratio(here, there), _ratio(WORDS - here, WORDS - there))
     return total
 
 
@@ -319,19 +305,16 @@ def _ratio(likely: int, unlikely: int) -> Bound:
     return max(Fraction(likely, unlikely), Fraction(1))
 
 
-def _subsets(kind: int) -> Iterator[int]:
-    """Every set of bits within another."""
-    return (bits for bits in range(kind + 1) if bits & kind == bits)
-
-
-def _words_of(response: Ladder, kind: int, own: int, same: int) -> int:
-    """Words of an answer of class `kind` from a record of class `own`, equal in digits `same`."""
-    ladder = response.rungs[own]
-    widths = [*(rung.width for rung in ladder[:-1]), response.left(ladder)]
-    drawn = [sum(1 << j for j in rung.drawn) for rung in ladder]
-    return sum(
-        w for w, d in zip(widths, drawn, strict=True) if d & kind == d and not kind & ~d & ~same
-    )
+def _words_of(response: Ladder, answer: Sequence[int], record: Sequence[int]) -> tuple[int, int]:
+    """The class of a record, and its words for an answer, by their digits."""
+    digits = [*zip(answer, record, response.held, strict=True)]
+    own = sum((digit < held) << place for place, (_, digit, held) in enumerate(digits))
+    words = 0
+    for rung, _, _, last in count_words(response.table, own):
+        is_drawn = zip(response.is_drawn[own, rung], digits, strict=True)
+        if all(a < held if anew else a == digit for anew, (a, digit, held) in is_drawn):
+            words += last
+    return own, words
 
 
 # -- promises with a delta ------------------------------------------------------------------------

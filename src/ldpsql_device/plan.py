@@ -1,26 +1,21 @@
 """The plan of a survey: whole numbers that say which questions there are and how each is answered.
 
-A device draws a *question* without looking at the record, answers it, and reports the question's
-number, the coins it drew for it, and the answers. A plan is nothing but data: `draw` interprets
-it, `odds` computes from the same numbers what a report can tell, and neither trusts a statement
-of whoever made it. The language and its JSON are specified in docs/format.md#plan.
-
-Words are 64 bits; there are WORDS = 2^64 of them. A *face* is a shape that many questions share:
-its integers may vary with what was drawn in one of its steps (`Varying`), so that thousands of
-questions are a few columns of numbers. Every object checks itself when it is made, its fields by
-the limits in their types, and raises SurveyError; `Plan` checks what depends on several objects.
+A device draws a *question* without looking at the record, answers it, and reports its number, the
+coins drawn for it, and the answers. The language is specified in docs/format.md#plan. Every object
+checks itself when it is made, its fields by the limits in their types, and raises SurveyError.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-from types import UnionType
-from typing import Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +34,13 @@ BITS_PER_COLUMN = 32
 Integers = NDArray[np.int64]
 Whole = int | Integers
 """A number that is the same for everybody, or one per person."""
-Choices = Sequence[Integers]
-"""Per step of a face what was drawn in it, one per person."""
+Choices = Sequence[Integers] | Mapping[int, Integers]
+"""By step of a face what was drawn in it, one per person."""
 
 
-def require(holds: bool, problem: str) -> None:
-    """SurveyError that says what is wrong with a plan, unless it holds."""
-    if not holds:
+def require(holds: bool | NDArray[np.bool_], problem: str) -> None:
+    """SurveyError that says what is wrong with a plan, unless it holds, or all of it does."""
+    if not (holds if isinstance(holds, bool) else holds.all()):
         raise SurveyError(f"the plan cannot be used: {problem}")
 
 
@@ -64,7 +59,7 @@ class Piece:
         self._check()
 
     def _check(self) -> None:
-        """SurveyError unless the fields go together."""
+        """SurveyError unless the fields go together; finds those that are `derived`."""
 
 
 def derived() -> Any:
@@ -121,6 +116,14 @@ def value_of(integer: Integer, choices: Choices) -> Whole:
     return integer if isinstance(integer, int) else integer.array.take(choices[integer.step])
 
 
+def product_of(integers: Iterable[Integer], choices: Choices) -> Whole:
+    """The product of integers for what every person drew."""
+    product: Whole = 1
+    for integer in integers:
+        product = product * value_of(integer, choices)
+    return product
+
+
 def extent(integers: Integer | tuple[Integer, ...]) -> tuple[int, int]:
     """The smallest and the largest value that an integer, or any of several, can have."""
     if isinstance(integers, int):
@@ -144,14 +147,7 @@ def find_columns(value: Any) -> Iterator[Varying]:
             yield from find_columns(entry)
 
 
-def largest(integers: Integer | tuple[Integer, ...]) -> int:
-    """The largest value that an integer, or any of several, can have."""
-    return extent(integers)[1]
-
-
 # -- symbols: what of the record a question is about ----------------------------------------------
-
-Radix = Annotated[Integer, (1, LARGEST_RADIX)]
 
 
 @dataclass(frozen=True)
@@ -181,7 +177,7 @@ class Digit(Piece):
     """
 
     terms: tuple[Term, ...]
-    radix: Radix
+    radix: Annotated[Integer, (1, LARGEST_RADIX)]
     plus: Annotated[Integer, (0, LARGEST)] = 0
     table: int | None = None
     modulus: bool = False
@@ -246,6 +242,8 @@ class Arcs(Subset):
 class ListedSubset(Subset):
     """A base set that is listed by a rule, `base_points`, from its numbers."""
 
+    kind: ClassVar[str]
+
     @property
     def numbers(self) -> tuple[Integer, ...]:
         """What determines the base set."""
@@ -284,10 +282,7 @@ class Scrambled(ListedSubset):
     flips: SetNumber
 
 
-_MOST_KEPT = 1 << 16
-
-
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _ranks(size: int, seed: int) -> Integers:
     """Ranks of so many elements before any reflection (`scrambled_ranks`)."""
     prefix = b"ldpsql scrambled" + seed.to_bytes(8, "big")
@@ -306,13 +301,11 @@ def scrambled_ranks(shape: tuple[int, ...], seed: int, flips: int) -> Integers:
     both numbers as 8 bytes, big-endian; its rank is that of its word. flips: bit j set where
     digit j is reflected (c to -c) afterwards.
     """
-    size = math.prod(shape)
-    ranks = _ranks(size, seed) if size <= _MOST_KEPT else _ranks.__wrapped__(size, seed)
-    grid = ranks.reshape(shape)
+    grid = _ranks(math.prod(shape), seed).reshape(shape)
     for axis in range(len(shape)):
         if flips >> axis & 1:
             grid = np.roll(np.flip(grid, axis), 1, axis)
-    return np.asarray(grid.ravel())
+    return grid.ravel()
 
 
 def base_points(kind: str, radices: tuple[int, ...], numbers: tuple[int, ...]) -> Integers:
@@ -346,6 +339,19 @@ def subset_words(base: int, size: int, odds: int) -> tuple[int, int]:
     return inside, (WORDS - base * inside) // (size - base)
 
 
+def _word_table(kinds: Iterable[Sequence[tuple[int, int]]]) -> Words:
+    """The table of `draw.Rungs` from (words per point, points) of every rung, for all kinds of
+    people; the last rung of each takes what is left."""
+    columns = []
+    for rungs in kinds:
+        ends = accumulate(width * points for width, points in rungs[:-1])
+        lasts = [*(end - 1 for end in ends), WORDS - 1]
+        # A width of 2^64, that of the only point, does not fit; one less means the same.
+        widths = [min(max(width, 1), WORDS - 1) for width, _ in rungs]
+        columns.append((lasts, widths, [max(points, 1) for _, points in rungs]))
+    return np.array(columns, dtype=np.uint64).transpose(1, 2, 0)
+
+
 @dataclass(frozen=True)
 class Rung(Piece):
     """`width` words for each combination of new values of the digits in `drawn`; others stay."""
@@ -374,30 +380,20 @@ class Ladder(Piece):
         require(len(lengths) == 1 and 0 not in lengths, "ladders of one length")
         for ladder in self.rungs:
             require(all(set(rung.drawn) <= set(range(digits)) for rung in ladder), "drawn digits")
-            left = self.left(ladder)
+            left = WORDS - sum(width * points for width, points in self._points(ladder[:-1]))
             require(left >= 0 and ladder[0].width > 0, "the words of a ladder")
             is_kept = not ladder[-1].drawn and ladder[-1].width <= left
             require(is_kept, "the last rung of a ladder keeps the symbol")
 
-    def points(self, rung: Rung) -> int:
-        """How many combinations a rung draws from; none where it has no words."""
-        return math.prod(self.held[j] for j in rung.drawn) if rung.width else 0
-
-    def left(self, ladder: Sequence[Rung]) -> int:
-        """The words of the last rung of a ladder."""
-        return WORDS - sum(rung.width * self.points(rung) for rung in ladder[:-1])
+    def _points(self, ladder: Sequence[Rung]) -> list[tuple[int, int]]:
+        """Words per point, and how many combinations every rung draws from; none without words."""
+        counts = (math.prod(self.held[j] for j in rung.drawn) for rung in ladder)
+        return [(r.width, count if r.width else 0) for r, count in zip(ladder, counts, strict=True)]
 
     @cached_property
     def table(self) -> Words:
         """What `draw.Rungs` is made of for every class, shape (3, rungs, classes)."""
-        rows = []
-        for ladder in self.rungs:
-            ends = accumulate(rung.width * self.points(rung) for rung in ladder[:-1])
-            lasts = [*(end - 1 for end in ends), WORDS - 1]
-            # A width of 2^64, that of the only point, does not fit; one less means the same.
-            widths = [min(max(rung.width, 1), WORDS - 1) for rung in ladder]
-            rows.append((lasts, widths, [max(self.points(rung), 1) for rung in ladder]))
-        return np.array(rows, dtype=np.uint64).transpose(1, 2, 0)
+        return _word_table(map(self._points, self.rungs))
 
     @cached_property
     def is_drawn(self) -> NDArray[np.bool_]:
@@ -421,12 +417,17 @@ class Rows(Piece):
         require(all(min(row) >= 0 and sum(row) == WORDS for row in self.rows), "a row of words")
 
     @cached_property
-    def starts(self) -> tuple[Words, NDArray[np.bool_]]:
-        """First word of every answer modulo WORDS, and whether it lies behind all words; both of
-        shape (symbols, answers)."""
-        first = [list(accumulate(row[:-1], initial=0)) for row in self.rows]
-        is_beyond = np.array([[start == WORDS for start in row] for row in first])
-        return np.array([[s % WORDS for s in row] for row in first], dtype=np.uint64), is_beyond
+    def order(self) -> Integers:
+        """The answers that the rungs of a symbol mean, those without words last, shape (symbols,
+        answers)."""
+        is_empty = np.array([[words == 0 for words in row] for row in self.rows])
+        return np.argsort(is_empty, axis=1, kind="stable")
+
+    @cached_property
+    def table(self) -> Words:
+        """What `draw.Rungs` is made of for every symbol: an answer is a rung of one point."""
+        kinds = zip(self.rows, self.order.tolist(), strict=True)
+        return _word_table([(row[answer], 1) for answer in order] for row, order in kinds)
 
 
 @dataclass(frozen=True)
@@ -450,7 +451,7 @@ class Staircase(Rows):
         require(len(self.weights) == len(self.favoured), "symbols that every answer favours")
         enough = min(map(len, self.favoured), default=0) * 32 >= self.symbols
         require(enough, "a bit for every symbol")
-        object.__setattr__(self, "rows", tuple(map(self._row, range(self.symbols))))
+        vars(self).update(rows=tuple(map(self._row, range(self.symbols))))
         super()._check()
 
     def _row(self, symbol: int) -> tuple[int, ...]:
@@ -503,7 +504,7 @@ class Part(Piece):
     fakes: so many numbers are drawn evenly below the radix and sorted together with the answer.
     radices: values of every digit of the symbol that is answered.  size: values of the largest
     symbol.  words: words of 64 bits that the answer takes.  columns: those of the report that it
-    fills.
+    fills.  attributes: those that the symbol depends on.
     """
 
     digits: tuple[Digit, ...]
@@ -514,18 +515,22 @@ class Part(Piece):
     size: int = derived()
     words: int = derived()
     columns: int = derived()
+    attributes: frozenset[int] = derived()
 
     def _check(self) -> None:
         require(1 <= len(self.digits) <= 64, "a part has 1 to 64 digits")
         response, radices = self.response, tuple(digit.radix for digit in self.digits)
         if self.then is not None:
             radices = (self.then.values if isinstance(self.then, Hash) else 2,)
-        size = math.prod(map(largest, radices))
+        size = math.prod(extent(radix)[1] for radix in radices)
         words, columns = self.fakes + (not isinstance(response, Keep)), 1 + self.fakes
         if isinstance(response, Bits):
             words, columns = size, -(-size // BITS_PER_COLUMN)
-        vars(self).update(radices=radices, size=size, words=words, columns=columns)
+        terms = (term for digit in self.digits for term in digit.terms)
+        read = frozenset(term.attribute for term in terms if extent(term.coefficient)[1])
+        vars(self).update(radices=radices, size=size, words=words, columns=columns, attributes=read)
         require(size < LARGEST_RADIX, f"a part has {LARGEST_RADIX} values or more")
+        require(not self.fakes or isinstance(response, Keep), "fakes go with answers that are kept")
         if isinstance(response, Arcs):
             require(len(response.counts) == len(radices), "an interval for every digit")
         elif isinstance(response, ListedSubset):
@@ -534,8 +539,8 @@ class Part(Piece):
             require(size <= LARGEST_LISTED, "a listed base set is too large")
         elif isinstance(response, Ladder):
             require(len(response.held) == len(radices), "sensitive values for every digit")
-            lows = (extent(radix)[0] for radix in radices)
-            fits = all(held <= low for held, low in zip(response.held, lows, strict=True))
+            pairs = zip(response.held, radices, strict=True)
+            fits = all(held <= extent(radix)[0] for held, radix in pairs)
             require(fits, "more sensitive values than values")
         elif isinstance(response, Rows):
             require(size <= len(response.rows), "a row for every symbol")
@@ -543,89 +548,61 @@ class Part(Piece):
             require(size <= MOST_BITS, f"at most {MOST_BITS} bits")
             lengths = {len(response.own), len(response.other)}
             require(lengths <= {1, size}, "a threshold for every bit, or one for all")
-        require(not self.fakes or isinstance(response, Keep), "fakes go with answers that are kept")
 
-    def limits(self, choices: Choices) -> Iterator[Whole]:
+    def limits(self, choices: Choices) -> list[Whole]:
         """The exclusive limit of each of these columns."""
-        size: Whole = 1
-        for radix in self.radices:
-            size = size * value_of(radix, choices)
+        size = product_of(self.radices, choices)
         if isinstance(self.response, Rows):
             size = len(self.response.rows[0])
-        for number in range(self.columns):
-            if isinstance(self.response, Bits):
-                left = np.clip(size - BITS_PER_COLUMN * number, 0, BITS_PER_COLUMN)
-                yield np.left_shift(1, left)
-            else:
-                yield size
-
-    @property
-    def attributes(self) -> frozenset[int]:
-        """The attributes that the symbol depends on."""
-        terms = (term for digit in self.digits for term in digit.terms)
-        return frozenset(term.attribute for term in terms if largest(term.coefficient))
+        if not isinstance(self.response, Bits):
+            return [size] * self.columns
+        starts = range(0, self.size, BITS_PER_COLUMN)
+        return [np.left_shift(1, np.clip(size - start, 0, BITS_PER_COLUMN)) for start in starts]
 
 
 @dataclass(frozen=True)
 class Step(Piece):
-    """A table of weights, drawn from without looking at the record.
+    """A table of weights, drawn from by a half of a word without looking at the record.
 
     mantissas, exponents: the weight of a choice is mantissa 2^exponent; all exponents are 0 where
-    there are none.  secret: the choice is no part of the report.  choice: how the halves of words
-    mean the choices.
+    there are none.  secret: the choice is no part of the report.
+
+    A half is a number of 32 bits. With the partial sums C of the weights and their total W, choice
+    i begins at floor(C_i HALVES / W), where C_0 = 0.  preimages: how many halves mean each choice;
+    they sum to HALVES.  cuts: the first half of each but the first, shape (choices - 1,).
     """
 
     mantissas: Annotated[tuple[int, ...], (1, WORDS)]
     exponents: Annotated[tuple[int, ...], (0, 64)] = ()
     secret: bool = False
-    choice: Choice = field(init=False, repr=False, compare=False)
+    weights: tuple[int, ...] = derived()
+    preimages: tuple[int, ...] = derived()
+    cuts: NDArray[np.uint32] = field(init=False, repr=False, compare=False)
 
     def _check(self) -> None:
         require(1 <= len(self.mantissas) <= MOST_QUESTIONS, "a step has no choices, or too many")
         require(len(self.exponents) in (0, len(self.mantissas)), "an exponent for every weight")
         exponents = self.exponents or (0,) * len(self.mantissas)
         weights = tuple(m << e for m, e in zip(self.mantissas, exponents, strict=True))
-        require(sum(weights) <= WORDS, "the weights of a step are too large")
-        object.__setattr__(self, "choice", Choice(weights))
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of several alternatives by a half of a word, a number of 32 bits.
-
-    With the partial sums C of the weights and their total W, alternative i begins at
-    floor(C_i HALVES / W), where C_0 = 0.
-
-    starts: the first half that means each alternative, and HALVES.  preimages: how many halves mean
-    each; they sum to HALVES.  cuts: `starts` but the first and HALVES, shape (alternatives - 1,).
-    """
-
-    weights: tuple[int, ...]
-    starts: tuple[int, ...] = derived()
-    preimages: tuple[int, ...] = derived()
-    cuts: NDArray[np.uint32] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        total = sum(self.weights)
-        starts = [sums * HALVES // total for sums in accumulate(self.weights, initial=0)]
+        total = sum(weights)
+        require(total <= WORDS, "the weights are too large")
+        starts = [sums * HALVES // total for sums in accumulate(weights, initial=0)]
         preimages = tuple(end - start for start, end in pairwise(starts))
         require(min(preimages) > 0, "a weight is less than 2^-32 of all")
         cuts = np.array(starts[1:-1], dtype=np.uint32)
-        vars(self).update(starts=tuple(starts), preimages=preimages, cuts=cuts)
+        vars(self).update(weights=weights, preimages=preimages, cuts=cuts)
 
     @cached_property
     def _guide(self) -> tuple[Integers, NDArray[np.bool_]]:
-        """By the upper 16 bits of a half: an alternative, and whether all such halves mean it."""
+        """By the upper 16 bits of a half: a choice, and whether all such halves mean it."""
         low = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
         first = np.searchsorted(self.cuts, low, side="right")
         last = np.searchsorted(self.cuts, low | np.uint32(0xFFFF), side="right")
         return first, first == last
 
     def find(self, halves: NDArray[np.uint32]) -> Integers:
-        """The alternative of every half; a guide by their upper bits answers most of many."""
-        if len(self.weights) == 1:
-            return np.zeros(len(halves), dtype=np.int64)
-        if len(halves) < 1 << 12:
+        """The choice of every half; a guide by their upper bits answers most of many."""
+        if len(halves) < 1 << 12 or not len(self.cuts):
             return np.searchsorted(self.cuts, halves, side="right")
         first, is_decided = self._guide
         bucket = halves >> np.uint32(16)
@@ -638,6 +615,9 @@ class Choice:
 @dataclass(frozen=True)
 class Face(Piece):
     """Questions of one shape: one choice per step, coins drawn below their ranges, and parts.
+
+    Its integers may vary with what was drawn in a step (`Varying`), so that thousands of questions
+    are a few columns of numbers.
 
     shape: choices of every step.  choices: combinations of them, those of secret steps included.
     questions: combinations of the choices that are reported.
@@ -678,7 +658,7 @@ class Face(Piece):
         """An integer per combination of choices, or one for all; floats, exact below 2^53."""
         return np.asarray(value_of(integer, self.combinations), dtype=np.float64)
 
-    def question_of(self, choices: Choices, count: int) -> Integers:
+    def question_of(self, choices: Sequence[Integers], count: int) -> Integers:
         """Number within the face of every person's question, shape (count,)."""
         number = np.zeros(count, dtype=np.int64)
         for step, choice in zip(self.steps, choices, strict=True):
@@ -697,15 +677,16 @@ class Plan(Piece):
     face_choice: how the first half of the first word means the faces.  first_questions: number of
     the first question of every face, and how many there are, `questions`.  words: words of 64 bits
     that every device draws, whatever its question: first `blind_words`, whose halves choose the
-    face and what is drawn in its steps, then one per coin.  columns: names of a report's columns:
-    question, coins (`coin_columns` of them), answers.  arrays: the tables.
+    face and what is drawn in its steps, then one per coin, then those of the parts in their order.
+    columns: names of a report's columns: question, coins (`coin_columns` of them), answers.
+    arrays: the tables.
     """
 
     sizes: Annotated[tuple[int, ...], (1, LARGEST)]
     odds: tuple[int, ...]
     faces: tuple[Face, ...]
     tables: tuple[tuple[int, ...], ...] = ()
-    face_choice: Choice = field(init=False, repr=False, compare=False)
+    face_choice: Step = field(init=False, repr=False, compare=False)
     first_questions: tuple[int, ...] = derived()
     questions: int = derived()
     words: int = derived()
@@ -720,7 +701,6 @@ class Plan(Piece):
         require(len(self.sizes) > 0, "attributes without codes")
         require(all(WORDS <= odds <= WORDS << 30 for odds in self.odds), "odds below 1")
         require(0 < len(self.faces) <= 1 << 14, "no face, or too many")
-        require(sum(face.weight for face in self.faces) <= WORDS, "the weights are too large")
         firsts = tuple(accumulate((face.questions for face in self.faces), initial=0))
         require(firsts[-1] <= MOST_QUESTIONS, "too many questions")
         fits = all(table and max(table) < LARGEST for table in self.tables)
@@ -729,12 +709,12 @@ class Plan(Piece):
         coins = max(len(face.coins) for face in self.faces)
         words = max(sum(part.words for part in face.parts) for face in self.faces)
         answers = max(sum(part.columns for part in face.parts) for face in self.faces)
-        size = sum(map(self._size, self.faces)) + firsts[-1] * (1 + coins + answers)
+        size = sum(map(_size, self.faces)) + firsts[-1] * (1 + coins + answers)
         require(size <= MOST_ENTRIES, "too many columns, steps, digits, combs, ladders or rows")
         names = (*(f"coin{number}" for number in range(coins)),)
         arrays = tuple(np.array(table, dtype=np.int64) for table in self.tables)
         vars(self).update(
-            face_choice=Choice(tuple(face.weight for face in self.faces)),
+            face_choice=Step(tuple(face.weight for face in self.faces)),
             first_questions=firsts,
             questions=firsts[-1],
             words=blind + coins + words,
@@ -748,80 +728,62 @@ class Plan(Piece):
         for face in self.faces:
             for part in face.parts:
                 self._check_symbol(face, part)
-                self._check_response(face, part)
-
-    def _size(self, face: Face) -> int:
-        """What a face adds to the work of reading a plan (docs/format.md#limits)."""
-        size = 4 * face.choices * len(face.steps)
-        for part in face.parts:
-            size += 512 + face.choices * sum(1 + len(digit.terms) for digit in part.digits)
-            if isinstance(part.response, Comb):
-                size += face.choices * max(512, part.size)
-            elif isinstance(part.response, Ladder):
-                size += 1 << 18
-            elif isinstance(part.response, Rows):
-                size += 16 * len(part.response.rows) * len(part.response.rows[0])
-        return size
+                self._check_response(face, part.response, list(map(face.every, part.radices)))
 
     def _check_symbol(self, face: Face, part: Part) -> None:
         sizes = face.every(1)
         for digit in part.digits:
             require(len(digit.terms) <= len(self.sizes), "a digit with too many terms")
             top, radix = self.largest_sum(digit, face), face.every(digit.radix)
-            require(bool((top < LARGEST).all()), "a digit exceeds 2^53")
+            require(top < LARGEST, "a digit exceeds 2^53")
             if digit.table is not None:
                 table = self._table(digit.table)
-                require(bool((top < len(table)).all()), "a table is shorter than its digit")
-                top = self._tops[digit.table]
-            require(digit.modulus or bool((top < radix).all()), "a symbol can exceed its radix")
+                require(top < len(table), "a table is shorter than its digit")
+                top = np.float64(self._tops[digit.table])
+            require(digit.modulus or top < radix, "a symbol can exceed its radix")
             sizes = sizes * radix
-        flat = math.prod(largest(digit.radix) for digit in part.digits)
+        flat = math.prod(extent(digit.radix)[1] for digit in part.digits)
         require(flat <= LARGEST_RADIX, f"a symbol has more than {LARGEST_RADIX} values")
         if isinstance(part.then, Hash):
             prime = face.every(part.then.prime)
             slope, shift = (face.every(face.coins[c]) for c in (part.then.slope, part.then.shift))
-            fits = bool(((slope == prime - 1) & (shift == prime)).all())
+            fits = (slope == prime - 1) & (shift == prime)
             require(fits, "the coins of a hash do not fit its prime")
-            require(bool((sizes <= prime).all()), "a hash of more values than its prime")
+            require(sizes <= prime, "a hash of more values than its prime")
 
-    def _check_response(self, face: Face, part: Part) -> None:
-        response = part.response
-        radices = [face.every(radix) for radix in part.radices]
+    def _check_response(self, face: Face, response: Response, radices: list[Any]) -> None:
         if isinstance(response, Subset):
             require(0 <= response.odds < len(self.odds), "a response with unknown odds")
         if isinstance(response, Arcs):
             for count, radix in zip(map(face.every, response.counts), radices, strict=True):
-                fits = bool(((count >= 1) & (count <= radix)).all())
-                require(fits, "an interval is longer than its circle")
+                require((count >= 1) & (count <= radix), "an interval is longer than its circle")
         elif isinstance(response, Scrambled):
             # The base set is neither empty nor larger than what it is scattered over.
             most = np.where(radices[-1] > 1, radices[-1], math.prod(radices[:-1]))
             length = face.every(response.length)
-            fits = bool(((length >= 1) & (length <= most)).all())
-            require(fits, "the length of a scrambled interval")
+            require((length >= 1) & (length <= most), "the length of a scrambled interval")
         elif isinstance(response, Comb):
             tooth, window, width = map(face.every, response.numbers)
             fits = (tooth <= radices[0]) & (window >= 1) & (window <= radices[0]) & (width >= 1)
-            require(bool(fits.all()), "the numbers of a comb do not fit its circle")
+            require(fits, "the numbers of a comb do not fit its circle")
 
     def largest_sum(self, digit: Digit, face: Face) -> Any:
         """The largest value of a digit before its table and modulus, per combination of choices."""
         top = np.zeros(face.choices) + face.every(digit.plus)
         for term in digit.terms:
-            top = top + face.every(term.coefficient) * self._largest_look(term, face)
+            known = 0 <= term.attribute < len(self.sizes)
+            require(known, "a term about an unknown attribute")
+            size = self.sizes[term.attribute]
+            look: Any = (size - 1) // face.every(term.divide)
+            if term.table is not None:
+                enough = len(self._table(term.table)) >= size
+                require(enough, "a table is shorter than its attribute")
+                look = self._tops[term.table]
+            elif term.cuts is not None:
+                look = len(self._table(term.cuts))
+                require(self._ascends[term.cuts], "cuts must ascend")
+            top = top + face.every(term.coefficient) * look
         return top
-
-    def _largest_look(self, term: Term, face: Face) -> Any:
-        require(0 <= term.attribute < len(self.sizes), "a term about an unknown attribute")
-        size = self.sizes[term.attribute]
-        if term.table is not None:
-            require(len(self._table(term.table)) >= size, "a table is shorter than its attribute")
-            return self._tops[term.table]
-        if term.cuts is not None:
-            table = self._table(term.cuts)
-            require(self._ascends[term.cuts], "cuts must ascend")
-            return len(table)
-        return (size - 1) // face.every(term.divide)
 
     def _table(self, number: int) -> tuple[int, ...]:
         require(0 <= number < len(self.tables), "a table that is missing")
@@ -846,6 +808,20 @@ class Plan(Piece):
         return limits
 
 
+def _size(face: Face) -> int:
+    """What a face adds to the work of reading a plan (docs/format.md#limits)."""
+    size = 4 * face.choices * len(face.steps)
+    for part in face.parts:
+        size += 512 + face.choices * sum(1 + len(digit.terms) for digit in part.digits)
+        if isinstance(part.response, Comb):
+            size += face.choices * max(512, part.size)
+        elif isinstance(part.response, Ladder):
+            size += 1 << 18
+        elif isinstance(part.response, Rows):
+            size += 16 * len(part.response.rows) * len(part.response.rows[0])
+    return size
+
+
 # -- JSON -----------------------------------------------------------------------------------------
 
 
@@ -858,22 +834,37 @@ def plan_from_json(data: Any) -> Plan:
     return plan
 
 
-def _fail(where: str, problem: str) -> SurveyError:
-    return SurveyError(f"not a survey: {where} {problem}")
+def _expect(holds: bool, where: str, problem: str) -> None:
+    if not holds:
+        raise SurveyError(f"not a survey: {where} {problem}")
 
 
 def _read(declared: Any, data: Any, where: str) -> Any:
     """What the data say, as a value of a declared type."""
+    kinds = get_args(declared)
     if declared is int:
         return _whole(data, where)
     if declared is bool:
-        if data is not True:
-            raise _fail(where, "must be true where it is said")
+        _expect(data is True, where, "must be true where it is said")
         return True
     if get_origin(declared) is tuple:
-        return _read_list(get_args(declared)[0], data, where)
-    if get_origin(declared) in (Union, UnionType):
-        return _read_kind(get_args(declared), data, where)
+        _expect(isinstance(data, list), where, "must be an array")
+        # Long columns of plain numbers are checked at once.
+        if kinds[0] is int and data and set(map(type, data)) == {int}:
+            fits = min(data) >= 0 and max(data) <= LARGEST
+            _expect(fits, where, "must hold whole numbers")
+            return tuple(data)
+        return tuple(_read(kinds[0], entry, f"{where}[{i}]") for i, entry in enumerate(data))
+    if int in kinds:
+        return _read(Varying if isinstance(data, dict) else int, data, where)
+    if kinds:
+        # One of several classes: the one that the key `kind` names.
+        known = {kind.kind: kind for kind in kinds if kind is not NoneType}
+        is_named = isinstance(data, dict) and isinstance(data.get("kind"), str)
+        _expect(is_named, where, "must be an object with a kind")
+        _expect(data["kind"] in known, where, f"must be of one of the kinds {', '.join(known)}")
+        declared = known[data["kind"]]
+        data = {key: value for key, value in data.items() if key != "kind"}
     return _read_object(declared, data, where)
 
 
@@ -881,48 +872,19 @@ def _whole(data: Any, where: str) -> int:
     """A whole number from 0: as such up to 2^53, and above it, up to 2^94, as decimal digits."""
     if type(data) is int and 0 <= data <= LARGEST:
         return data
-    is_text = isinstance(data, str) and len(data) < 30 and data.isascii() and data.isdigit()
-    if is_text and data[0] != "0" and LARGEST < int(data) <= WORDS << 30:
-        return int(data)
-    raise _fail(where, "must be a whole number")
-
-
-def _read_list(declared: Any, data: Any, where: str) -> tuple[Any, ...]:
-    if not isinstance(data, list):
-        raise _fail(where, "must be an array")
-    # Long columns of plain numbers are checked at once.
-    if declared is int and data and set(map(type, data)) == {int}:
-        if not 0 <= min(data) <= max(data) <= LARGEST:
-            raise _fail(where, "must hold whole numbers")
-        return tuple(data)
-    return tuple(_read(declared, entry, f"{where}[{i}]") for i, entry in enumerate(data))
-
-
-def _read_kind(kinds: tuple[Any, ...], data: Any, where: str) -> Any:
-    """One of several classes: the one that the key `kind` names; or an integer or its column."""
-    if int in kinds:
-        return _read(Varying if isinstance(data, dict) else int, data, where)
-    known = {kind.kind: kind for kind in kinds if kind is not type(None)}
-    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
-        raise _fail(where, "must be an object with a kind")
-    if data["kind"] not in known:
-        raise _fail(where, f"must be of one of the kinds {', '.join(known)}")
-    rest = {key: value for key, value in data.items() if key != "kind"}
-    return _read_object(known[data["kind"]], rest, where)
+    is_text = isinstance(data, str) and re.fullmatch("[1-9][0-9]{,28}", data) is not None
+    _expect(is_text and LARGEST < int(data) <= WORDS << 30, where, "must be a whole number")
+    return int(data)
 
 
 def _read_object(kind: Any, data: Any, where: str) -> Any:
-    known = declared_fields(kind)
-    if not isinstance(data, dict):
-        raise _fail(where, "must be an object")
-    values = {}
+    known, values = declared_fields(kind), {}
+    _expect(isinstance(data, dict), where, "must be an object")
     for key, value in data.items():
-        if key not in known:
-            raise _fail(where, f"has the unknown key {key[:40]!r}")
+        _expect(key in known, where, f"has the unknown key {key[:40]!r}")
         values[key] = _read(known[key].type, value, f"{where}.{key}")
-        if values[key] == known[key].default:
-            raise _fail(where, f"says {key} where it is left out: a plan is written in one way")
+        is_said = values[key] != known[key].default
+        _expect(is_said, where, f"says {key} where it is left out: a plan is written in one way")
     for key, declared in known.items():
-        if declared.default is MISSING and key not in data:
-            raise _fail(where, f"lacks {key}")
+        _expect(key in data or declared.default is not MISSING, where, f"lacks {key}")
     return kind(**values)

@@ -16,7 +16,7 @@ from ldpsql.recipes.registry import mechanism
 from ldpsql_device import draw as device
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.plan import Choice
+from ldpsql_device.plan import Step
 
 Patch = pytest.MonkeyPatch
 SHARED = "people who are randomized together share random words"
@@ -110,12 +110,12 @@ def test_the_truth_a_little_too_often(percent: str, domain: str, monkeypatch: Pa
 @pytest.mark.slow
 def test_a_device_and_its_odds_that_lie_together(monkeypatch: Patch) -> None:
     """From nine codes on the device tells the truth as if epsilon were 2.4: odds stay as stated."""
-    right = device.subset_words
+    right = device.subset_table
 
-    def likelier(base: int, size: int, odds: int) -> tuple[int, int]:
-        return right(base, size, odds * 4 if size > 1000 else odds)
+    def likelier(pairs: list[list[int]], odds: int) -> Any:
+        return right(pairs, odds * 4 if pairs[0][1] > 1000 else odds)
 
-    monkeypatch.setattr(device, "subset_words", likelier)
+    monkeypatch.setattr(device, "subset_table", likelier)
     found = audited("grr", "5000")
     assert found.odds is not None
     assert found.odds <= Epsilon.parse("1").odds
@@ -143,6 +143,6 @@ def test_words_of_the_system_whose_high_bits_are_clear(monkeypatch: Patch) -> No
 
 @pytest.mark.slow
 def test_faces_drawn_by_other_shares(monkeypatch: Patch) -> None:
-    right = Choice.find
-    monkeypatch.setattr(Choice, "find", lambda choice, halves: right(choice, halves >> 1))
+    right = Step.find
+    monkeypatch.setattr(Step, "find", lambda step, halves: right(step, halves >> 1))
     assert not audited("ehio", "16x16").holds

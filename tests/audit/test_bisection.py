@@ -20,7 +20,7 @@ from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.law import law
-from ldpsql_device.plan import WORDS, Choice, Digit, Face, Part, Plan, Rows, Step, Term, varying
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Step, Term, varying
 
 PLANS = {case.name: case for case in EVERY_PLAN}
 ONE = Epsilon.parse("1")
@@ -60,12 +60,10 @@ def test_the_device_follows_the_law_of_every_plan(case: Case) -> None:
     "name",
     [
         *("grr", "nodes", "arcs", "comb and scrambled", "hash", "parity", "split budgets"),
-        *("joint table", "ladder", "ladder and bits"),
+        *("joint table", "ladder", "ladder and bits", "rows"),
     ],
 )
-def test_words_of_subsets_and_ladders_two_percent_off(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_of_rungs_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = device.Rungs.locate
     monkeypatch.setattr(device.Rungs, "locate", lambda self, words: right(self, lower(words)))
     assert look(PLANS[name])
@@ -79,13 +77,6 @@ def test_words_of_bits_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatc
         device, "_respond_bits", lambda *given: right(*given[:-1], lower(given[-1]))
     )
     assert look(PLANS[name])
-
-
-@pytest.mark.usefixtures("extent")
-def test_words_of_rows_two_percent_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = device._respond_row
-    monkeypatch.setattr(device, "_respond_row", lambda *given: right(*given[:-1], lower(given[-1])))
-    assert look(PLANS["rows"])
 
 
 @pytest.mark.usefixtures("extent")
@@ -106,8 +97,8 @@ def test_coins_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize("name", ["nodes", "product of steps", "comb and scrambled", "bits"])
 def test_choices_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Choice.find
-    monkeypatch.setattr(Choice, "find", lambda self, halves: right(self, lower(halves)))
+    right = Step.find
+    monkeypatch.setattr(Step, "find", lambda self, halves: right(self, lower(halves)))
     assert look(PLANS[name])
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -20,11 +23,13 @@ from ldpsql_device.plan import (
     Comb,
     Digit,
     Face,
+    Hash,
     Keep,
     Ladder,
     Part,
     Plan,
     Response,
+    Rows,
     Rung,
     Scrambled,
     Step,
@@ -132,7 +137,7 @@ def ladder_over(table: tuple[int, ...], sizes: tuple[int, ...]) -> Plan:
 
 @pytest.mark.parametrize(
     ("table", "sizes"),
-    [((0, 1, 2, 2), (4,)), ((0, 1, 2, 3), (4, 2))],
+    [((0, 1, 2, 2), (4,)), ((0, 1, 2, 3), (4, 2)), ((0, 1, 2, 3), (4, 1))],
 )
 def test_an_answer_without_protection_is_one_records(
     table: tuple[int, ...], sizes: tuple[int, ...]
@@ -164,3 +169,62 @@ def test_every_part_of_a_report_counts(attributes: tuple[int, int]) -> None:
     parts = [Part((Digit((Term(a),), 4),), Arcs(0, (1,))) for a in attributes]
     one, both = (Plan((4, 4), ODDS, (Face(1, tuple(some)),)) for some in (parts[:1], parts))
     assert odds(both, LOCAL) == enumerated(both) == enumerated(one) ** 2
+
+
+def every_part(attribute: int) -> list[Part]:
+    """A part of every kind about an attribute of three codes, and about half of it."""
+    halved = Digit((Term(attribute, 1, 2),), 2)
+    whole, turned = Digit((Term(attribute),), 3), Digit((Term(attribute, 2),), 3, 1, modulus=True)
+    third = WORDS // 3
+    ladder = Ladder((3,), ((Rung(third, (0,)), Rung(0)), (Rung(third // 2, (0,)), Rung(0))))
+    rows = ((third, third, WORDS - 2 * third), (1, WORDS - 6, 5), (third, third, WORDS - 2 * third))
+    return [
+        Part((whole,), Arcs(0, (2,))),
+        Part((halved,), Arcs(0, (1,))),
+        Part((halved, turned), Arcs(0, (1, 2))),
+        Part((turned,), Comb(0, 1, 2, 1)),
+        Part((halved, turned), Scrambled(0, 1, 7, 1)),
+        Part((whole,), ladder),
+        Part((whole,), Rows(rows)),
+        Part((turned,), Bits((third * 2, third, third), (third, third, 5))),
+        Part((halved,), Bits((third,), (5,))),
+    ]
+
+
+@pytest.mark.parametrize("other", [0, 1])
+def test_odds_are_never_below_those_of_the_law(other: int) -> None:
+    """Of any two parts, about one attribute or two, together and in any order."""
+    for parts in product(every_part(0), every_part(other)):
+        plan = Plan((3, 3), ODDS, (Face(1, parts),))
+        stated, truth = odds(plan, LOCAL), enumerated(plan)
+        assert stated is None or (truth is not None and stated >= truth)
+        if other:
+            alone = [odds(replace(plan, faces=(Face(1, (part,)),)), LOCAL) for part in parts]
+            assert stated == math.prod(bound for bound in alone if bound is not None)
+
+
+def test_bits_beside_a_ladder_may_depend_on_the_question() -> None:
+    """Then they count by themselves."""
+    plan = urap()
+    name, bits = plan.faces[0].parts
+    hashed = replace(bits, then=Hash(5, 4, 0, 1))
+    uldp, faces = Definition("uldp", ((0, 1),)), []
+    for parts in ((name,), (hashed,), (name, hashed)):
+        faces.append(replace(plan.faces[0], parts=parts, coins=(4, 5)))
+    one, other, both = (odds(replace(plan, faces=(face,)), uldp) for face in faces)
+    assert one is not None
+    assert other is not None
+    assert both == one * other
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "1"])
+def test_very_many_parts_are_counted_in_time(epsilon: str) -> None:
+    """Odds beyond what a number can hold are no odds."""
+    part = Part((Digit((Term(0),), 4),), Arcs(0, (1,)))
+    plan = Plan((4,), (budget(epsilon),), (Face(1, (part,) * 20_000),))
+    start = time.process_time()
+    stated = odds(plan, LOCAL)
+    assert time.process_time() - start < 2
+    assert (
+        stated is None if epsilon == "1" else math.isclose(stated or 0, math.exp(20), rel_tol=1e-9)
+    )

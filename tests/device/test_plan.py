@@ -18,7 +18,7 @@ from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import (
     HALVES,
     WORDS,
-    Choice,
+    Step,
     base_points,
     is_prime,
     plan_from_json,
@@ -197,7 +197,7 @@ def test_words_of_a_subset_are_all_and_within_the_odds(size: int, less: int, mil
 
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=40))
 def test_halves_are_shared_by_weight(weights: list[int]) -> None:
-    choice = Choice(tuple(weights))
+    choice = Step(tuple(weights))
     assert sum(choice.preimages) == HALVES
     for share, weight in zip(choice.preimages, weights, strict=True):
         assert abs(share - weight * HALVES / sum(weights)) <= 1

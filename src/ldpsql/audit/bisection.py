@@ -23,7 +23,7 @@ from ldpsql.numerics import Array, bound_probability
 from ldpsql_device.draw import draw, flatten, halves_of, part_radices, symbols
 from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.law import Report, count_reports, law, part_law
-from ldpsql_device.plan import BITS_PER_COLUMN, HALVES, WORDS, Bits, Choice, Integers, Plan
+from ldpsql_device.plan import BITS_PER_COLUMN, HALVES, WORDS, Bits, Integers, Plan, Step
 
 Law = dict[Report, Fraction]
 Borders = tuple[Integers, Words]
@@ -186,7 +186,7 @@ def law_of_interpreter(
     # Of every combination of choices the lowest and the highest words stand for all others.
     blind, shares = [], []
     for face in _find_choices(plan.face_choice):
-        steps = (_find_choices(step.choice) for step in plan.faces[face[0]].steps)
+        steps = (_find_choices(step) for step in plan.faces[face[0]].steps)
         for pieces in product([face], *steps):
             count = math.prod(size for _, _, size in pieces)
             lowest = [start for _, start, _ in pieces]
@@ -201,7 +201,7 @@ def law_of_interpreter(
     return law_by_bisection(plan, record, words, shares, free, known)
 
 
-def _find_choices(choice: Choice) -> list[tuple[int, int, int]]:
+def _find_choices(choice: Step) -> list[tuple[int, int, int]]:
     """(alternative, first half, number of halves) of every piece of what a device draws."""
 
     def find(halves: Words) -> Integers:
@@ -419,7 +419,7 @@ def _check_choices(plan: Plan) -> Iterator[str]:
     """What is wrong with the shares of faces, and of the choices of their steps."""
     names = [("faces of its plan", plan.face_choice)]
     for number, face in enumerate(plan.faces):
-        names += [(f"choices of face {number}", step.choice) for step in face.steps]
+        names += [(f"choices of face {number}", step) for step in face.steps]
     for name, choice in names:
         if len(choice.weights) <= MOST_CHOICES:
             shares = [0] * len(choice.weights)
@@ -442,7 +442,7 @@ def _due_laws(
     number = int(plan.face_choice.find(halves_of(words[None], 0))[0])
     face = plan.faces[number]
     choices = [
-        step.choice.find(halves_of(words[None], 1 + place)) for place, step in enumerate(face.steps)
+        step.find(halves_of(words[None], 1 + place)) for place, step in enumerate(face.steps)
     ]
     question = plan.first_questions[number] + int(face.question_of(choices, 1)[0])
     codes = np.array([record], dtype=np.int64)

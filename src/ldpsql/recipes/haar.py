@@ -185,7 +185,7 @@ class HaarDesign(LinearDesign[CellQuery]):
 
     def to_json(self) -> Mapping[str, Any]:
         """How often each question is asked."""
-        return {"weights": list(self.plan.faces[0].steps[0].choice.weights)}
+        return {"weights": list(self.plan.faces[0].steps[0].weights)}
 
 
 @dataclass(frozen=True)

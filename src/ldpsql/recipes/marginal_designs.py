@@ -236,7 +236,7 @@ class MarginalDesign(CollectedMarginals):
         return tuple(
             Fraction(halves * choice, HALVES**2)
             for face, halves in zip(self.plan.faces, self.plan.face_choice.preimages, strict=True)
-            for choice in (face.steps[0].choice.preimages if face.steps else (HALVES,))
+            for choice in (face.steps[0].preimages if face.steps else (HALVES,))
         )
 
     def named(self, group: int) -> NamedAnswer:
@@ -406,7 +406,7 @@ class ArrDesign(CollectedMarginals):
     @cached_property
     def chances(self) -> tuple[Fraction, ...]:
         """Exact probability of each marginal."""
-        preimages = Step(self.weights, secret=True).choice.preimages
+        preimages = Step(self.weights, secret=True).preimages
         return tuple(Fraction(halves, HALVES) for halves in preimages)
 
     @cached_property

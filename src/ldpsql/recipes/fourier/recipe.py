@@ -281,7 +281,7 @@ def plan_of(
     for parts in faces:
         start, end = end, end + sum(len(part.weights) for part in parts)
         step = Step(tuple(mantissas[start:end].tolist()), tuple(exponents[start:end].tolist()))
-        built.append(Face(sum(step.choice.weights), (_part(parts, looks),), (step,)))
+        built.append(Face(sum(step.weights), (_part(parts, looks),), (step,)))
     signs = len(group.orders) - group.dimensions
     odds = int(epsilon.odds * WORDS)
     return Plan((*group.sizes, *(2 for _ in range(signs))), (odds,), tuple(built), tables)
