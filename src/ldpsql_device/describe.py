@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import decimal_text
+from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.policy import partly_sensitive
 from ldpsql_device.values import Listed
 
@@ -29,7 +30,7 @@ def describe(survey: Published) -> str:
     cannot be seen.
     """
     paragraphs = (
-        ("Asked", _asked(survey)),
+        ("Asked, to be randomized here", _asked(survey)),
         ("What leaves this device", _leaving(survey)),
         ("In clear", _in_clear(survey)),
         ("How often", _how_often(survey)),
@@ -67,15 +68,18 @@ def _asked(survey: Published) -> str:
     for measure in schema.measures:
         low, high = measure.bounds
         columns.append(f"{measure.name} (a number from {low:.15g} to {high:.15g})")
-    return f"{'; '.join(columns)}. All of it stays here."
+    return f"{'; '.join(columns)}."
 
 
 def _values(dimension: Dimension) -> str:
     domain = dimension.domain
     if not isinstance(domain, Listed):
         return f"one of {domain.size} bins of {domain.describe()}"
-    shown = ", ".join(_quoted(value) for value in domain.values[:_FEW])
-    more = domain.size - _FEW
+    return _listed(domain.values)
+
+
+def _listed(values: Sequence[object]) -> str:
+    shown, more = ", ".join(map(_quoted, values[:_FEW])), len(values) - _FEW
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -103,10 +107,11 @@ def _promises(survey: Published) -> Iterator[str]:
     if guarantee.delta:
         yield f"With probability {_decimal(guarantee.delta)} your answers are sent in clear."
     if guarantee.kind != "local":
-        names = ", ".join(partly_sensitive(survey.schema))
+        names = partly_sensitive(survey.schema)
+        kept = [_sensitive(d) for d in survey.schema.dimensions if d.name in names]
         yield (
-            f"This holds for the values of {names} that the survey calls sensitive; others may be "
-            "given away."
+            f"This holds for what the survey calls sensitive, {'; '.join(kept)}; other values may "
+            "be given away."
         )
     if guarantee.central is not None:
         yield (
@@ -114,6 +119,14 @@ def _promises(survey: Published) -> Iterator[str]:
             f"people learns less: epsilon {guarantee.central.epsilon}, delta "
             f"{_decimal(guarantee.central.delta)}. This device cannot check that."
         )
+
+
+def _sensitive(dimension: Dimension) -> str:
+    domain = dimension.domain
+    values = domain.values if isinstance(domain, Listed) else domain.edges
+    declared = [values[code] for code in dimension.sensitive if code < domain.size]
+    null = " or none" if len(declared) < len(dimension.sensitive) else ""
+    return f"{dimension.name} {_listed(declared)}{null}"
 
 
 def _in_clear(survey: Published) -> str:
@@ -125,7 +138,7 @@ def _how_often(survey: Published) -> str:
     schedule, epsilon = survey.schedule, survey.guarantee.epsilon
     often = "once; asked again, the same report is sent again."
     if schedule.period is not None:
-        often = f"once in every {schedule.period}, which is sent in clear."
+        often = f"once in every {schedule.period}, which is sent along."
         if epsilon is not None:
             count = {"day": 365, "month": 12}[schedule.period]
             total = decimal_text(count * Fraction(epsilon.value))
@@ -140,6 +153,10 @@ def _how_often(survey: Published) -> str:
 def _asking(survey: Published) -> str:
     if survey.author is None:
         return "unknown; nobody has signed this survey."
+    try:
+        survey.verify()
+    except NotSupportedError:
+        return f"allegedly the owner of the key {survey.author}; this device cannot check that."
     return f"the owner of the key {survey.author}."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date
 
 import pytest
@@ -24,8 +25,8 @@ from ldpsql_device.signature import SigningKey
 
 APP = """\
 Survey app
-Asked: age (one of 73 bins of [18, 90]); state ("CA", "NY", "WA"); spent (a
-  number from 0 to 500). All of it stays here.
+Asked, to be randomized here: age (one of 73 bins of [18, 90]); state ("CA",
+  "NY", "WA"); spent (a number from 0 to 500).
 What leaves this device: one randomized report. By itself it has epsilon 2: by
   it a belief of 50 % about your answers becomes at most 89 %.
 In clear: day, version, without any protection.
@@ -76,25 +77,28 @@ def test_what_is_promised_less_is_said():
     assert "Nothing is promised: it can give your answers away." in said(unsound())
     assert "With probability 0.9 your answers are sent in clear." in said(mostly_in_clear())
     told = said(partly_sensitive("jurr"))
-    assert "This holds for the values of age, state that the survey calls sensitive;" in told
+    assert 'This holds for what the survey calls sensitive, age 20; state "CA", "NY"' in told
+    assert "; other values may be given away." in told
     assert "In clear: nothing of your record." in told
 
 
 def test_periods_are_told_with_what_a_year_costs():
     told = said(scheduled(app(), period="month", end=date(2026, 12, 31)))
-    assert "How often: once in every month, which is sent in clear." in told
+    assert "How often: once in every month, which is sent along." in told
     assert "Every answer counts: 12 in a year have epsilon 24 together." in told
     assert "Nothing is sent after 2026-12-31." in told
     assert "In clear: day, version," in told
     assert "365 in a year have epsilon 730 together" in said(scheduled(app(), period="day"))
 
 
-def test_the_author_and_the_round_are_named(tmp_path):
+def test_the_author_and_the_round_are_named(tmp_path, monkeypatch):
     key = SigningKey.create(tmp_path / "key")
     first = design(SMALL, mechanism="ahead").signed(key)
     assert f"Who asks: the owner of the key {key.author}." in said(first)
     later = said(next_survey(first, key=key))
     assert "It is a later round of a survey, of which one round is answered." in later
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    assert f"allegedly the owner of the key {key.author}; this device cannot" in said(first)
 
 
 def test_no_value_can_pretend_to_be_the_text_around_it():
