@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Literal, TypeVar
 
 from ldpsql import domains
 from ldpsql.boxes import CodeSet, Weight
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
+from ldpsql.sql import Scalar
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
 
@@ -30,17 +32,51 @@ Amounts = tuple[tuple[float, CodeSet], ...]
 
 
 @dataclass(frozen=True)
+class Share:
+    """What a person adds to a sum: an expression over dimensions, NULL for nothing, times a column.
+
+    column: a measure or a numeric public column, or None for 1.  kind: of a public column whether
+    its value counts (0 for NULL), or 1 where it has one.
+    """
+
+    factor: Scalar
+    column: str | None = None
+    kind: Literal["value", "present"] = "value"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """An expression that is summed: linear in measures and public columns, anything in dimensions.
+
+    text: as DuckDB SQL over raw values.  summed: shares that add up to SUM of it, none where it is
+    no number.  counted: to COUNT of it.
+    """
+
+    text: str
+    summed: tuple[Share, ...]
+    counted: tuple[Share, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class Aggregate:
-    """A call of an aggregate as parsed; `column` is None for COUNT(*)."""
+    """A call of an aggregate as parsed.
+
+    column: a declared name, an expression, or None for COUNT(*).  filter: index of the condition
+    of FILTER among those of the query.
+    """
 
     function: str
-    column: str | None
+    column: str | Amount | None
     place: Place = field(compare=False)
+    filter: int | None = None
 
     @property
     def label(self) -> str:
         """The call as it would be written."""
-        return f"{self.function}({self.column or '*'})"
+        return _filtered_label(f"{self.function}({self.column or '*'})", self.filter)
 
 
 @dataclass(frozen=True)
@@ -48,14 +84,16 @@ class Target:
     """A sum over people that the reports must give; with all defaults, how many people there are.
 
     measure: index of the private measure that is summed.  weight: the public column that is
-    summed.  amounts: (dimension, ((amount, codes), ...)): each person adds the amount that belongs
-    to the code of one dimension, and nothing for codes that are not listed.
+    summed.  amounts: what each person adds, or what multiplies that: (dimension, ((amount, codes),
+    ...)), the amount that belongs to the code of one dimension, nothing for codes that are not
+    listed; or an expression over dimensions.  filter: index of the condition of FILTER.
     label: the sum in words, for EXPLAIN; two targets may differ in it and be the same sum.
     """
 
     measure: int | None = None
     weight: Weight | None = None
-    amounts: tuple[int, Amounts] | None = None
+    amounts: tuple[int, Amounts] | Scalar | None = None
+    filter: int | None = None
     label: str = field(default="COUNT(*)", compare=False)
 
 
@@ -132,13 +170,28 @@ def aggregates(expression: Expression) -> Iterator[Aggregate]:
 def expand(expression: Expression, schema: Schema) -> Expression:
     """The expression with every aggregate replaced by its function of sums."""
     if isinstance(expression, Aggregate):
-        kind = find_aggregate(expression.function)
+        kind, number = find_aggregate(expression.function), expression.filter
         assert kind is not None
-        return kind.value(schema, expression.column)
+        value = kind.value(schema, expression.column)
+        return value if number is None else _filtered(value, number)
     if isinstance(expression, Arithmetic):
         left, right = expand(expression.left, schema), expand(expression.right, schema)
         return Arithmetic(expression.op, left, right)
     return expression
+
+
+def _filtered(expression: Expression, number: int) -> Expression:
+    """The expression with every sum under the condition of a FILTER."""
+
+    def under(leaf: Leaf) -> Expression:
+        assert isinstance(leaf, Target)
+        return replace(leaf, filter=number, label=_filtered_label(leaf.label, number))
+
+    return evaluate(expression, under, Number, Arithmetic)
+
+
+def _filtered_label(text: str, number: int | None) -> str:
+    return text if number is None else f"{text} under filter {number + 1}"
 
 
 def targets_of(expression: Expression, schema: Schema) -> tuple[Target, ...]:
@@ -150,12 +203,14 @@ def targets_of(expression: Expression, schema: Schema) -> tuple[Target, ...]:
 # -- sums of columns ----------------------------------------------------------------------------
 
 
-def people_with(schema: Schema, column: str | None) -> Target:
+def people_with(schema: Schema, column: str | Amount | None) -> Expression:
     """How many people have a value in a column, or how many there are where it is None.
 
     NULLs are left out as SQL has it: of a dimension by asking only for codes that are not NULL,
     of a public column by its weight. A measure is never NULL.
     """
+    if isinstance(column, Amount):
+        return _total(column.counted, f"COUNT({column})", schema)
     if column is None or find_measure(schema, column) is not None:
         return Target()
     index = find_dimension(schema, column)
@@ -173,8 +228,10 @@ def people_with(schema: Schema, column: str | None) -> Target:
     return Target(weight=Weight(public.name, "present"), label=f"COUNT({public.name}), public")
 
 
-def sum_of(schema: Schema, column: str | None) -> Target:
-    """The sum of a measure or a numeric public column; NULLs add nothing."""
+def sum_of(schema: Schema, column: str | Amount | None) -> Expression:
+    """The sum of a measure, a numeric public column or an expression; NULLs add nothing."""
+    if isinstance(column, Amount):
+        return _total(column.summed, f"SUM({column})", schema)
     measure = find_measure(schema, column or "")
     if measure is not None:
         return Target(measure=measure, label=f"SUM({schema.measures[measure].name})")
@@ -182,6 +239,17 @@ def sum_of(schema: Schema, column: str | None) -> Target:
     if public is None or not public.is_numeric:
         raise InternalError(f"the survey has no numeric column {column!r}")
     return Target(weight=Weight(public.name), label=f"SUM({public.name}), public")
+
+
+def _total(shares: tuple[Share, ...], label: str, schema: Schema) -> Expression:
+    """The sum of shares, each a sum over people."""
+    targets: list[Expression] = []
+    for share in shares:
+        measure = find_measure(schema, share.column or "")
+        is_public = share.column is not None and measure is None
+        weight = Weight(str(share.column), share.kind) if is_public else None
+        targets.append(Target(measure, weight, share.factor, label=label))
+    return reduce(lambda left, right: Arithmetic("+", left, right), targets)
 
 
 # -- the aggregates -----------------------------------------------------------------------------
@@ -193,14 +261,15 @@ class AggregateKind:
 
     names: what SQL calls it, in capitals; the first is its own.
     takes: what stands in its brackets: "rows" is a column of any kind, * or nothing; "number" a
-    measure or a numeric public column; "dimension" a dimension.
-    value: the expression over sums that it is, for a schema and the declared name of its column.
+    measure, a numeric public column or a number computed from columns; "dimension" a dimension.
+    value: the expression over sums that it is, for a schema and the declared name of its column, or
+    the amount that is computed.
     exact: the same over raw values as SQL, with {} for the column; `bench` asks DuckDB for it.
     """
 
     names: tuple[str, ...]
     takes: Literal["rows", "number", "dimension"]
-    value: Callable[[Schema, str | None], Expression]
+    value: Callable[[Schema, Any], Expression]
     exact: str
 
 

@@ -82,9 +82,28 @@ RAW = raw_table()
 
 
 def in_duckdb(sql: str) -> str:
-    """The same question for the raw table: bin() spelled out, and the SUM of nobody 0."""
-    sql = sql.replace("bin(age, 4)", "(age // 4) * 4")
-    return re.sub(r"SUM\((pay|age|price|version)\)", r"COALESCE(SUM(\1), 0)", sql)
+    """The same question for the raw table: bin() spelled out, and the sum of nobody 0."""
+    sql = sql.replace("bin(age, 4)", "(age // 4) * 4").replace("AVG(active)", "AVG(active::INT)")
+    sql = re.sub(r"AVG\((\w+ [<>=][^()]*)\)", r"AVG(CAST(\1 AS INT))", sql)
+    for name in ("SUM(", "COUNT_IF("):
+        start = sql.find(name)
+        while start >= 0:
+            end = closing(sql, start)
+            if sql.startswith(" FILTER (", end):
+                end = closing(sql, end)
+            sql = f"{sql[:start]}COALESCE({sql[start:end]}, 0){sql[end:]}"
+            start = sql.find(name, start + len("COALESCE(") + 1)
+    return sql
+
+
+def closing(sql: str, start: int) -> int:
+    """Where the first brackets after a place end."""
+    depth = 0
+    for place in range(sql.index("(", start), len(sql)):
+        depth += (sql[place] == "(") - (sql[place] == ")")
+        if not depth:
+            return place + 1
+    raise AssertionError(sql)
 
 
 Rows = list[tuple[Any, ...]]
@@ -266,6 +285,35 @@ AGGREGATES = [
     "2 * COUNT(*) - SUM(price) / 4",
     "AVG(pay) - AVG(age)",
     "-SUM(pay) + 1",
+    "COUNT(*) FILTER (WHERE age > 3)",
+    "COUNT_IF(state = 'NY' AND NOT active)",
+    "COUNT(*) FILTER (WHERE age % 2 = 0 OR shop = 'north')",
+    "SUM(pay) FILTER (WHERE state LIKE 'N%')",
+    "SUM(price) FILTER (WHERE active) / SUM(price)",
+    "AVG(pay) FILTER (WHERE active) - AVG(pay) FILTER (WHERE NOT active)",
+    "AVG(version) FILTER (WHERE version > 0 AND age < 9)",
+    "SUM(CASE WHEN state = 'CA' THEN 1 ELSE 0 END)",
+    "COUNT(CASE WHEN version = 1 THEN active END)",
+    "AVG(CASE WHEN state < 'NZ' THEN 1 ELSE 0 END)",
+    "AVG(CASE WHEN age > 4 THEN pay END)",
+    "SUM(CASE WHEN state = 'CA' THEN pay WHEN active THEN 2 * pay ELSE day(joined) END)",
+    "SUM(CASE WHEN state = 'CA' THEN version ELSE 10 * age END)",
+    "COUNT(CASE WHEN state = 'CA' THEN version WHEN active THEN 3 END)",
+    "AVG(active)",
+    "AVG(state = 'NY')",
+    "SUM(age > 4)",
+    "SUM(day(joined))",
+    "AVG(age * age)",
+    "SUM(length(state) * day(joined)) FILTER (WHERE age <> 7)",
+    "COUNT(nullif(age, 3))",
+    "COUNT(coalesce(state, 'x'))",
+    "AVG(age % 3 + score // 4)",
+    "SUM(pay * day(joined))",
+    "AVG(pay * (age - 4) / 2)",
+    "SUM(pay - 10 * day(joined)) / COUNT(*)",
+    "SUM(version * age)",
+    "AVG(version + age)",
+    "AVG(price * day(joined) - pay)",
 ]
 aggregate = st.sampled_from(AGGREGATES)
 PUBLIC = ("version", "shop")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sql_survey import base_of, marked, parsed, refusal
 
-from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Number, aggregates
+from ldpsql.aggregates import Aggregate, Amount, Arithmetic, Expression, Number, aggregates, label
 from ldpsql.errors import QueryError, UnsupportedSQL
 
 
@@ -223,10 +223,10 @@ def test_other_columns_carry_none(sql: str) -> None:
         ("SELECT ANY_VALUE(age) FROM app", UnsupportedSQL, "ANY_VALUE(age)", "is not answered"),
         ("SELECT COUNT(DISTINCT age) FROM app", UnsupportedSQL, "COUNT(DISTINCT age)", "DISTINCT"),
         ("SELECT SUM(DISTINCT hours) FROM app", UnsupportedSQL, "SUM(DISTINCT hours)", "DISTINCT"),
-        ("SELECT SUM(hours + 1) FROM app", UnsupportedSQL, "SUM(hours + 1)", "one column"),
-        ("SELECT COUNT(NULL) FROM app", UnsupportedSQL, "COUNT(NULL)", "one column"),
-        ("SELECT SUM(1) FROM app", UnsupportedSQL, "SUM(1)", "one column"),
-        ("SELECT SUM(COUNT(*)) FROM app", UnsupportedSQL, "SUM(COUNT(*))", "one column"),
+        ("SELECT SUM(purchase * build) FROM app", UnsupportedSQL, "build", "not linear"),
+        ("SELECT AVG(abs(purchase)) FROM app", UnsupportedSQL, "purchase", "not linear"),
+        ("SELECT AVG(score * 2) FROM app", UnsupportedSQL, "score", "bins of real numbers"),
+        ("SELECT SUM(COUNT(*)) FROM app", UnsupportedSQL, "COUNT(*)", "aggregate cannot stand"),
         ("SELECT AVG(app.*) FROM app", UnsupportedSQL, None, "one column"),
         ("SELECT SUM(state) FROM app", QueryError, "state", "dimension, not a measure"),
         ("SELECT AVG(version) FROM app", QueryError, "version", "has no sum"),
@@ -234,7 +234,12 @@ def test_other_columns_carry_none(sql: str) -> None:
         ("SELECT COUNT(nope) FROM app", QueryError, "nope", "no column"),
         ("SELECT COUNT(*) OVER () FROM app", UnsupportedSQL, "COUNT(*) OVER ()", "window"),
         ("SELECT RANK() OVER (ORDER BY COUNT(*)) FROM app", UnsupportedSQL, None, "window"),
-        ("SELECT COUNT(*) FILTER (WHERE active) FROM app", UnsupportedSQL, None, "FILTER"),
+        (
+            "SELECT SUM(amount - lower(state)) FROM app",
+            QueryError,
+            None,
+            "No function",
+        ),
         ("SELECT LOWER(state), COUNT(*) FROM app", UnsupportedSQL, "state", "not a GROUP BY key"),
         ("SELECT getenv('X'), COUNT(*) FROM app", UnsupportedSQL, "getenv('X')", "GETENV"),
         ("SELECT [COUNT(*)] FROM app", UnsupportedSQL, None, "not answered here"),
@@ -295,3 +300,32 @@ def test_what_cannot_be_answered_is_refused_at_its_place(
 def test_aliases_that_double_at_every_step_are_refused() -> None:
     items = ", ".join(f"a{i} + a{i} AS a{i + 1}" for i in range(60))
     assert "unfold" in refusal(f"SELECT COUNT(*) AS a0, {items} FROM app").reason
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("COUNT(*) FILTER (WHERE active)", ["COUNT(*) under filter 1"]),
+        ("COUNT_IF(active), COUNT(CASE WHEN ACTIVE THEN 1 END)", ["COUNT(*) under filter 1"]),
+        ("SUM(CASE WHEN active THEN 1 ELSE 0 END)", ["SUM(1) under filter 1"]),
+        ("SUM(if(active, purchase, 0))", ["SUM(purchase) under filter 1"]),
+        ("AVG(if(active, purchase, NULL))", ["AVG(purchase) under filter 1"]),
+        ("AVG(active)", ["(COUNT(*) under filter 1 / COUNT(*) under filter 2)"]),
+        ("SUM(beta)", ["COUNT(*) under filter 1"]),
+        ("AVG(Age)", ['AVG("age")']),
+        ("SUM(age * 2), SUM(AGE * 2)", ['SUM("age" * 2)']),
+        ("AVG(hours)", ["AVG(hours)"]),
+        ("SUM(purchase * (age - 18))", ['SUM("purchase" * ("age" - 18))']),
+    ],
+)
+def test_conditions_and_expressions_inside_aggregates(select: str, expected: list[str]) -> None:
+    query = base_of(f"SELECT {select} FROM app")
+    assert [label(column.expression) for column in query.columns] == expected
+
+
+def test_an_expression_that_a_public_value_may_be_missing_from_has_three_shares() -> None:
+    (column,) = base_of("SELECT SUM(amount + age) FROM app").columns
+    assert isinstance(column.expression, Aggregate)
+    assert isinstance(column.expression.column, Amount)
+    shares = [(share.column, share.kind) for share in column.expression.column.summed]
+    assert shares == [("amount", "value"), ("amount", "present"), (None, "value")]

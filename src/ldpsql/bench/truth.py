@@ -22,7 +22,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.aggregates import Aggregate, Leaf, find_aggregate, label
+from ldpsql.aggregates import Aggregate, Amount, Leaf, find_aggregate, label
 from ldpsql.bench.questions import Question
 from ldpsql.domains import find_dimension, find_measure
 from ldpsql.estimate import Array
@@ -126,8 +126,13 @@ class Truth:
         """The true rows of a question."""
         query = question.query
         keys = [self._key(key) for key in question.outputs if isinstance(key, GroupKey)]
+        conditions = [_condition(each) for each in query.filters]
+
+        def exact(call: Leaf) -> str:
+            return self._exact(call, conditions)
+
         values = [
-            f"({label(column.expression, self._exact, '{!r}::DOUBLE'.format)})::DOUBLE"
+            f"({label(column.expression, exact, '{!r}::DOUBLE'.format)})::DOUBLE"
             for column in question.aggregates
         ]
         select = f"SELECT {', '.join([*keys, *values])} FROM people"
@@ -147,7 +152,7 @@ class Truth:
             if isinstance(call, Aggregate) and call.function == "COUNT":
                 scale = float(self._people)
             elif isinstance(call, Aggregate) and call.function == "SUM":
-                values = self._summed(str(call.column))
+                values = self._summed(call.column)
                 sql = f"SELECT COALESCE(SUM(ABS({values})), 0) FROM people"
                 ((scale,),) = self._database.execute(sql).fetchall()
             scales.append(scale)
@@ -186,20 +191,26 @@ class Truth:
             )
         return target
 
-    def _exact(self, call: Leaf) -> str:
-        """An aggregate over raw values."""
+    def _exact(self, call: Leaf, conditions: Sequence[str]) -> str:
+        """An aggregate over raw values; conditions: of FILTER."""
         assert isinstance(call, Aggregate)
         kind = find_aggregate(call.function)
         assert kind is not None
-        if call.column is None:
-            return kind.exact.format("*")
+        column = "*"
         if kind.takes == "number":
-            return kind.exact.format(self._summed(call.column))
-        column = quote(call.column)
-        return kind.exact.format(f"{column}::DOUBLE" if kind.takes == "dimension" else column)
+            column = self._summed(call.column)
+        elif call.column is not None:
+            name = str(call.column) if isinstance(call.column, Amount) else quote(call.column)
+            column = f"{name}::DOUBLE" if kind.takes == "dimension" else name
+        if call.filter is not None:
+            counted = "1" if column == "*" else column
+            column = f"CASE WHEN {conditions[call.filter]} THEN {counted} END"
+        return kind.exact.format(column)
 
-    def _summed(self, name: str) -> str:
-        """A column as a number; a measure clamped to its bounds."""
+    def _summed(self, name: str | Amount | None) -> str:
+        """A column or expression as a number; a measure by itself clamped to its bounds."""
+        if not isinstance(name, str):
+            return f"({name})::DOUBLE"
         index, column = find_measure(self._schema, name), f"{quote(name)}::DOUBLE"
         if index is None:
             return column

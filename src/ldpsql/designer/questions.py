@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ldpsql.aggregates import Aggregate, Target, aggregates, targets_of
+from ldpsql.aggregates import Aggregate, Amount, Target, aggregates, targets_of
 from ldpsql.designer.forecast import take_evenly
-from ldpsql.engine.disjoin import disjoint
-from ldpsql.engine.plan import linear, rows
-from ldpsql.engine.where import Slice, slices
+from ldpsql.engine.plan import amounts_of, disjoint_slice, linear, rows
+from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query
@@ -77,23 +76,23 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
 def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
     """The sums of one base query: by aggregate, row and slice, unless they are known exactly."""
     sizes = RecordDomain.of(schema).sizes
-    pieces = [
-        Slice(piece.condition, disjoint(piece.boxes, sizes))
-        for piece in slices(query.predicate, schema, sql)
-    ]
+    found = slices(query.predicate, schema, sql, query.filters)
+    pieces = [disjoint_slice(piece, sizes) for piece in found]
     boxes = [box for _, box in rows(query.keys, schema, sql)]
     parts = take_evenly(list(product(pieces, boxes)), MOST_PARTS)
     asked = {
-        (aggregate.function, aggregate.column): aggregate
+        (aggregate.function, aggregate.column, aggregate.filter): aggregate
         for column in query.columns
         for aggregate in aggregates(column.expression)
     }
     for aggregate in asked.values():
         for share, target, level, contrast in _sums_of(aggregate, schema):
             weight = share / (len(asked) * len(parts))
+            amounts = amounts_of(target, schema, sql)
+            largest = max((abs(amount) for amount, _ in amounts), default=1.0)
             for piece, row in parts:
-                linear_query = linear(piece, row, target, schema)
-                terms = tuple((factor, box.sides) for factor, box in linear_query.terms)
+                linear_query = linear(piece, row, target, amounts, schema)
+                terms = tuple((factor / largest, box.sides) for factor, box in linear_query.terms)
                 is_exact = linear_query.measure is None and any(
                     box.is_whole for _, box in linear_query.terms
                 )
@@ -105,13 +104,18 @@ def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, 
     """What an aggregate takes: its share, the sum over people, and their level and contrast."""
     targets = targets_of(aggregate, schema)
     measure = targets[0].measure
-    if measure is None:
-        return [(1.0, targets[-1], 1.0, 0.0)]
-    if len(targets) > 1:
-        total, count = targets
-        return [(RATIO_COUNT, count, 1.0, 0.0), (RATIO_SUM, total, 0.0, 1.0)]
-    # In units of the largest bound, a person counts the middle of the bounds, and half their
-    # distance more or less by the sign.
-    low, high = schema.measures[measure].bounds
+    if not isinstance(aggregate.column, Amount):
+        if measure is None:
+            return [(1.0, targets[-1], 1.0, 0.0)]
+        if len(targets) > 1:
+            total, count = targets
+            return [(RATIO_COUNT, count, 1.0, 0.0), (RATIO_SUM, total, 0.0, 1.0)]
+    return [(1.0 / len(targets), target, *_levels(target.measure, schema)) for target in targets]
+
+
+def _levels(measure: int | None, schema: Schema) -> tuple[float, float]:
+    """What a person adds to a sum, in units of the largest bound: the middle of the bounds, and
+    half their distance more or less by the sign."""
+    low, high = (1.0, 1.0) if measure is None else schema.measures[measure].bounds
     largest = max(abs(low), abs(high))
-    return [(1.0, targets[0], (high + low) / 2.0 / largest, (high - low) / 2.0 / largest)]
+    return (high + low) / 2.0 / largest, (high - low) / 2.0 / largest

@@ -80,6 +80,10 @@ def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
     if len(piece.boxes) > _SHOWN:
         lines.append(f"... {len(piece.boxes) - _SHOWN} more boxes")
     lines = lines or ["no box: nothing can match, an exact 0"]
+    for number, boxes in enumerate(piece.filtered):
+        shown = [f"box: {describe_box(box, survey)}" for box in boxes[:_SHOWN]]
+        more = [f"... {len(boxes) - _SHOWN} more boxes"] if len(boxes) > _SHOWN else []
+        lines += [f"filter {number + 1}:", *_indent(shown + more or ["no box"])]
     return [f"reports: {piece.condition or 'all reports'}{people}", *_indent(lines)]
 
 

@@ -131,11 +131,10 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
     for place, target in enumerate(plan.targets):
         if target.weight is not None:
             continue
-        each: tuple[float, ...] = (1.0,)  # what one person may add, besides nothing
-        if target.measure is not None:
-            each = design.domain.bounds[target.measure]
-        elif target.amounts is not None:
-            each = tuple(amount for amount, _ in target.amounts[1])
+        factors = [amount for amount, _ in plan.amounts[place]] or [0.0]
+        bounds = (1.0,) if target.measure is None else design.domain.bounds[target.measure]
+        # What one person may add, besides nothing.
+        each = [end * factor for end in bounds for factor in (min(factors), max(factors))]
         least, most = min(0.0, *each) * people, max(0.0, *each) * people
         values = relation.sums.values[:, place]
         beyond = np.maximum(least - values, values - most)

@@ -11,18 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
+from math import isfinite, prod
 
 from ldpsql import domains
 from ldpsql.aggregates import Target, targets_of
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.domains import find_dimension
+from ldpsql.engine.declared import regions
 from ldpsql.engine.disjoin import disjoint
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import GroupKey, Query
 from ldpsql.record_domain import RecordDomain
+from ldpsql.sql import Scalar
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
@@ -30,6 +32,7 @@ from ldpsql_device.values import Value
 MAX_ROWS = 100_000
 
 Key = tuple[Value | None, ...]
+Terms = tuple[tuple[float, Box], ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class QueryPlan:
     public_keys: GROUP BY columns that are public, with their names in the relation.
     private_rows: one per combination of private GROUP BY keys that WHERE leaves somebody in: the
     key values and the box that they stand for (a single row with no keys where nothing is grouped).
-    targets: what each row needs; the arithmetic of the query is over these.
+    targets: what each row needs; the arithmetic of the query is over these.  amounts: for each
+    target what a person adds, or what multiplies that, by disjoint boxes; nothing outside of them.
     planned: after `cells`, planned[slice][row][target] is the design's form of the linear query.
     """
 
@@ -49,6 +53,7 @@ class QueryPlan:
     public_keys: tuple[str, ...]
     private_rows: tuple[tuple[Key, Box], ...]
     targets: tuple[Target, ...]
+    amounts: tuple[Terms, ...]
     planned: tuple[tuple[tuple[PlannedQuery, ...], ...], ...] = ()
 
 
@@ -67,17 +72,20 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     fall apart into too many parts.
     """
     schema = survey.schema
-    keys, pieces = (key.column for key in query.keys), slices(query.predicate, schema, sql)
+    pieces = slices(query.predicate, schema, sql, query.filters)
     groups = rows(query.keys, schema, sql)
     if query.keys and query.predicate is not None:
         groups = tuple(row for row in groups if any(piece.meets(row[1]) for piece in pieces))
+    keys = (key.column for key in query.keys)
+    targets = dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))
     return QueryPlan(
         survey,
         query,
         pieces,
         tuple(column for column in keys if find_dimension(schema, column) is None),
         groups,
-        tuple(dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))),
+        tuple(targets),
+        tuple(amounts_of(target, schema, sql) for target in targets),
     )
 
 
@@ -85,8 +93,13 @@ def disjoin(plan: QueryPlan) -> QueryPlan:
     """The boxes of every slice disjoint, in an order that does not depend on how the question was
     put; UnsupportedSQL where that takes too many boxes."""
     sizes = RecordDomain.of(plan.survey.schema).sizes
-    pieces = tuple(Slice(piece.condition, disjoint(piece.boxes, sizes)) for piece in plan.slices)
-    return replace(plan, slices=pieces)
+    return replace(plan, slices=tuple(disjoint_slice(piece, sizes) for piece in plan.slices))
+
+
+def disjoint_slice(piece: Slice, sizes: Sequence[int]) -> Slice:
+    """The slice with disjoint boxes."""
+    filtered = tuple(disjoint(boxes, sizes) for boxes in piece.filtered)
+    return Slice(piece.condition, disjoint(piece.boxes, sizes), filtered)
 
 
 def cells(plan: QueryPlan) -> QueryPlan:
@@ -98,7 +111,10 @@ def cells(plan: QueryPlan) -> QueryPlan:
     design, schema = plan.survey.design, plan.survey.schema
     planned = tuple(
         tuple(
-            tuple(design.prepare(linear(piece, box, target, schema)) for target in plan.targets)
+            tuple(
+                design.prepare(linear(piece, box, target, terms, schema))
+                for target, terms in zip(plan.targets, plan.amounts, strict=True)
+            )
             for _, box in plan.private_rows
         )
         for piece in plan.slices
@@ -112,15 +128,36 @@ PASSES: tuple[tuple[str, Callable[[QueryPlan], QueryPlan]], ...] = (
 )
 
 
-def linear(piece: Slice, row: Box, target: Target, schema: Schema) -> LinearQuery:
-    """The linear query for one target in one row of one slice of a question to a schema."""
-    sizes = RecordDomain.of(schema).sizes
-    amounts: list[tuple[float, Box]] = [(1.0, row)]
-    if target.amounts is not None:
+def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
+    """What a person adds to a target by disjoint boxes, `QueryPlan.amounts`.
+
+    UnsupportedSQL where an expression has no exact answer; QueryError where it is not finite.
+    """
+    if target.amounts is None:
+        return ((1.0, Box.whole(len(schema.dimensions))),)
+    if not isinstance(target.amounts, Scalar):
         index, by_codes = target.amounts
-        amounts = [(amount, row & _one_side(index, codes, schema)) for amount, codes in by_codes]
+        return tuple((amount, _one_side(index, codes, schema)) for amount, codes in by_codes)
+    terms: list[tuple[float, Box]] = []
+    for value, inside in regions(target.amounts, schema, sql):
+        amount = 0.0 if value is None else float(value)  # type: ignore[arg-type]
+        if not isfinite(amount):
+            reason, place = "this is not finite for every declared value", target.amounts.place
+            raise QueryError(
+                reason, sql=sql, place=place, hint="use NULLIF or CASE to leave it out"
+            )
+        terms += [(amount, box) for box in inside if amount]
+    return tuple(terms)
+
+
+def linear(piece: Slice, row: Box, target: Target, amounts: Terms, schema: Schema) -> LinearQuery:
+    """The linear query for one target, with its amounts, in one row of one slice of a question."""
+    sizes = RecordDomain.of(schema).sizes
+    boxes = piece.boxes if target.filter is None else piece.filtered[target.filter]
     terms = tuple(
-        (amount, (box & part).normal(sizes)) for amount, part in amounts for box in piece.boxes
+        (amount, (box & part).normal(sizes))
+        for amount, part in ((amount, row & part) for amount, part in amounts)
+        for box in boxes
     )
     kept = tuple((amount, box) for amount, box in terms if amount and not box.is_empty)
     return LinearQuery(kept, target.measure, target.weight)

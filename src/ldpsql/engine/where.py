@@ -12,7 +12,7 @@ built, atoms of public columns into one text, so that what remains is small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import chain
@@ -54,45 +54,52 @@ class Slice:
     condition: DuckDB SQL over the public columns, or None for everybody. The conditions of a
     plan's slices exclude one another.
     boxes: the private part of WHERE; may overlap before `disjoin`, are disjoint after it.
+    filtered: for the condition of every FILTER the boxes where it is true as well.
     """
 
     condition: str | None
     boxes: tuple[Box, ...]
+    filtered: tuple[tuple[Box, ...], ...] = ()
 
     def meets(self, row: Box) -> bool:
         """Whether somebody in a box may satisfy WHERE."""
         return any(not (box & row).is_empty for box in self.boxes)
 
 
-def slices(predicate: Predicate | None, schema: Schema, sql: str) -> tuple[Slice, ...]:
+def slices(
+    predicate: Predicate | None, schema: Schema, sql: str, filters: Sequence[Predicate] = ()
+) -> tuple[Slice, ...]:
     """WHERE as slices with their boxes, which may overlap; `sql` is what errors point into.
+
+    filters: the conditions of FILTER, of which the slices hold the boxes as well.
 
     QueryError where a literal does not fit its column; UnsupportedSQL where WHERE falls apart
     into too many parts.
     """
     sizes = RecordDomain.of(schema).sizes
-    if predicate is None:
+    if predicate is None and not filters:
         return (Slice(None, (Box.whole(len(sizes)),)),)
-    compiler = _Compiler(schema, sql, sizes)
-    formula = compiler.formula(predicate, True)
+    compiler, predicate = _Compiler(schema, sql, sizes), predicate or Constant(True)
+    asked = (predicate, *(And((predicate, condition)) for condition in filters))
+    formulas = tuple(compiler.formula(each, True) for each in asked)
     try:
-        public = len(set(_conditions(formula)))
+        public = len({text for formula in formulas for text in _conditions(formula)})
         if public > MAX_CONDITIONS:
             raise UnsupportedSQL(
                 f"WHERE mixes {public} conditions on public columns with private ones, "
                 f"at most {MAX_CONDITIONS} can be told apart",
                 hint="join conditions on public columns by AND or OR in one place",
             )
-        parts = compiler.split(formula)
+        parts = compiler.split(formulas)
     except UnsupportedSQL as error:
-        place = next((atom.place for atom in atoms(predicate)), None)
+        place = next((atom.place for each in asked for atom in atoms(each)), None)
         raise error.at(sql, place) from None
-    by_boxes: dict[tuple[Box, ...], list[str]] = {}
+    by_boxes: dict[tuple[tuple[Box, ...], ...], list[str]] = {}
     for conditions, inside in parts:
-        if inside:
+        if inside[0]:
             by_boxes.setdefault(inside, []).append(" AND ".join(conditions))
-    parted = (Slice(_any_of(texts), inside) for inside, texts in by_boxes.items())
-    return tuple(parted) or (Slice(None, ()),)
+    parted = (Slice(_any_of(texts), each[0], each[1:]) for each, texts in by_boxes.items())
+    return tuple(parted) or (Slice(None, (), ((),) * len(filters)),)
 
 
 def _any_of(texts: list[str]) -> str | None:
@@ -254,13 +261,20 @@ class _Compiler:
         opposite: Word = "OR" if formula.word == "AND" else "AND"
         return self._join(opposite, (self._negate(operand) for operand in formula.operands))
 
-    def split(self, formula: _Formula) -> list[tuple[tuple[str, ...], tuple[Box, ...]]]:
-        """The private boxes under every truth assignment of the public conditions that matters."""
-        text = next(_conditions(formula), None)
+    def split(
+        self, formulas: tuple[_Formula, ...]
+    ) -> list[tuple[tuple[str, ...], tuple[tuple[Box, ...], ...]]]:
+        """The private boxes of some formulas under every truth assignment of the public conditions
+        that matters."""
+        if formulas[0] is False:
+            return [((), ((),) * len(formulas))]
+        text = next((text for formula in formulas for text in _conditions(formula)), None)
         if text is None:
-            return [((), tuple(self._boxes(formula)))]
-        yes = self.split(self._assume(formula, text, True))
-        no = self.split(self._assume(formula, text, False))
+            return [((), tuple(tuple(self._boxes(formula)) for formula in formulas))]
+        yes, no = (
+            self.split(tuple(self._assume(formula, text, value) for formula in formulas))
+            for value in (True, False)
+        )
         if yes == no:
             return yes
         return [((f"({text})", *others), inside) for others, inside in yes] + [

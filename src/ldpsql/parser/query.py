@@ -8,7 +8,7 @@ which the base queries give.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ldpsql.aggregates import Expression
@@ -30,7 +30,7 @@ class Comparison:
     column: str
     op: str
     literal: Value | None
-    place: Place
+    place: Place = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Membership:
 
     column: str
     literals: tuple[Value | None, ...]
-    place: Place
+    place: Place = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class NullTest:
     """column IS NULL."""
 
     column: str
-    place: Place
+    place: Place = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Query:
 
     relation: the name under which the outer SQL reads its relation of estimates.
     table: the survey's name.  predicate: its WHERE, or None.  keys: its GROUP BY.
-    columns: what its relation holds after the keys.
+    columns: what its relation holds after the keys.  filters: the conditions of FILTER.
     """
 
     relation: str
@@ -135,6 +135,7 @@ class Query:
     predicate: Predicate | None
     keys: tuple[GroupKey, ...]
     columns: tuple[Measurement, ...]
+    filters: tuple[Predicate, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
 """Scalar expressions over columns: what DuckDB will evaluate over their declared values.
 
+Expressions that are summed may also hold measures and public columns, in which they are linear:
+what multiplies these is read off by putting numbers in their place.
+
 Of an ordered dimension that is collected in bins the values inside a bin cannot all be listed
 where it is of floats or moments. Such a column is compared with edges only; moments may also be
 rounded to hours and more.
@@ -7,19 +10,21 @@ rounded to hours and more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
 from ldpsql import domains
-from ldpsql.domains import find_dimension
+from ldpsql.aggregates import Amount, Share
+from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql.sql import Scalar, literal, quote
-from ldpsql_device.schema import Dimension
+from ldpsql_device.schema import Dimension, PublicColumn
 from ldpsql_device.values import Ordered
 
 OPERATORS: Mapping[type[exp.Expr], str] = {
@@ -99,6 +104,126 @@ def check_declared(node: exp.Expr, columns: Columns) -> None:
         for each in operands:
             if named and named[0] and is_constant(each):
                 columns.check_declared(named[0], fold(each), each)
+
+
+def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
+    """The expression that a node is to be summed, or only counted.
+
+    An error as for `read_scalar`, and where it is not linear in measures and public columns.
+    """
+    found: dict[str, None] = {}
+    for part in node.find_all(exp.Column):
+        name = columns.name(part)
+        if find_dimension(columns.schema, name) is None:
+            found[name] = None
+    _check_linear(node, columns)
+
+    def with_values(**values: float | None) -> Scalar:
+        """The expression with numbers in place of measures and public columns, 0 if not given."""
+        tree = exp.Paren(this=node.copy())
+        for part in list(tree.find_all(exp.Column)):
+            name = columns.find(part.name) or ""
+            if name in found:
+                part.replace(exp.cast(exp.convert(values.get(name, 0.0)), "DOUBLE"))
+        return scalar_of(tree.this, node, columns)
+
+    at_zero = with_values()
+    if is_summed and at_zero.kind not in ("BIGINT", "DOUBLE", "BOOLEAN"):
+        raise wrong(f"this is of type {at_zero.kind}: it has no sum", node)
+    everywhere, is_product = [at_zero], bool(found) and _is_product(node, found, columns)
+    shares = [
+        Share(_difference(with_values(**{name: 1.0}), at_zero), name) for name in found if is_summed
+    ]
+    counted = [Share(_is_known(at_zero))]
+    nullable = [name for name in found if (p := _public(name, columns)) and p.nulls == "value"]
+    if len(nullable) > 1:
+        reason = f"{nullable[0]} and {nullable[1]} may both be NULL: their sum is not answered"
+        raise unsupported(reason, node, "sum each by itself")
+    for name in nullable:
+        at_null = with_values(**{name: None})
+        counted = [
+            Share(_difference(_is_known(at_zero), _is_known(at_null)), name, "present"),
+            Share(_is_known(at_null)),
+        ]
+        shares.append(Share(_difference(at_zero, at_null), name, "present"))
+        everywhere = [at_null]
+    if nullable and is_product:
+        counted.pop()
+    if is_product:
+        shares = shares[: len(found)]
+    elif is_summed:
+        shares += [Share(_converted(scalar)) for scalar in everywhere]
+    written = exp.Paren(this=node.copy())
+    for part in list(written.find_all(exp.Column)):
+        part.replace(exp.column(columns.find(part.name) or "", quoted=True))
+    return Amount(written.this.sql(dialect="duckdb"), tuple(shares), tuple(counted))
+
+
+def _converted(scalar: Scalar, text: str = "{}") -> Scalar:
+    """A number computed from an expression."""
+    return replace(scalar, text=f"CAST({text.format(f'({scalar.text})')} AS DOUBLE)", kind="DOUBLE")
+
+
+def _is_known(scalar: Scalar) -> Scalar:
+    """1 where an expression is not NULL, else 0."""
+    return _converted(scalar, "{} IS NOT NULL")
+
+
+def _difference(left: Scalar, right: Scalar) -> Scalar:
+    """The difference of two expressions over the same columns, NULL counting as 0."""
+    texts = [f"COALESCE(CAST(({each.text}) AS DOUBLE), 0)" for each in (left, right)]
+    names = dict.fromkeys((*left.columns, *right.columns))
+    return Scalar(" - ".join(texts), tuple(names), "DOUBLE", left.place)
+
+
+def _public(name: str, columns: Columns) -> PublicColumn | None:
+    return find_public_column(columns.schema, name)
+
+
+def _is_product(node: exp.Expr, found: Collection[str], columns: Columns) -> bool:
+    """Whether an expression multiplies some columns, and adds nothing to what it multiplies."""
+    if isinstance(node, exp.Column):
+        return True
+    if isinstance(node, exp.Paren | exp.Neg | exp.Mul | exp.Div):
+        return all(_is_product(each, found, columns) for each in node.iter_expressions())
+    return not any(columns.find(each.name) in found for each in node.find_all(exp.Column))
+
+
+def _check_linear(node: exp.Expr, columns: Columns) -> bool:
+    """Whether an expression holds measures or public columns; an error if it is not linear."""
+    if isinstance(node, exp.Column):
+        name = columns.name(node)
+        if find_dimension(columns.schema, name) is not None:
+            return False
+        public = _public(name, columns)
+        if public is not None and not public.is_numeric:
+            hint = f"write conditions on {name} in FILTER (WHERE ...)"
+            raise unsupported(f"{name} is of type {public.type}: it has no sum", node, hint)
+        return True
+    children = list(node.iter_expressions())
+    if isinstance(node, exp.Case):
+        branches = [branch.args["true"] for branch in node.args["ifs"]]
+        linear = [*branches, *filter(None, [node.args.get("default")])]
+        others = [node.this] if node.this else []
+        others += [branch.this for branch in node.args["ifs"]]
+    elif isinstance(node, exp.If):
+        linear, others = [*filter(None, map(node.args.get, ("true", "false")))], [node.this]
+    elif isinstance(node, exp.Paren | exp.Neg | exp.Add | exp.Sub):
+        linear, others = children, []
+    elif isinstance(node, exp.Mul | exp.Div):
+        linear, others = [node.this], [node.expression]
+        if isinstance(node, exp.Mul) and not _check_linear(node.this, columns):
+            linear, others = [node.expression], [node.this]
+    else:
+        linear, others = [], children
+    for other in others:
+        if _check_linear(other, columns):
+            raise unsupported(
+                "this is not linear in measures and public columns",
+                other,
+                "sum them times expressions over dimensions; put conditions into FILTER",
+            )
+    return sum(_check_linear(each, columns) for each in linear) > 0
 
 
 def _dimension(node: exp.Expr, columns: Columns) -> Dimension | None:

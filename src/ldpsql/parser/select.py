@@ -15,20 +15,22 @@ from ldpsql import aggregates
 from ldpsql.aggregates import (
     Aggregate,
     AggregateKind,
+    Amount,
     Arithmetic,
     Expression,
     Number,
     Operator,
     find_aggregate,
 )
-from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.parser.allowed import function_name, is_scalar
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.predicate import read_predicate
-from ldpsql.parser.query import ROW, GroupKey, Measurement, Output, Query, What
-from ldpsql.parser.scalars import check_declared
+from ldpsql.parser.query import ROW, And, GroupKey, Measurement, Output, Predicate, Query, What
+from ldpsql.parser.scalars import check_declared, read_amount
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import is_constant, number
+from ldpsql_device.values import Listed
 
 MAX_NODES = 10_000
 
@@ -56,7 +58,6 @@ _REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
         "name aggregates: COUNT(*), AVG(column)",
     ),
     ((exp.Window,), *_REFUSED_PARTS["windows"]),
-    ((exp.Filter,), "FILTER is not answered", "put the condition into WHERE"),
 )
 
 
@@ -77,6 +78,7 @@ class SelectReader:
     measurements: dict[tuple[Expression, What, float | None], Measurement] = field(
         default_factory=dict
     )
+    filters: dict[Predicate, int] = field(default_factory=dict)
     outputs: list[Output] = field(default_factory=list)
     _aliases: dict[str, exp.Expr] = field(default_factory=dict)
     _nodes: int = 0
@@ -107,7 +109,10 @@ class SelectReader:
                 f"add COUNT(*), or one of {_aggregates()} of a column",
             )
         keys, measurements = tuple(self.keys.values()), tuple(self.measurements.values())
-        return Query(self.relation, self.columns.table, condition, keys, measurements), rest
+        query = Query(
+            self.relation, self.columns.table, condition, keys, measurements, tuple(self.filters)
+        )
+        return query, rest
 
     def add_error_bars(self, rest: exp.Select) -> None:
         """Append <name>_stderr, _low and _high of every estimate, and ROW, to the SELECT."""
@@ -339,29 +344,80 @@ class SelectReader:
             return Arithmetic(_OPERATORS[type(node)], left, right)
         return self._aggregate(node)
 
-    def _aggregate(self, node: exp.Expr) -> Aggregate:
-        """A call of an aggregate: its name, the declared name of its column, and its place."""
-        kind = _kind_of(node)
+    def _aggregate(self, node: exp.Expr) -> Expression:
+        """A call of an aggregate: its name, what it is of, and its place.
+
+        The conditions of FILTER, COUNT_IF and of a CASE with one WHEN are one condition.
+        """
+        kind, call, conditions = _kind_of(node), node, list[exp.Expr]()
         assert kind is not None
-        called = node.expressions if isinstance(node, exp.Anonymous) else node.iter_expressions()
+        if isinstance(node, exp.Filter):
+            call, conditions = node.this, [node.expression.this]
+        called = call.expressions if isinstance(call, exp.Anonymous) else call.iter_expressions()
         argument, *others = [*called] or [exp.Star()]
         column = argument.unnest()
-        # COUNT(*), COUNT() and COUNT of a constant that is not NULL count everybody.
-        everybody = kind.takes == "rows" and isinstance(
-            column, exp.Star | exp.Literal | exp.Boolean
-        )
-        is_column = isinstance(column, exp.Column) and not isinstance(column.this, exp.Star)
-        if not others and (everybody or is_column):
-            declared = None if everybody else self.columns.name(column, kind.takes)
-            return Aggregate(kind.names[0], declared, self.columns.place(node))
-        written = function_name(node)
-        if not isinstance(column, exp.Distinct):
+        if isinstance(call, exp.CountIf):
+            conditions.append(column)
+            column = exp.Star()
+        written = function_name(call)
+        if isinstance(column, exp.Distinct):
+            raise self._distinct(call, column)
+        if others:
             raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
+        column, condition = _one_case(column, kind.names[0])
+        conditions += [condition] if condition else []
+        if kind.names[0] in ("SUM", "AVG") and self._is_condition(column):
+            met = self._call("COUNT", None, [*conditions, column], node)
+            alone = exp.Paren(this=column.copy())
+            known = exp.Or(this=alone, expression=exp.Not(this=alone.copy()))
+            everybody = self._call("COUNT", None, [*conditions, known], node)
+            return met if kind.names[0] == "SUM" else Arithmetic("/", met, everybody)
+        # COUNT(*), COUNT() and COUNT of a constant that is not NULL count everybody.
+        if kind.takes == "rows" and isinstance(column, exp.Star | exp.Literal | exp.Boolean):
+            return self._call("COUNT", None, conditions, node)
+        if isinstance(column.this if isinstance(column, exp.Column) else column, exp.Star):
+            raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
+        return self._call(kind.names[0], self._amount(column, kind), conditions, node)
+
+    def _call(
+        self, function: str, column: str | Amount | None, conditions: list[exp.Expr], node: exp.Expr
+    ) -> Aggregate:
+        """An aggregate under conditions."""
+        number = None
+        if conditions:
+            read = tuple(read_predicate(each, self.columns) for each in conditions)
+            predicate = read[0] if len(read) == 1 else And(read)
+            number = self.filters.setdefault(predicate, len(self.filters))
+        return Aggregate(function, column, self.columns.place(node), number)
+
+    def _amount(self, node: exp.Expr, kind: AggregateKind) -> str | Amount:
+        """What an aggregate is of: the declared name of a column, or an expression."""
+        if not isinstance(node, exp.Column):
+            if kind.takes == "dimension":
+                name = kind.names[0]
+                raise unsupported(f"{name} takes one column", node, f"write {name}(column)")
+            return read_amount(node, self.columns, is_summed=kind.takes == "number")
+        schema, name = self.columns.schema, self.columns.name(node)
+        index = find_dimension(schema, name)
+        if kind.takes == "number" and index is not None and find_measure(schema, name) is None:
+            domain = schema.dimensions[index].domain
+            of_numbers = isinstance(domain, Listed) and isinstance(domain.values[0], int)
+            if domain.type == "int" or of_numbers:
+                return read_amount(node, self.columns, is_summed=True)
+        return self.columns.name(node, kind.takes)
+
+    def _is_condition(self, node: exp.Expr) -> bool:
+        """Whether a node is TRUE or FALSE, as far as its form tells."""
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            return self.columns.is_bool(self.columns.name(node))
+        return isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean)
+
+    def _distinct(self, node: exp.Expr, column: exp.Distinct) -> Refusal:
         # Public values can be counted; of private ones GROUP BY returns all that are declared.
         names = [part.name for part in column.find_all(exp.Column)]
         is_public = all(find_public_column(self.columns.schema, each) for each in names)
-        raise unsupported(
-            f"{written}(DISTINCT ...) is not answered",
+        return unsupported(
+            f"{function_name(node)}(DISTINCT ...) is not answered",
             node,
             "GROUP BY the column and count its rows in an outer query"
             if names and is_public
@@ -434,8 +490,28 @@ def _is_measurable(node: exp.Expr) -> bool:
     return has_aggregate
 
 
+def _one_case(node: exp.Expr, function: str) -> tuple[exp.Expr, exp.Expr | None]:
+    """The value and the condition of a CASE with one WHEN that an aggregate is of, where whoever
+    does not satisfy the condition adds nothing; else the node itself."""
+    branch: exp.Expr | None = None
+    if isinstance(node, exp.Case) and len(node.args["ifs"]) == 1 and not node.this:
+        branch, other = node.args["ifs"][0], node.args.get("default")
+    elif isinstance(node, exp.If):
+        branch, other = node, node.args.get("false")
+    if branch is None:
+        return node, None
+    is_zero = function == "SUM" and isinstance(other, exp.Literal) and number(other) == 0.0
+    if other is None or isinstance(other, exp.Null) or is_zero:
+        return branch.args["true"].unnest(), branch.this
+    return node, None
+
+
 def _kind_of(node: exp.Expr) -> AggregateKind | None:
     """The aggregate that a node calls; None for anything else."""
+    if isinstance(node, exp.Filter):
+        return _kind_of(node.this)
+    if isinstance(node, exp.CountIf):
+        return find_aggregate("COUNT")
     if isinstance(node, exp.Anonymous):
         return find_aggregate(function_name(node))
     names = type(node).sql_names() if isinstance(node, exp.Func) else []

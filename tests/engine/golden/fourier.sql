@@ -85,3 +85,11 @@ survey app: fourier, epsilon 2
 guarantee: 2-LDP
 reports: all reports (5000)
   no box: nothing can match, an exact 0
+
+SELECT AVG(state = 'NY') AS share, SUM(pay * length(state)) AS letters, AVG(age // 10 * 10) AS decade FROM app
+----------------------------------------
+0.382173 +/- 0.02858 | 421154 +/- 2.512e+04 | 32.5088 +/- 1.1
+
+SELECT COUNT(*), COUNT_IF(state LIKE '%A') AS n FROM app WHERE age % 4 < 2
+----------------------------------------
+2313.57 +/- 394.9 | 1195.57 +/- 477.4

@@ -18,3 +18,7 @@ reports: all reports (5000)
     predicted standard error: 352.3
     standard error of these reports: 357.4
     group 9 (age level 2, state level 1; 80 nodes, grr): nodes 1
+
+SELECT AVG(age // 10 * 10) AS decade, COUNT_IF(age % 4 < 2) / COUNT(*) AS share FROM app
+----------------------------------------
+42.386 +/- 3.441 | 0.557633 +/- 0.09978

@@ -24,3 +24,41 @@ reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
     standard error of these reports: 1.135e+04
     group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
     group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11
+
+SELECT COUNT(*) FILTER (WHERE state = 'NY') AS ny, COUNT_IF(age % 4 < 2) AS some, AVG(pay) FILTER (WHERE state = 'NY') - AVG(pay) FILTER (WHERE state <> 'NY') AS gap FROM app
+----------------------------------------
+1580.5 +/- 144.3 | 2792.93 +/- 322.4 | 0.191873 +/- 3.628
+
+EXPLAIN SELECT SUM(CASE WHEN age < 38 THEN 2 WHEN state = 'NY' THEN 1 END) FROM app WHERE state IS NOT NULL
+----------------------------------------
+survey app: hio, epsilon 2
+guarantee: 2-LDP
+reports: all reports (5000)
+  box: state in {CA, NY, WA}
+  SUM(CASE WHEN "age" < 38 THEN 2 WHEN "state" = 'NY' THEN 1 END)
+    predicted standard error: 859.3
+    standard error of these reports: 867.9
+    group 2 (age level 1, state level 1; 20 nodes, olh): nodes 0..2, 4..6, 13, 17
+    group 4 (age level 2, state level 1; 80 nodes, olh): nodes 32..34, 36..38, 41, 45
+
+EXPLAIN SELECT COUNT(*) FILTER (WHERE age < 38 OR day = DATE '2026-03-02') FROM app WHERE state LIKE '%A'
+----------------------------------------
+survey app: hio, epsilon 2
+guarantee: 2-LDP
+reports: ("day" = DATE '2026-03-02') (1716)
+  box: state in {CA, WA}
+  filter 1:
+    box: state in {CA, WA}
+  COUNT(*) under filter 1
+    predicted standard error: 100.2
+    standard error of these reports: 100.9
+    group 0 (age level 0, state level 1; 4 nodes, olh): nodes 0, 2
+reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
+  box: state in {CA, WA}
+  filter 1:
+    box: age in {18..37}, state in {CA, WA}
+  COUNT(*) under filter 1
+    predicted standard error: 289.2
+    standard error of these reports: 286.2
+    group 2 (age level 1, state level 1; 20 nodes, olh): nodes 0, 2, 4, 6
+    group 4 (age level 2, state level 1; 80 nodes, olh): nodes 32, 34, 36, 38
