@@ -45,13 +45,16 @@ EVERYBODY = Target()
         ("COUNT(state)", (Target(amounts=(1, ((1.0, ((0, 3),)),))),)),
         ("COUNT(purchase)", (EVERYBODY,)),
         ("COUNT(hours)", (EVERYBODY,)),
-        ("COUNT(day)", (EVERYBODY,)),
+        ("COUNT(day)", (Target(weight=Weight("day", "present")),)),
         ("COUNT(amount)", (Target(weight=Weight("amount", "present")),)),
         ("SUM(hours)", (Target(measure=0),)),
         ("SUM(purchase)", (Target(measure=1),)),
         ("SUM(amount)", (Target(weight=Weight("amount")),)),
         ("AVG(purchase)", (Target(measure=1), EVERYBODY)),
-        ("AVG(build)", (Target(weight=Weight("build")), EVERYBODY)),
+        (
+            "AVG(build)",
+            (Target(weight=Weight("build")), Target(weight=Weight("build", "present"))),
+        ),
         (
             "AVG(amount)",
             (Target(weight=Weight("amount")), Target(weight=Weight("amount", "present"))),

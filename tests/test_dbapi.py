@@ -34,7 +34,6 @@ values = ["CA", "NY"]
 type = "date"
 [public.spent]
 type = "float"
-nulls = "value"
 """
 HEAVY = ("duckdb", "sqlglot", "click", "pyarrow")
 PEOPLE = 4000

@@ -159,7 +159,7 @@ def errors(train: pa.Table, test: pa.Table, seed: int) -> dict[str, float]:
 def codes_of(dimension: Dimension, column: pa.ChunkedArray) -> np.ndarray:
     """The code of every value, each distinct one encoded once."""
     values, place = np.unique(column.to_numpy(zero_copy_only=False), return_inverse=True)
-    return np.array([dimension.code(value) for value in values.tolist()])[place]
+    return np.array([dimension.code(value, 0)[0] for value in values.tolist()])[place]
 
 
 def in_bins(table: pa.Table) -> pa.Table:

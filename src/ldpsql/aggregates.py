@@ -223,8 +223,6 @@ def people_with(schema: Schema, column: str | Amount | None) -> Expression:
     public = find_public_column(schema, column)
     if public is None:
         raise InternalError(f"the survey has no column {column!r}")
-    if public.nulls != "value":
-        return Target()
     return Target(weight=Weight(public.name, "present"), label=f"COUNT({public.name}), public")
 
 

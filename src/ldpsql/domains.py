@@ -61,7 +61,7 @@ def labels(dimension: Dimension) -> list[Value | None]:
 
     A bin is named by its lower edge, which is the value itself where it holds one value.
     """
-    nulls: list[Value | None] = [None] if dimension.nulls == "value" else []
+    nulls: list[Value | None] = [None] if dimension.has_null else []
     return [*domain_labels(dimension.domain), *nulls]
 
 
@@ -73,7 +73,7 @@ def domain_labels(domain: Domain) -> list[Value]:
 def null_codes(dimension: Dimension) -> CodeSet:
     """The codes that stand for NULL: one or none."""
     size = dimension.domain.size
-    return ((size, size + 1),) if dimension.nulls == "value" else NOTHING
+    return ((size, size + 1),) if dimension.has_null else NOTHING
 
 
 def present_codes(dimension: Dimension) -> CodeSet:

@@ -91,8 +91,6 @@ def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
         columns.append(pa.array(numbers.astype(f"u{width // 8}")))
     for column in intake.public:
         values, missing = piece.read(piece.columns[column.name], column.type)
-        if column.nulls != "value":
-            refuse(missing, f"{column.name} is missing")
         refuse(
             _booleans(values.is_null()) & ~missing, f"{column.name} is not of type {column.type}"
         )

@@ -1,7 +1,8 @@
 """Arrow columns of many people to codes and numbers.
 
-The same rules as for one record (`Dimension.code`, `Measure.number`, `PublicColumn.checked`),
-column by column. What does not fit becomes a `Misfit`, which knows the rows but not the values.
+The same rules as for one record (`Dimension.code`, `Measure.threshold`, `PublicColumn.read`),
+column by column. Every value has a code; only a column whose Arrow type is another than the
+survey's is refused.
 """
 
 from __future__ import annotations
@@ -20,16 +21,15 @@ from ldpsql_device.arrow import ARROW_TYPES
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import Dimension, Measure, PublicColumn
-from ldpsql_device.values import Listed, Ordered
+from ldpsql_device.values import Listed
 
 Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 _MILLISECONDS_A_DAY = 86_400_000
-_ROWS_SHOWN = 5
 _CLOSE = 2.0**14
-_MISSING = 'is missing (the survey says nulls = "reject")'
 
 
 @contextmanager
@@ -52,148 +52,162 @@ def refusing(
 
 
 @dataclass(frozen=True)
-class Misfit:
-    """Rows of a column that do not fit the survey: `rows` has shape (n,)."""
+class Column:
+    """An encoded column of n people.
 
-    column: str
-    reason: str
-    rows: Mask
+    values: codes of a dimension, int64, or numbers of a measure between its bounds, float64, NaN
+    where one is missing.  outside, missing: whose value was outside the domain or the bounds, and
+    whose was missing or unreadable, each of shape (n,).
+    """
 
-    def error(self, first_row: int) -> RecordError:
-        """An error for it; `first_row` is the number of the first row, counted from 1."""
-        numbers = np.flatnonzero(self.rows) + first_row
-        shown = ", ".join(map(str, numbers[:_ROWS_SHOWN]))
-        more = ", ..." if len(numbers) > _ROWS_SHOWN else ""
-        rows = "row" if len(numbers) == 1 else "rows"
-        return RecordError(f"{self.column} {self.reason} in {rows} {shown}{more}")
+    values: NDArray[Any]
+    outside: Mask
+    missing: Mask
 
 
-def dimension_codes(dimension: Dimension, column: pa.Array) -> tuple[Integers, list[Misfit]]:
-    """Codes of a column, shape (n,); rows that do not fit hold some other integer."""
-    missing = _missing(column)
-    codes = _codes(dimension, column, missing)
-    strangers = (codes < 0) & ~missing
-    misfits = []
-    if dimension.nulls == "value":
-        codes[missing] = dimension.domain.size
-    elif missing.any():
-        misfits.append(Misfit(dimension.name, _MISSING, missing))
-    if strangers.any():
-        reason = f"does not hold one of the {dimension.domain.describe()}"
-        if isinstance(dimension.domain, Ordered):
-            reason = f"lies outside its domain {dimension.domain.describe()}"
-        misfits.append(Misfit(dimension.name, reason, strangers))
-    return codes, misfits
+def dimension_codes(dimension: Dimension, column: pa.Array, words: Words, place: int) -> Column:
+    """Codes of a column. words, place: what its drawn codes come from, see `Schema.draws`."""
+    codes, outside, missing = _find(dimension, column)
+    added = {2: dimension.declared, 3: dimension.domain.size}
+    _, *choices = dimension.choices
+    for rows, choice in zip((outside, missing), choices, strict=True):
+        if choice and rows.any():
+            drawn = draw_codes(words[rows], place, dimension.declared)
+            codes[rows] = added.get(choice, drawn)
+    return Column(codes, outside, missing)
 
 
-def measure_numbers(measure: Measure, column: pa.Array) -> tuple[Reals, Mask, list[Misfit]]:
-    """Numbers of a column between the bounds, which rows were clamped, and what does not fit;
-    each of shape (n,)."""
-    values, missing = _reals(measure.name, column), _missing(column)
-    infinite = ~np.isfinite(values) & ~missing
-    low, high = measure.bounds
-    usable = np.where(np.isfinite(values), values, low)
-    outside: Mask = (usable < low) | (usable > high)
-    rejects = measure.on_out_of_range == "reject"
-    reasons = (
-        ("is missing", missing),
-        ("is not a finite number", infinite),
-        (measure.complaint, outside if rejects else np.zeros_like(outside)),
-    )
-    misfits = [Misfit(measure.name, reason, rows) for reason, rows in reasons if rows.any()]
-    return np.clip(usable, low, high), outside, misfits
+def draw_codes(words: Words, place: int, size: int) -> Integers:
+    """floor((word * place mod 2^64) * size / 2^64), shape (n,), for a place and a size that leave
+    all products below 2^64."""
+    digits = words * np.uint64(place)
+    low = (digits & _LOW) * np.uint64(size) >> _HALF
+    return (((digits >> _HALF) * np.uint64(size) + low) >> _HALF).astype(np.int64)
+
+
+def measure_numbers(measure: Measure, column: pa.Array) -> Column:
+    """Numbers of a column, moved between the bounds."""
+    values = _reals(measure.name, column)
+    numbers, missing = np.clip(values, *measure.bounds), np.isnan(values)
+    return Column(numbers, (numbers != values) & ~missing, missing)
 
 
 def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words) -> Integers:
-    """`word < measure.threshold(number)` of many people, shape (n,), for numbers within bounds.
+    """`word < measure.threshold(number)` of many people, shape (n,), for numbers within bounds or
+    NaN.
 
     (number - low) / (high - low) 2^64 in floating point is off by less than 3 * 2^11 (three
     roundings of 2^-53, relative to at most 2^64), a word by at most 2^10. Only where the two are
     closer than 2^14 can the comparison be wrong; those people's are made exactly.
     """
     low, high = measure.bounds
-    gaps = words.astype(np.float64) - np.ldexp((numbers - low) / (high - low), 64)
+    shares = (numbers - low) / (high - low)
+    shares[np.isnan(shares)] = 0.5
+    gaps = words.astype(np.float64) - np.ldexp(shares, 64)
     levels = (gaps < 0).astype(np.int64)
     for row in np.flatnonzero(np.abs(gaps) <= _CLOSE):
-        levels[row] = int(words[row]) < measure.threshold(float(numbers[row]))
+        levels[row] = int(words[row]) < measure.threshold(float(numbers[row]))[0]
     return levels
 
 
-def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, list[Misfit]]:
-    """A column in clear, as its declared type, and what does not fit."""
+def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, Mask]:
+    """A column in clear, as its declared type, with null for what does not fit, and which those
+    are."""
     kind, target = declared.type, ARROW_TYPES[declared.type]
-    if not (_IS_OF_TYPE[kind](column.type) or pa.types.is_null(column.type)):
+    fits = _is_number if kind == "int" else _IS_OF_TYPE[kind]
+    if not (fits(column.type) or pa.types.is_null(column.type)):
         raise _wrong_type(declared.name, column.type, kind)
-    missing = _missing(column)
-    misfits = []
-    if declared.nulls == "reject" and missing.any():
-        misfits.append(Misfit(declared.name, _MISSING, missing))
-    misfit = RecordError(f"{declared.name} holds values that do not fit {target}")
-    with refusing(pa.ArrowException, lambda _: misfit):
-        typed = column.cast(target)
+    typed = cast_column(column, target)
     if kind == "float":
-        infinite = ~np.isfinite(_reals(declared.name, typed)) & ~missing
-        if infinite.any():
-            misfits.append(Misfit(declared.name, "is not a finite number", infinite))
-    return typed, misfits
+        finite = pa.array(np.isfinite(_reals(declared.name, typed)))
+        typed = pc.if_else(finite, typed, pa.scalar(None, target))
+    return typed, _missing(typed)
 
 
-def _codes(dimension: Dimension, column: pa.Array, missing: Mask) -> Integers:
-    """Codes, -1 for values outside the domain; anything where a value is missing."""
-    domain = dimension.domain
+def cast_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as another type, with null for what cannot be read as such.
+
+    Halving finds the few bad values among many good ones in few steps.
+    """
+    parts = _cast(column, kind)
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _cast(column: pa.Array, kind: pa.DataType) -> list[pa.Array]:
+    try:
+        return [column.cast(kind)]
+    except pa.ArrowInvalid:
+        if len(column) == 1:
+            return [pa.nulls(1, kind)]
+    half = len(column) // 2
+    return _cast(column[:half], kind) + _cast(column[half:], kind)
+
+
+def _find(dimension: Dimension, column: pa.Array) -> tuple[Integers, Mask, Mask]:
+    """The nearest codes, whose values are outside the domain, and whose cannot be read."""
+    domain, missing = dimension.domain, _missing(column)
     if pa.types.is_null(column.type):
-        return np.full(len(column), -1, dtype=np.int64)
+        return np.zeros(len(column), dtype=np.int64), ~missing, missing
     if isinstance(domain, Listed):
-        return _listed_codes(dimension.name, domain, column)
-    assert isinstance(domain, Ordered)
-    points, whole = _POINTS[domain.type](dimension.name, column)
-    codes = domain.codes_at(points)
-    codes[~whole & ~missing] = -1
-    return codes
+        codes, readable = _listed_codes(dimension.name, domain, column)
+        outside = codes < 0
+        codes[outside] = 0
+    else:
+        points, readable = _POINTS[domain.type](dimension.name, column)
+        codes, outside = domain.find_many(points)
+    if readable is not None:
+        missing = missing | ~readable
+    return codes, outside & ~missing, missing
 
 
-def _listed_codes(name: str, domain: Listed, column: pa.Array) -> Integers:
+def _listed_codes(name: str, domain: Listed, column: pa.Array) -> tuple[Integers, Mask | None]:
+    """Codes, -1 for values that are not declared, and which can be read (None for all that are
+    there)."""
     if pa.types.is_dictionary(column.type):
-        of_entry = _listed_codes(name, domain, column.dictionary)
+        of_entry, readable = _listed_codes(name, domain, column.dictionary)
         entries = _filled(column.indices)
-        return of_entry[entries] if len(of_entry) else np.full(len(column), -1, dtype=np.int64)
-    values = pa.array(domain.values)
-    kind = "int" if pa.types.is_integer(values.type) else "text"
-    if not _IS_OF_TYPE["bool" if domain.type == "bool" else kind](column.type):
+        if not len(of_entry):
+            return np.full(len(column), -1, dtype=np.int64), None
+        return of_entry[entries], None if readable is None else readable[entries]
+    values, readable = pa.array(domain.values), None
+    if pa.types.is_integer(values.type):
+        points, readable = _int_points(name, column)
+        column = pa.array(points)
+    elif not _IS_OF_TYPE["bool" if domain.type == "bool" else "text"](column.type):
         raise _wrong_type(name, column.type, domain.type)
-    if pa.types.is_integer(column.type):
-        column = pa.array(_int_points(name, column)[0], mask=_missing(column))
     codes = pc.index_in(column.cast(values.type), value_set=values)
-    return _filled(codes, absent=-1).astype(np.int64)
+    return _filled(codes, absent=-1).astype(np.int64), readable
 
 
-Points = tuple[NDArray[Any], Mask]
-
-
-def _all(column: pa.Array) -> Mask:
-    return np.ones(len(column), dtype=np.bool_)
+Points = tuple[NDArray[Any], Mask | None]
+"""Points of a column's values, and which of them can be read; None for all that are there."""
 
 
 def _int_points(name: str, column: pa.Array) -> Points:
-    """Whole numbers as int64, and which are whole; those beyond 63 bits become the limits."""
+    """Whole numbers as int64; those beyond 62 bits become the limits."""
     if pa.types.is_floating(column.type):
         values = _filled(column).astype(np.float64)
-        whole = np.isfinite(values) & (values == np.floor(values))
+        whole = (values == np.floor(values)) & ~np.isnan(values)
         return np.clip(np.where(whole, values, 0.0), -(2.0**62), 2.0**62).astype(np.int64), whole
     if not pa.types.is_integer(column.type):
         raise _wrong_type(name, column.type, "int")
     values = _filled(column)
     if values.dtype == np.uint64:
         values = np.minimum(values, np.uint64(2**63 - 1))
-    return values.astype(np.int64, copy=False), _all(column)
+    return values.astype(np.int64, copy=False), None
+
+
+def _float_points(name: str, column: pa.Array) -> Points:
+    reals = _reals(name, column)
+    return reals, ~np.isnan(reals)
 
 
 def _date_points(name: str, column: pa.Array) -> Points:
     if not pa.types.is_date(column.type):
         raise _wrong_type(name, column.type, "date")
     if pa.types.is_date64(column.type):
-        return _filled(column.view(pa.int64())) // _MILLISECONDS_A_DAY, _all(column)
-    return _filled(column.view(pa.int32())).astype(np.int64), _all(column)
+        return _filled(column.view(pa.int64())) // _MILLISECONDS_A_DAY, None
+    return _filled(column.view(pa.int32())).astype(np.int64), None
 
 
 def _timestamp_points(name: str, column: pa.Array) -> Points:
@@ -201,15 +215,15 @@ def _timestamp_points(name: str, column: pa.Array) -> Points:
         raise _wrong_type(name, column.type, "timestamp without a time zone")
     ticks = _filled(column.view(pa.int64()))
     if column.type.unit == "ns":
-        return ticks // 1000, _all(column)
+        return ticks // 1000, None
     scale = {"s": 1_000_000, "ms": 1_000, "us": 1}[column.type.unit]
     limit = (2**63 - 1) // scale
-    return np.clip(ticks, -limit, limit) * scale, _all(column)
+    return np.clip(ticks, -limit, limit) * scale, None
 
 
 _POINTS: Mapping[str, Callable[[str, pa.Array], Points]] = {
     "int": _int_points,
-    "float": lambda name, column: (_reals(name, column), _all(column)),
+    "float": _float_points,
     "date": _date_points,
     "timestamp": _timestamp_points,
 }

@@ -5,14 +5,15 @@ Whoever designs a survey runs this; a device does not load it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import LARGEST, Plan, declared_fields
-from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Dimension, Schema
+from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Dimension, Schema, default_outside
 from ldpsql_device.survey import ANY_DAY, VERSION, Schedule, canonical
-from ldpsql_device.values import Listed
+from ldpsql_device.values import Listed, Value
 
 _UPWARD = Context(prec=20, rounding=ROUND_CEILING)
 
@@ -106,16 +107,8 @@ def schema_to_keys(schema: Schema) -> dict[str, Any]:
     """The tables [dimension], [measure] and [public] of a survey file; see `Schema.from_keys`."""
     return {
         "dimension": {d.name: _dimension_keys(d) for d in schema.dimensions},
-        "measure": {
-            m.name: {
-                "bounds": list(m.bounds),
-                **_unless("on_out_of_range", m.on_out_of_range, "clamp"),
-            }
-            for m in schema.measures
-        },
-        "public": {
-            p.name: {"type": p.type, **_unless("nulls", p.nulls, "reject")} for p in schema.public
-        },
+        "measure": {m.name: {"bounds": list(m.bounds)} for m in schema.measures},
+        "public": {p.name: {"type": p.type} for p in schema.public},
     }
 
 
@@ -123,21 +116,21 @@ def _dimension_keys(dimension: Dimension) -> dict[str, Any]:
     """The keys of a survey file that give a dimension back."""
     domain = dimension.domain
     if isinstance(domain, Listed):
-        keys: dict[str, Any] = {} if domain.type == "bool" else {"values": list(domain.values)}
-        values = domain.values
+        values: Sequence[Value] = domain.values[: dimension.declared]
+        keys: dict[str, Any] = {} if domain.type == "bool" else {"values": list(values)}
     else:
-        keys = {key: list(v) if isinstance(v, tuple) else v for key, v in domain.keys}
         values = domain.edges
-    keys = {"type": domain.type, **keys, **_unless("nulls", dimension.nulls, "reject")}
+        keys = {key: list(v) if isinstance(v, tuple) else v for key, v in domain.keys}
+    keys = {"type": domain.type, **keys}
+    if dimension.outside != default_outside(domain):
+        keys["outside"] = dimension.outside
+    if dimension.has_null:
+        keys["missing"] = dimension.missing
     if dimension.sensitive:
-        keys["sensitive"] = [values[code] for code in dimension.sensitive if code < domain.size]
-        if dimension.nulls == "value" and domain.size not in dimension.sensitive:
-            keys["sensitive_nulls"] = False
+        keys["sensitive"] = [values[c] for c in dimension.sensitive if c < dimension.declared]
+        if dimension.has_null and domain.size not in dimension.sensitive:
+            keys["sensitive_missing"] = False
     return keys
-
-
-def _unless(key: str, value: str, default: str) -> dict[str, str]:
-    return {} if value == default else {key: value}
 
 
 def _write_number(number: Any, is_real: bool) -> Any:

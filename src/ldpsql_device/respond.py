@@ -1,8 +1,4 @@
-"""One person's answer to one survey: policy, ledger, encoding, draw, report.
-
-Only declared columns of a record are read: a device may pass the whole, and whatever the survey
-does not name is never looked at.
-"""
+"""One person's answer to one survey: policy, ledger, encoding, draw, report."""
 
 from __future__ import annotations
 
@@ -15,13 +11,10 @@ from datetime import date
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.errors import RecordError, ReportError
-from ldpsql_device.plan import Integers
+from ldpsql_device.encode import Record, encode, public_values
+from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.errors import ReportError
 from ldpsql_device.policy import Policy
-from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Published, utc_today
 from ldpsql_device.values import Value
 
@@ -31,8 +24,6 @@ if TYPE_CHECKING:
 ID_BYTES = 16
 _HEX = re.compile("[0-9a-f]*")
 _KEYS = {"id", "report", "public"}
-
-Record = Mapping[str, Value | None]
 
 
 @dataclass(frozen=True)
@@ -87,42 +78,13 @@ class Report:
             columns = survey.schema.public
             public = {c.name: c.kind.from_json(given[c.name]) for c in columns}
             known = set(row) == _KEYS and set(given) == set(public)
-            nulls = all(public[c.name] is not None or c.nulls == "value" for c in columns)
-            if known and nulls and _HEX.fullmatch(payload) and _HEX.fullmatch(identifier):
+            if known and _HEX.fullmatch(payload) and _HEX.fullmatch(identifier):
                 report = cls(identifier, payload, public)
                 if survey.accepts(report.numbers(survey)) and len(identifier) == 2 * ID_BYTES:
                     return report
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             pass
         raise ReportError(f"not a report of the survey {survey.table}")
-
-
-def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
-    """One person's codes and levels, shape (1, d + k).
-
-    A measure's level is 1 (its upper bound) with the probability that makes its expectation the
-    value, else 0; every measure takes one word, in the order of the schema. RecordError, which
-    names the column and never shows the value, for a column that is missing or does not fit.
-    """
-    codes = [dimension.code(_look_up(record, dimension.name)) for dimension in schema.dimensions]
-    numbers = [measure.number(_look_up(record, measure.name)) for measure in schema.measures]
-    words = entropy.words(len(numbers)).tolist()
-    levels = [
-        int(word < measure.threshold(number))
-        for measure, number, word in zip(schema.measures, numbers, words, strict=True)
-    ]
-    return np.array([[*codes, *levels]], dtype=np.int64)
-
-
-def public_values(schema: Schema, record: Record) -> dict[str, Value | None]:
-    """What travels in clear, by column; RecordError for a value that does not fit."""
-    return {column.name: column.checked(_look_up(record, column.name)) for column in schema.public}
-
-
-def _look_up(record: Record, name: str) -> Value | None:
-    if name not in record:
-        raise RecordError(f"the record has no column {name} (give None for a missing value)")
-    return record[name]
 
 
 def respond(
@@ -140,10 +102,12 @@ def respond(
     budgets do not cover is refused.  today: the day in UTC, by the system's clock if left out.
 
     Raises PolicyError, also before the survey's first day and after its last, and what
-    `Ledger.answer` raises, all of which depend on the survey and not on the record; RecordError
-    (naming the column, never the value) if the record does not fit.
+    `Ledger.answer` raises, all of which depend on the survey and not on the record: whatever that
+    holds is encoded (`ldpsql_device.encode`). TypeError for what is no record at all.
     """
     policy.require(survey)
+    if not isinstance(record, Mapping):
+        raise TypeError("a record is a mapping of columns to values")
     entropy = OsEntropy()
 
     def draw(day: date) -> Report:

@@ -11,13 +11,15 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
-from ldpsql_device.errors import RecordError, SurveyError
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.values import (
     BOOL,
+    INSIDE,
+    MISSING,
+    OUTSIDE,
     TYPES,
     ColumnType,
     Domain,
@@ -28,6 +30,7 @@ from ldpsql_device.values import (
     int_domain,
     int_edges,
     is_number,
+    is_real,
     plain,
     time_range,
 )
@@ -36,7 +39,12 @@ RESERVED_PREFIX = "ldpsql_"
 LARGEST_SCHEMA = 1 << 22
 LARGEST_WHOLE = 1 << 53
 ROLES = ("dimension", "measure", "public")
-RESERVED_KEYS = frozenset({"label", "outside", "missing", "merged", "levels"})
+RESERVED_KEYS = frozenset({"label", "merged", "levels"})
+OTHER = "(other)"
+"""What SQL sees in place of every value that a category does not declare, where outside = "other":
+a value like the declared ones, with a code of its own."""
+WORDS = 1 << 64
+LARGEST_PLACE = 1 << 32
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 
@@ -45,113 +53,144 @@ Keys = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Dimension:
-    """A private attribute for predicates and GROUP BY.
+    """A private attribute for predicates and GROUP BY; every value has a code, whatever it is.
 
-    nulls: "reject" (a missing value is refused on the device) or "value" (NULL is one more
-    code, the last, and IS NULL works).  sensitive: the codes that a utility-optimised mechanism
-    protects, ascending; empty where it protects all.
+    domain: its values, the text `(other)` last where undeclared ones have that code.  outside: the
+    code of a value that is not in the domain: "nearest" (the nearest one; the default where values
+    have an order), "random" (any declared one; the default elsewhere) or "other" (one more code).
+    missing: the code of a value that is missing or of another type: "random", or "code" (one more
+    code, the last, which SQL sees as NULL).  sensitive: the codes that a utility-optimised
+    mechanism protects, ascending; empty where it protects all.
     """
 
     name: str
     domain: Domain
-    nulls: str = "reject"
+    outside: str | None = None
+    missing: str = "random"
     sensitive: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_column("dimension", self.name, self.nulls)
+        check_name(self.name)
+        if self.outside is None:
+            object.__setattr__(self, "outside", default_outside(self.domain))
+        kind, listed = self.domain.type, isinstance(self.domain, Listed) and self.domain.values
+        if self.outside not in ("nearest", "random", "other"):
+            raise SurveyError('outside must be "nearest", "random" or "other"')
+        if self.outside == "nearest" and listed:
+            raise SurveyError(f'outside = "nearest" is for ordered values, not {kind}')
+        if self.outside == "other" and not (listed and listed[-1] == OTHER):
+            raise SurveyError(f'outside = "other" is for categories of texts, not {kind}')
+        if self.missing not in ("random", "code"):
+            raise SurveyError('missing must be "random" or "code"')
+        if self.declared < 2:
+            raise SurveyError("a private dimension has at least two declared codes")
 
-    def with_sensitive(self, values: Sequence[Any], *, with_null: bool = True) -> Dimension:
+    @property
+    def declared(self) -> int:
+        """Number of codes that the survey declares: without those of other and missing values."""
+        return self.domain.size - (self.outside == "other")
+
+    def with_sensitive(self, values: Sequence[Any], *, with_missing: bool = True) -> Dimension:
         """The same dimension, of which only some values are sensitive.
 
-        with_null: whether NULL is one of them, where it is a value. SurveyError for an empty list,
-        a value twice, and one that is not declared or shares its code with others.
+        with_missing: whether a missing value is one of them, where it has a code; other values
+        always are. SurveyError for an empty list, a value twice, and one that is not declared or
+        shares its code with others.
         """
         if not values:
             raise SurveyError("sensitive lists at least one value; leave it out for all of them")
         codes = sorted(map(self._sensitive_code, values))
         if len(set(codes)) != len(codes):
             raise SurveyError("sensitive lists a value twice")
-        if self.nulls == "value" and with_null:
-            codes.append(self.domain.size)
+        codes += range(self.declared, self.domain.size + (self.has_null and with_missing))
         return replace(self, sensitive=() if len(codes) == self.size else tuple(codes))
 
     def _sensitive_code(self, value: Any) -> int:
         if self.domain.type not in ("category", "bool", "int"):
             raise SurveyError(f"sensitive is for category, bool and int, not {self.domain.type}")
-        if not isinstance(value, str | int) or not self.domain.has_own_code(value):
+        is_value = isinstance(value, str | int) and self.domain.has_own_code(value)
+        code, _ = self.domain.find(value) if is_value else (self.declared, None)
+        if code >= self.declared:
             shown = f"{value!r:.60}"
             raise SurveyError(f"sensitive: {shown} is not a declared value with a code of its own")
-        return self.domain.code(value)
+        return code
+
+    @property
+    def has_null(self) -> bool:
+        """Whether a missing value has a code, the last one, which SQL sees as NULL."""
+        return self.missing == "code"
 
     @property
     def size(self) -> int:
         """Number of codes, the one for NULL included."""
-        return self.domain.size + (self.nulls == "value")
+        return self.domain.size + self.has_null
 
-    def code(self, value: Value | None) -> int:
-        """Code of one value or None. RecordError names the column, not the value."""
-        if value is None:
-            _require_nulls(self)
-            return self.domain.size
-        try:
-            return self.domain.code(value)
-        except RecordError as error:
-            raise RecordError(f"{self.name} {error}") from None
+    @cached_property
+    def choices(self) -> tuple[int, int, int]:
+        """Which of (nearest, drawn, other, NULL) is the code of a value that is inside the domain,
+        outside of it, and missing."""
+        outside = ("nearest", "random", "other").index(self.outside)
+        return 0, outside, 3 if self.has_null else 1
+
+    def code(self, value: Any, drawn: int) -> tuple[int, int]:
+        """The code of any value, and where that stands: INSIDE, OUTSIDE or MISSING.
+
+        drawn: a declared code, drawn evenly. All that may be needed is computed and one is chosen,
+        so that neither time nor randomness tells where a value stands. Never raises.
+        """
+        nearest, standing = self.domain.find(plain(value))
+        codes = (nearest, drawn, self.declared, self.domain.size)
+        return codes[self.choices[standing]], standing
 
 
 @dataclass(frozen=True)
 class Measure:
     """A private, bounded number that is summed or averaged.
 
-    bounds: (low, high), public. A value outside is clamped or refused on the device.
+    bounds: (low, high), public. A value outside is moved to the nearer bound on the device; one
+    that is missing or no number counts as one bound or the other, evenly.
     """
 
     name: str
     bounds: tuple[float, float]
-    on_out_of_range: str = "clamp"
 
     def __post_init__(self) -> None:
         check_name(self.name)
         low, high = self.bounds
         if not 0 < high - low < math.inf:
             raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
-        if self.on_out_of_range not in ("clamp", "reject"):
-            raise SurveyError(f'measure {self.name}: on_out_of_range must be "clamp" or "reject"')
         # A survey's JSON tells 0 from 0.0, and so would its fingerprint.
         object.__setattr__(self, "bounds", (float(low), float(high)))
 
-    def number(self, value: Value | None) -> float:
-        """The IEEE double between the bounds that stands for a value.
+    def threshold(self, value: Any) -> tuple[int, int]:
+        """floor((number - low) / (high - low) 2^64), exactly, and where the value stands.
 
-        A whole number stands for the double nearest to it (ties to even). RecordError, which names
-        the column and not the value, for a missing or non-numeric value, and for one outside the
-        bounds where the survey says "reject".
+        number: the IEEE double nearest to the value (ties to even), moved between the bounds. It
+        and the bounds are exact rationals. A uniform 64-bit word below the threshold rounds up to
+        `high`, any other down to `low`: the expectation is the number, to within
+        (high - low) / 2^64. 2^63 for a value that is missing or no number. Never raises.
         """
-        number = plain(value)
-        if number is None:
-            raise RecordError(f"{self.name} is missing")
-        if not is_number(number) or number - number:
-            raise RecordError(f"{self.name} is not a finite number")
-        low, high = self.bounds
-        if self.on_out_of_range == "reject" and not low <= number <= high:
-            raise RecordError(f"{self.name} {self.complaint}")
-        return float(min(max(number, low), high))
+        value, (low, high) = plain(value), self.bounds
+        fits = is_real(value)
+        given = value if fits else low
+        number = min(max(given, low), high)
+        bottom, span = self._exact
+        # One span more, and taken away again: no number makes the division a trivial one.
+        threshold = ((_exact(float(number)) - bottom + span) * WORDS) // span - WORDS
+        standing = (OUTSIDE if number != given else INSIDE) if fits else MISSING
+        return (threshold, threshold, WORDS // 2)[standing], standing
 
-    def threshold(self, number: float) -> int:
-        """floor((number - low) / (high - low) 2^64), exactly, for a number between the bounds.
+    @cached_property
+    def _exact(self) -> tuple[int, int]:
+        """The lower bound and the distance of the bounds, as whole multiples of 2^-1127."""
+        low, high = map(_exact, self.bounds)
+        return low, high - low
 
-        Numbers and bounds are the exact rationals of their IEEE doubles. A uniform 64-bit word
-        below the threshold rounds the number up to `high`, any other down to `low`: the expectation
-        is the number, to within (high - low) / 2^64.
-        """
-        low, high = map(Fraction, self.bounds)
-        return int((Fraction(number) - low) * 2**64 // (high - low))
 
-    @property
-    def complaint(self) -> str:
-        """What is said of a value outside the bounds."""
-        low, high = self.bounds
-        return f"lies outside its bounds [{low:g}, {high:g}]"
+def _exact(number: float) -> int:
+    """A finite double as a whole multiple of 2^-1127, in the same steps for all of them."""
+    mantissa, exponent = math.frexp(number)
+    return int(mantissa * 2**53) << (exponent + 1074)
 
 
 @dataclass(frozen=True)
@@ -160,12 +199,11 @@ class PublicColumn:
 
     name: str
     type: str
-    nulls: str = "reject"
 
     def __post_init__(self) -> None:
         if not isinstance(self.type, str) or self.type not in TYPES:
             raise SurveyError(f"public {self.name}: type must be one of {', '.join(TYPES)}")
-        _check_column("public", self.name, self.nulls)
+        check_name(self.name)
 
     @property
     def kind(self) -> ColumnType:
@@ -177,14 +215,11 @@ class PublicColumn:
         """Whether the column can be summed."""
         return self.kind.is_number
 
-    def checked(self, value: Any) -> Value | None:
-        """One value as the column's type; RecordError if it is of another."""
+    def read(self, value: Any) -> Value | None:
+        """One value as the column's type; None for a missing value and one of another type."""
         value = plain(value)
-        if value is None:
-            _require_nulls(self)
-            return None
         if not self.kind.fits(value):
-            raise RecordError(f"{self.name} is not of type {self.type}")
+            return None
         return float(value) if self.type == "float" else value
 
 
@@ -199,16 +234,9 @@ def check_name(name: str) -> None:
         raise SurveyError(f"{name}: names that start with {RESERVED_PREFIX} are reserved")
 
 
-def _check_column(role: str, name: str, nulls: str) -> None:
-    check_name(name)
-    if nulls not in ("reject", "value"):
-        raise SurveyError(f'{role} {name}: nulls must be "reject" or "value"')
-
-
-def _require_nulls(column: Dimension | PublicColumn) -> None:
-    """RecordError unless a value may be missing."""
-    if column.nulls == "reject":
-        raise RecordError(f'{column.name} is missing (the survey says nulls = "reject")')
+def default_outside(domain: Domain) -> str:
+    """What `outside` is where a survey does not say it."""
+    return "random" if isinstance(domain, Listed) else "nearest"
 
 
 @dataclass(frozen=True)
@@ -246,6 +274,33 @@ class Schema:
     def sizes(self) -> tuple[int, ...]:
         """Codes of every attribute of an encoded record: dimensions, then 2 levels per measure."""
         return (*(dimension.size for dimension in self.dimensions), *(2 for _ in self.measures))
+
+    @cached_property
+    def draws(self) -> tuple[tuple[int, int], ...]:
+        """Per dimension, the random word that its drawn code comes from, and the place in it.
+
+        Successive dimensions share a word as digits of mixed radix while the product of their
+        declared sizes is at most 2^32; the place is the product of the sizes before, so that
+        the code is floor((word * place mod 2^64) * size / 2^64).
+        """
+        found: list[tuple[int, int]] = []
+        word, place = 0, 1
+        for dimension in self.dimensions:
+            if place * dimension.declared > LARGEST_PLACE:
+                word, place = word + 1, 1
+            found.append((word, place))
+            place *= dimension.declared
+        return tuple(found)
+
+    @property
+    def words(self) -> int:
+        """Random words that encoding a record takes: for drawn codes, then one per measure."""
+        return self.code_words + len(self.measures)
+
+    @property
+    def code_words(self) -> int:
+        """Random words that drawn codes take."""
+        return self.draws[-1][0] + 1 if self.draws else 0
 
     @property
     def private_columns(self) -> tuple[str, ...]:
@@ -330,26 +385,32 @@ def _read_dimension(name: str, keys: dict[str, Any]) -> Dimension:
     kind = _need(keys, "type")
     if not isinstance(kind, str) or kind not in _DOMAINS:
         raise SurveyError(f"type must be one of {', '.join(_DOMAINS)}, not {kind!r:.60}")
-    dimension = Dimension(name, _DOMAINS[kind](keys), keys.pop("nulls", "reject"))
+    domain = _DOMAINS[kind](keys)
+    outside = keys.pop("outside", default_outside(domain)) or "" if kind != "bool" else None
+    if outside == "other" and isinstance(domain, Listed) and isinstance(domain.values[0], str):
+        if OTHER in domain.values:
+            raise SurveyError(f'values lists {OTHER!r}, which outside = "other" adds')
+        domain = Listed(kind, (*domain.values, OTHER))
+    dimension = Dimension(name, domain, outside, keys.pop("missing", "random"))
     if "sensitive" not in keys:
         return dimension
-    listed, with_null = _list(keys, "sensitive"), keys.pop("sensitive_nulls", True)
-    if not isinstance(with_null, bool):
-        raise SurveyError("sensitive_nulls must be true or false")
-    if not with_null and dimension.nulls != "value":
-        raise SurveyError('sensitive_nulls is for nulls = "value"')
-    return dimension.with_sensitive(listed, with_null=with_null)
+    listed, with_missing = _list(keys, "sensitive"), keys.pop("sensitive_missing", True)
+    if not isinstance(with_missing, bool):
+        raise SurveyError("sensitive_missing must be true or false")
+    if not with_missing and not dimension.has_null:
+        raise SurveyError('sensitive_missing is for missing = "code"')
+    return dimension.with_sensitive(listed, with_missing=with_missing)
 
 
 def _read_measure(name: str, keys: dict[str, Any]) -> Measure:
     bounds = _pair(keys, "bounds")
     if not all(is_number(bound) and abs(bound) < 1e300 for bound in bounds):
         raise SurveyError("bounds must be two finite numbers below 1e300")
-    return Measure(name, bounds, keys.pop("on_out_of_range", "clamp"))
+    return Measure(name, bounds)
 
 
 def _read_public(name: str, keys: dict[str, Any]) -> PublicColumn:
-    return PublicColumn(name, _need(keys, "type"), keys.pop("nulls", "reject"))
+    return PublicColumn(name, _need(keys, "type"))
 
 
 _READERS: Mapping[str, Callable[[str, dict[str, Any]], Attribute]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -14,14 +15,13 @@ from numpy.typing import NDArray
 
 from ldpsql_device.arrow import ARROW_TYPES, FINGERPRINT_KEY, ID_COLUMN, arrow_types
 from ldpsql_device.columns import (
-    Misfit,
     dimension_codes,
     measure_numbers,
     public_column,
     refusing,
     round_to_levels,
 )
-from ldpsql_device.entropy import Entropy, OsEntropy
+from ldpsql_device.entropy import Entropy, OsEntropy, Words
 from ldpsql_device.errors import RecordError
 from ldpsql_device.permutation import in_random_order
 from ldpsql_device.policy import Policy
@@ -35,33 +35,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tally:
-    """How a randomization went.
+    """How many people got a report, and how many of their values did not fit.
 
-    people: who got a report.  clamped: per measure, whose value was moved to a bound.
-    skipped: whose record did not fit.
+    clamped: per measure, values that were moved to a bound.  outside: per dimension, values outside
+    its domain.  missing: per column, values that were missing or could not be read. Columns in
+    which all values fit are left out.
     """
 
     people: int = 0
     clamped: Mapping[str, int] = field(default_factory=dict)
-    skipped: int = 0
+    outside: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: Tally) -> Tally:
         """Both together."""
-        clamped = dict(self.clamped)
-        for name, count in other.clamped.items():
-            clamped[name] = clamped.get(name, 0) + count
-        return Tally(self.people + other.people, clamped, self.skipped + other.skipped)
+        mine, theirs = (
+            (Counter(tally.clamped), Counter(tally.outside), Counter(tally.missing))
+            for tally in (self, other)
+        )
+        both = (dict(one + more) for one, more in zip(mine, theirs, strict=True))
+        return Tally(self.people + other.people, *both)
 
 
 @dataclass(frozen=True)
-class _Encoded:
-    """A batch as arrays: codes (n, d), numbers and clamped (n, k), public columns, misfits."""
+class Encoded:
+    """A batch as arrays: codes (n, d) and numbers (n, k), NaN where one is missing; public columns;
+    and by column the masks, shape (n,), of values that were moved to bounds, were outside the
+    domain, and were missing."""
 
     codes: NDArray[np.int64]
     numbers: NDArray[np.float64]
-    clamped: NDArray[np.bool_]
-    public: dict[str, pa.Array]
-    misfits: list[Misfit]
+    public: Mapping[str, pa.Array]
+    clamped: Mapping[str, NDArray[np.bool_]]
+    outside: Mapping[str, NDArray[np.bool_]]
+    missing: Mapping[str, NDArray[np.bool_]]
+
+    @property
+    def tally(self) -> Tally:
+        """How many there were of each."""
+        masks = (self.clamped, self.outside, self.missing)
+        counts = ({name: int(mask.sum()) for name, mask in one.items()} for one in masks)
+        return Tally(len(self.codes), *({n: c for n, c in one.items() if c} for one in counts))
 
 
 def randomize(
@@ -71,9 +85,10 @@ def randomize(
 
     keep_order: a report's place tells whose it is; not for a collector who knows the people's.
 
-    Raises PolicyError for a survey that takes more than the policy allows, or may not be answered
-    today, and RecordError, which names the column and the rows but never a value, if any record
-    does not fit; then there are no reports at all.
+    Every row is answered, as a device would: see `randomize_batch` for how many values did not
+    fit. Raises PolicyError for a survey that takes more than the policy allows, or may not be
+    answered today, and RecordError, which names the column, if one is not there or has another
+    type.
     """
     survey.require_open(utc_today())
     reports, _ = randomize_batch(survey, table, OsEntropy(), policy=policy)
@@ -86,70 +101,34 @@ def randomize_batch(
     entropy: Entropy,
     *,
     policy: Policy,
-    first_row: int = 1,
-    skip_invalid: bool = False,
-    misfits: Sequence[Misfit] = (),
 ) -> tuple[pa.Table, Tally]:
     """Reports in the order of the people, for evaluation, and for parts of a file.
 
-    entropy: any; `randomize` has the system's alone.  first_row: number of the batch's first row,
-    for messages.  skip_invalid: leave people out whose record does not fit, instead of raising
-    RecordError.  misfits: rows already known not to fit.
+    entropy: any; `randomize` has the system's alone.
     """
     policy.require(survey)
-    encoded = _encode(survey.record_schema, batch)
-    rows = _find_fitting(batch, [*misfits, *encoded.misfits], first_row, skip_invalid=skip_invalid)
-    codes, numbers, public = encoded.codes[rows], encoded.numbers[rows], encoded.public
-    if len(codes) < batch.num_rows:
-        public = {name: column.filter(pa.array(rows)) for name, column in public.items()}
-    people, measures = len(codes), survey.schema.measures
-    words = entropy.words(people * len(measures)).reshape(people, len(measures))
+    schema, people = survey.record_schema, batch.num_rows
+    words = entropy.words(people * schema.words).reshape(people, schema.words)
+    encoded = encode_table(schema, batch, words)
     levels = [
-        round_to_levels(measure, numbers[:, i], words[:, i]) for i, measure in enumerate(measures)
+        round_to_levels(measure, encoded.numbers[:, i], words[:, schema.code_words + i])
+        for i, measure in enumerate(schema.measures)
     ]
-    reports = survey.draw(np.column_stack([codes, *levels]), entropy)
+    reports = survey.draw(np.column_stack([encoded.codes, *levels]), entropy)
     columns = {
         RESERVED_PREFIX + name: pa.array(column)
         for name, column in zip(survey.report_columns, reports, strict=True)
     }
-    for name, first in survey.period_values(utc_today()).items():
-        public[name] = pa.array([first] * people, pa.date32())
+    periods = {
+        name: pa.array([first] * people, pa.date32())
+        for name, first in survey.period_values(utc_today()).items()
+    }
     ids = pa.py_buffer(os.urandom(ID_BYTES * people))
     named = {ID_COLUMN: pa.Array.from_buffers(pa.binary(ID_BYTES), people, [None, ids])}
-    table = pa.table({**columns, **public, **named}, schema=report_schema(survey))
-    names = [measure.name for measure in measures]
-    clamped = dict(zip(names, encoded.clamped[rows].sum(axis=0).tolist(), strict=True))
-    return table, Tally(people, clamped, batch.num_rows - people)
-
-
-def fitting(
-    schema: Schema,
-    batch: pa.Table,
-    *,
-    first_row: int = 1,
-    skip_invalid: bool = False,
-    misfits: Sequence[Misfit] = (),
-) -> pa.Table:
-    """The declared columns of the people whose record fits, which `randomize_batch` would take.
-
-    Arguments and errors as there.
-    """
-    require_columns(schema, batch.column_names)
-    known = [*misfits, *_encode(schema, batch).misfits]
-    rows = _find_fitting(batch, known, first_row, skip_invalid=skip_invalid)
-    declared = batch.select(list(arrow_types(schema)))
-    return declared if rows.all() else declared.filter(pa.array(rows))
-
-
-def _find_fitting(
-    batch: pa.Table, misfits: Sequence[Misfit], first_row: int, *, skip_invalid: bool
-) -> NDArray[np.bool_]:
-    """Whose record fits, shape (n,); RecordError for those who do not unless they are skipped."""
-    if misfits and not skip_invalid:
-        raise misfits[0].error(first_row)
-    nobody = np.zeros(batch.num_rows, dtype=np.bool_)
-    fits: NDArray[np.bool_] = ~np.logical_or.reduce([nobody, *(one.rows for one in misfits)])
-    return fits
+    table = pa.table(
+        {**columns, **encoded.public, **periods, **named}, schema=report_schema(survey)
+    )
+    return table, encoded.tally
 
 
 def report_schema(survey: Published) -> pa.Schema:
@@ -175,31 +154,36 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
             raise RecordError(f"the data {problem} {name}, which the survey declares")
 
 
-def _encode(schema: Schema, batch: pa.Table) -> _Encoded:
+def encode_table(schema: Schema, batch: pa.Table, words: Words) -> Encoded:
+    """A batch as its survey sees it. words: shape (n, schema.words), all of them or the first."""
     require_columns(schema, batch.column_names)
     columns = {}
     for name in arrow_types(schema):
         with _about(name):
             columns[name] = _whole(batch.column(name))
-    n, misfits = batch.num_rows, list[Misfit]()
+    n = batch.num_rows
+    masks: tuple[dict[str, NDArray[np.bool_]], ...] = ({}, {}, {})
+    clamped, outside, missing = masks
     codes = np.empty((n, len(schema.dimensions)), dtype=np.int64, order="F")
-    for i, dimension in enumerate(schema.dimensions):
-        with _about(dimension.name):
-            codes[:, i], misfit = dimension_codes(dimension, columns[dimension.name])
-        misfits += misfit
-    numbers = np.empty((n, len(schema.measures)), dtype=np.float64)
-    clamped = np.empty((n, len(schema.measures)), dtype=np.bool_)
+    for i, (dimension, (word, place)) in enumerate(
+        zip(schema.dimensions, schema.draws, strict=True)
+    ):
+        name = dimension.name
+        with _about(name):
+            column = dimension_codes(dimension, columns[name], words[:, word], place)
+        codes[:, i], outside[name], missing[name] = column.values, column.outside, column.missing
+    numbers = np.empty((n, len(schema.measures)), dtype=np.float64, order="F")
     for i, measure in enumerate(schema.measures):
-        with _about(measure.name):
-            values = measure_numbers(measure, columns[measure.name])
-        numbers[:, i], clamped[:, i], misfit = values
-        misfits += misfit
+        with _about(name := measure.name):
+            column = measure_numbers(measure, columns[name])
+        numbers[:, i], clamped[name] = column.values, column.outside
+        missing[name] = column.missing | missing[name] if name in missing else column.missing
     public: dict[str, pa.Array] = {}
-    for column in schema.public:
-        with _about(column.name):
-            public[column.name], misfit = public_column(column, columns[column.name])
-        misfits += misfit
-    return _Encoded(codes, numbers, clamped, public, misfits)
+    for declared in schema.public:
+        with _about(declared.name):
+            typed = public_column(declared, columns[declared.name])
+        public[declared.name], missing[declared.name] = typed
+    return Encoded(codes, numbers, public, clamped, outside, missing)
 
 
 def _about(name: str) -> AbstractContextManager[None]:

@@ -8,6 +8,7 @@ domain beyond values and codes is in `ldpsql.domains`, the Arrow types are in `l
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql_device.errors import RecordError, SurveyError
+from ldpsql_device.errors import SurveyError
 
 LARGEST_DOMAIN = 1 << 20
 EPOCH = datetime(1970, 1, 1)
@@ -26,6 +27,10 @@ _MICROSECOND, _DAY = timedelta(microseconds=1), 86_400_000_000
 _BEYOND = 1e308
 _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
 """NumPy's name of what a unit is counted in, and how many of these it is."""
+
+INSIDE, OUTSIDE, MISSING = 0, 1, 2
+"""Where a value of a record stands: in a domain, beyond it, or nowhere; the last also for None and
+for a value of another type."""
 
 Value = int | float | str | bool | date | datetime
 
@@ -87,11 +92,46 @@ TYPES: Mapping[str, ColumnType] = {
 """Every type of column by the word of a survey file; those of a category are text or int."""
 
 
+_EXACT = frozenset({int, float, str, bool, type(None), date, datetime})
+
+
 def plain(value: Any) -> Any:
-    """A numpy number, bool or string as Python's own; anything else as it is."""
-    if isinstance(value, np.integer | np.floating | np.bool_ | np.str_):
-        return value.item()
-    return value
+    """A value as one of Python's own int, float, str, bool, date or datetime; None for all others.
+
+    NumPy's scalars and subclasses become what they stand for, without calling anything that a
+    subclass overrides but a comparison (NaT differs from itself). Never raises.
+    """
+    if type(value) in _EXACT:
+        return value
+    try:
+        if isinstance(value, np.integer | np.floating | np.bool_):
+            value = value.item()
+        elif isinstance(value, datetime):
+            whole = datetime.combine(datetime.date(value), datetime.timetz(value))
+            value = whole if value == value else None  # noqa: PLR0124
+        elif isinstance(value, date):
+            value = date.fromordinal(date.toordinal(value))
+        elif isinstance(value, str):
+            value = str.__str__(value)
+        elif isinstance(value, int):
+            value = int.__pos__(value)
+        elif isinstance(value, float):
+            value = float.__pos__(value)
+    except Exception:  # whatever a stranger's class does, it is no value
+        return None
+    return value if type(value) in _EXACT else None
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a plain value is a whole number, or an infinity."""
+    kind = type(value)
+    return kind is int or (kind is float and (value % 1 == 0 or abs(value) == math.inf))
+
+
+def is_real(value: Any) -> bool:
+    """Whether a plain value is a number, or an infinity."""
+    kind = type(value)
+    return kind is int or (kind is float and not math.isnan(value))
 
 
 @dataclass(frozen=True)
@@ -118,20 +158,32 @@ class Listed:
     def _codes(self) -> dict[Value, int]:
         return {value: code for code, value in enumerate(self.values)}
 
-    def code(self, value: Value) -> int:
-        """Code of one value; RecordError, which never shows the value, if it is not listed.
+    @cached_property
+    def _kind(self) -> Any:
+        """The Python type of the values."""
+        return type(self.values[0])
 
-        Strings are compared code point by code point, without any normalisation.
+    @cached_property
+    def _longest(self) -> int:
+        """Characters of the longest text; longer ones need not be looked at whole."""
+        return max(len(value) if isinstance(value, str) else 0 for value in self.values)
+
+    def find(self, value: Any) -> tuple[int, int]:
+        """The code of a plain value, and where it stands; 0 for one that has no code.
+
+        Texts are compared code point by code point, without any normalisation.
         """
-        value = plain(value)
-        if not self.has_own_code(value):
-            raise RecordError("is not one of the declared values")
-        return self._codes[value]
+        fits = type(value) is self._kind or (self._kind is int and _is_whole(value))
+        given: Any = value if fits else self.values[0]
+        if self._kind is str:
+            given = given[: self._longest + 1]
+        code = self._codes.get(given, -1)
+        return max(code, 0), (OUTSIDE if code < 0 else INSIDE) if fits else MISSING
 
-    def has_own_code(self, value: Value) -> bool:
+    def has_own_code(self, value: Any) -> bool:
         """Whether the value is declared; each of them has a code of its own."""
         # True == 1, but is not the same value.
-        return type(value) is type(self.values[0]) and value in self._codes
+        return type(value) is self._kind and value in self._codes
 
     def describe(self) -> str:
         """The extent in words, for messages."""
@@ -181,41 +233,44 @@ class Ordered:
         if (np.diff(self.edge_array) <= 0).any():
             raise SurveyError("the edges of a domain must increase")
 
-    def code(self, value: Value) -> int:
-        """Code of one value; RecordError, which never shows the value, if it lies outside."""
-        point = self._point(plain(value))
-        lowest, highest = self.points[0] - 1, self.points[-1] + 1
-        if not self.is_discrete:
-            lowest, highest = -_BEYOND, _BEYOND
-        nearest = min(max(point, lowest), highest)  # so that it fits the array's type
-        code = int(self.codes_at(np.array([nearest], self.edge_array.dtype))[0])
-        if code < 0:
-            raise RecordError(f"lies outside its domain {self.describe()}")
-        return code
+    def find(self, value: Any) -> tuple[int, int]:
+        """The code nearest to a plain value, and where that stands; the first for one without."""
+        fits = _FITS[self.type](value)
+        point = _POINT[self.type](value if fits else self.edges[0])
+        nearest = min(max(point, self._lowest), self._highest)
+        code = min(bisect_right(self.points, nearest), self.size) - 1
+        return code, (OUTSIDE if nearest != point else INSIDE) if fits else MISSING
 
-    def has_own_code(self, value: Value) -> bool:
+    def has_own_code(self, value: Any) -> bool:
         """Whether a whole number is the only value of its code."""
-        if type(value) is not int or not self.points[0] <= value < self.points[-1]:
+        if type(value) is not int or not self._lowest <= value <= self._highest:
             return False
-        code = self.code(value)
+        code, _ = self.find(value)
         return self.points[code + 1] - self.points[code] == 1
 
-    def codes_at(self, points: NDArray[Any]) -> NDArray[np.int64]:
-        """Codes of many values given as points of `edge_array`'s type; -1 for those outside."""
-        codes: NDArray[np.int64]
+    def find_many(self, points: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Codes nearest to many points of `edge_array`'s type, and which of these are outside.
+
+        NaN is outside and has some code.
+        """
+        nearest = np.clip(points, self._lowest, self._highest)
+        outside = nearest != points
         if self._spacing:  # several times faster than a search
-            outside = (points < self.edge_array[0]) | (points >= self.edge_array[-1])
-            codes = points - self.edge_array[0]  # may wrap around, but only outside
+            codes: NDArray[np.int64] = nearest - self.edge_array[0]
             if self._spacing > 1:
                 codes //= self._spacing
-            if outside.any():
-                codes[outside] = -1
-            return codes
-        codes = np.searchsorted(self.edge_array, points, side="right") - 1
-        if self.is_closed:
-            codes[points == self.edge_array[-1]] = self.size - 1
-        codes[codes >= self.size] = -1
-        return codes
+            return codes, outside
+        found = np.searchsorted(self.edge_array, nearest, side="right")
+        return np.minimum(found, self.size) - 1, outside
+
+    @property
+    def _lowest(self) -> int | float:
+        return self.points[0]
+
+    @cached_property
+    def _highest(self) -> int | float:
+        """The last point of the domain."""
+        return self.points[-1] - (1 if self.is_discrete else 0)
 
     @cached_property
     def _spacing(self) -> int:
@@ -233,29 +288,28 @@ class Ordered:
             return f"[{first}, {last - timedelta(days=1)}]"
         return f"[{first}, {last - 1 if isinstance(last, int) else last}]"
 
-    def _point(self, value: Any) -> int | float:
-        """The point of a record's value; RecordError if it is not of this domain's type."""
-        if self.type == "int" and is_number(value) and value % 1 == 0:
-            return int(value)
-        if self.type == "float" and is_number(value):
-            if not value - value == 0:
-                raise RecordError("is not a finite number")
-            return value  # type: ignore[no-any-return]
-        if self.type == "timestamp" and isinstance(value, datetime):
-            if value.tzinfo is not None:
-                raise RecordError("has a time zone; give local or UTC time without one")
-            return microseconds(value)
-        if self.type == "date" and _is_date(value):
-            return microseconds(value) // _DAY
-        raise RecordError(f"is not of type {self.type}")
-
-
-Domain = Listed | Ordered
-
 
 def microseconds(moment: Any) -> int:
     """Microseconds from the epoch to a naive datetime, or to the start of a date."""
     return int((_midnight(moment) - EPOCH) // _MICROSECOND)
+
+
+# Per type of ordered domain, by plain values: whether one can be read, and the point of one that
+# can. Both take the same steps whatever the value.
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "int": _is_whole,
+    "float": is_real,
+    "date": lambda value: type(value) is date,
+    "timestamp": lambda value: type(value) is datetime and value.tzinfo is None,
+}
+_POINT: Mapping[str, Callable[[Any], int | float]] = {
+    "int": lambda value: int(min(max(value, -(2**63)), 2**63)),
+    "float": lambda value: float(min(max(value, -_BEYOND), _BEYOND)),
+    "date": lambda value: value.toordinal() - EPOCH.toordinal(),
+    "timestamp": microseconds,
+}
+
+Domain = Listed | Ordered
 
 
 def int_domain(low: int, high: int, *, bin_width: int = 1) -> Ordered:

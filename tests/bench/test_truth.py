@@ -107,7 +107,7 @@ def test_every_made_up_question_has_a_truth(truth: Truth) -> None:
 
 
 SHARES = survey_toml(
-    dimension("share", "float", domain=[0.0, 1.0], bins=10, nulls="value"),
+    dimension("share", "float", domain=[0.0, 1.0], bins=10, missing="code"),
     epsilon="20",
     mechanism="grr",
 )

@@ -214,7 +214,9 @@ def test_users_must_be_people(source):
 
 
 CLINIC = survey_toml(
-    category("illness", "none", "flu", "HIV", "cancer", sensitive=["HIV", "cancer"], nulls="value"),
+    category(
+        "illness", "none", "flu", "HIV", "cancer", sensitive=["HIV", "cancer"], missing="code"
+    ),
     boolean("member", sensitive=[True]),
     table="clinic",
     mechanism="cprr",

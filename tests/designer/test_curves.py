@@ -105,8 +105,3 @@ def test_what_the_design_does_not_answer_is_left_out():
     assert {c.dimension for c in error_curves(design, 1000)} == {0}
     whole = survey("fourier", 8, SEX).survey.design
     assert {c.dimension for c in error_curves(whole, 1000)} == {0, 1}
-
-
-def test_a_dimension_of_one_value_has_no_curve():
-    design = survey("grr", 1).survey.design
-    assert error_curves(design, 1000) == ()

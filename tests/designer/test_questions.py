@@ -15,7 +15,7 @@ SCHEMA = Schema.from_keys(
     {
         "dimension": {
             "age": {"type": "int", "domain": [18, 90]},
-            "state": {"type": "category", "values": ["CA", "NY", "WA"], "nulls": "value"},
+            "state": {"type": "category", "values": ["CA", "NY", "WA"], "missing": "code"},
             "member": {"type": "bool"},
         },
         "measure": {"spent": {"bounds": [0, 500]}, "change": {"bounds": [-30, 10]}},

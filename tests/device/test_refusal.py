@@ -7,15 +7,16 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.surveys import ANYTHING, EVERY_TYPE, RECORD, app
+from support.surveys import ANYTHING, RECORD, app
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device.columns import refusing
+from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.files import randomize_file
 from ldpsql_device.respond import respond
-from ldpsql_device.table import randomize
+from ldpsql_device.table import Tally, randomize, randomize_batch
 
 HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "grr"\n'
 FLAG = '[dimension.a]\ntype = "bool"\n'
@@ -37,35 +38,29 @@ def check(refusal) -> None:
     assert "SECRET" not in str(error)
 
 
-def check_chain(error: BaseException | None) -> None:
-    """A domain's error, to which the dimension added its name, may stand behind it."""
-    while error is not None:
-        assert isinstance(error, RecordError)
-        assert "4242" not in str(error)
-        assert "SECRET" not in str(error)
-        error = error.__cause__ or error.__context__
-
-
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.binary()])
 @pytest.mark.parametrize("body", [DATE, AGE, WORD])
 def test_columns_that_do_not_fit(body, kind):
+    """A column of another type is refused by its type; numbers outside of a domain are encoded."""
     column = pa.array([SECRET]).cast(pa.string()).cast(kind)
-    with pytest.raises(RecordError, match=r"^d ") as refusal:
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if (body == AGE and is_number) or (body == WORD and kind == pa.string()):
+        assert randomize(survey(body), pa.table({"d": column}), policy=ANYTHING).num_rows == 1
+        return
+    with pytest.raises(RecordError, match=r"^d is of type") as refusal:
         randomize(survey(body), pa.table({"d": column}), policy=ANYTHING)
     check(refusal)
 
 
 def test_a_date_with_a_time_of_day_is_its_day_and_a_far_one_is_outside():
     day = pa.array([1577880000123, None], pa.int64()).view(pa.date64())
-    dates = survey(DATE + 'nulls = "value"\n')
-    assert randomize(dates, pa.table({"d": day}), policy=ANYTHING).num_rows == 2
-    with pytest.raises(RecordError, match="d lies outside its domain") as refusal:
-        randomize(
-            dates,
-            pa.table({"d": pa.array([SECRET], pa.int64()).view(pa.date64())}),
-            policy=ANYTHING,
+    survey = design(HEAD + DATE + 'missing = "code"\n')
+    far = pa.array([SECRET], pa.int64()).view(pa.date64())
+    for column, tally in ((day, Tally(2, {}, {}, {"d": 1})), (far, Tally(1, {}, {"d": 1}, {}))):
+        assert (
+            randomize_batch(survey, pa.table({"d": column}), OsEntropy(), policy=ANYTHING)[1]
+            == tally
         )
-    check(refusal)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +71,10 @@ def test_a_date_with_a_time_of_day_is_its_day_and_a_far_one_is_outside():
         ("timestamp", pa.array([SECRET * 1000], pa.int64()).view(pa.timestamp("s"))),
     ],
 )
-def test_public_values_that_overflow(kind, column):
+def test_public_values_that_overflow_are_null(kind, column):
     public = survey(f'{FLAG}[public.d]\ntype = "{kind}"\n')
-    with pytest.raises(RecordError, match=r"^d holds values that do not fit") as refusal:
-        randomize(public, pa.table({"a": [True], "d": column}), policy=ANYTHING)
-    check(refusal)
+    reports = randomize(public, pa.table({"a": [True], "d": column}), policy=ANYTHING)
+    assert reports.column("d").to_pylist() == [None]
 
 
 def test_what_arrow_cannot_convert_names_the_column_alone(monkeypatch):
@@ -103,12 +97,8 @@ def test_what_arrow_cannot_convert_names_the_column_alone(monkeypatch):
     [
         b"",
         b"x\n1\n",
-        b"d\nSECRET\n",
         b"d\n7,SECRET\n",
-        b'd\n"SECRET\n5\n',
         b"d\n\xff\xfeSECRET\n",
-        b"d\n4242424242424242\n",
-        b"d\n99999999999999999999994242\n",
         b"\xff\xfed\nSECRET\n",
     ],
 )
@@ -134,22 +124,28 @@ def test_damaged_files_and_unwritable_targets(tmp_path):
     check(refusal)
 
 
+@pytest.mark.parametrize("body", [AGE, WORD, DATE])
+@pytest.mark.parametrize("cell", ["", "SECRET", str(SECRET), f"{SECRET}9999999999", "nan", '""'])
+def test_cells_of_a_text_file_are_encoded_whatever_they_hold(tmp_path, body, cell):
+    source = tmp_path / "people.csv"
+    source.write_text(f"d,x\n{cell},1\n")
+    assert (
+        randomize_file(survey(body), source, tmp_path / "reports.parquet", policy=ANYTHING).people
+        == 1
+    )
+
+
 @pytest.mark.parametrize(
     "change", [{"age": SECRET}, {"age": "SECRET"}, {"spent": "SECRET"}, {"day": "SECRET"}]
 )
-def test_single_records(change):
-    with pytest.raises(RecordError) as refusal:
-        respond(app(), {**RECORD, **change}, policy=ANYTHING)
-    check_chain(refusal.value)
+def test_single_records_are_answered(change):
+    assert respond(app(), {**RECORD, **change}, policy=ANYTHING)
 
 
-def test_every_type_of_dimension_one_by_one():
-    everything = design(EVERY_TYPE)
-    for dimension in everything.schema.dimensions:
-        for value in (SECRET, "SECRET", 2.0**1000, None, Decimal(SECRET)):
-            with pytest.raises(RecordError) as refusal:
-                dimension.code(value)
-            check_chain(refusal.value)
+def test_what_is_no_record_is_refused_before_it_is_looked_at():
+    for record in (None, 3, "SECRET", [("age", SECRET)]):
+        with pytest.raises(TypeError, match=r"^a record is a mapping of columns to values$"):
+            respond(app(), record, policy=ANYTHING)
 
 
 def test_other_errors_pass():

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ldpsql.record_domain import RecordDomain
-from ldpsql_device.errors import RecordError, SurveyError
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.publish import schema_to_keys
-from ldpsql_device.schema import Dimension, Measure, Schema
-from ldpsql_device.values import BOOL, Listed, int_domain
+from ldpsql_device.schema import OTHER, Dimension, Measure, Schema
+from ldpsql_device.values import BOOL, INSIDE, MISSING, OUTSIDE, Listed, int_domain
 
 AGE = {"type": "int", "domain": [18, 90]}
 KEYS = {
     "dimension": {
         "age": AGE,
-        "hours": {"type": "int", "domain": [0, 99], "bin_width": 3, "nulls": "value"},
+        "hours": {"type": "int", "domain": [0, 99], "bin_width": 3, "missing": "code"},
         "size": {"type": "int", "edges": [0, 1, 5]},
         "price": {"type": "float", "edges": [0, 1.5, 10]},
         "score": {"type": "float", "domain": [0, 1], "bins": 4},
         "state": {"type": "category", "values": ["CA", "NY"]},
         "level": {"type": "category", "values": [1, 2, 9]},
+        "shop_kind": {"type": "category", "values": ["a", "b"], "outside": "other"},
+        "income": {"type": "int", "domain": [0, 9], "outside": "random", "missing": "code"},
         "member": {"type": "bool"},
         "day": {"type": "date", "range": ["2026-01-01", "2026-03-31"], "unit": "week"},
         "at": {"type": "timestamp", "range": ["2026-01-01", "2026-01-02T12:00:00"]},
     },
     "measure": {
         "hours": {"bounds": [0, 99]},
-        "spent": {"bounds": [0.5, 500], "on_out_of_range": "reject"},
+        "spent": {"bounds": [0.5, 500]},
     },
-    "public": {"version": {"type": "text"}, "shop": {"type": "int", "nulls": "value"}},
+    "public": {"version": {"type": "text"}, "shop": {"type": "int"}},
 }
 
 
@@ -45,7 +51,22 @@ def test_every_type_is_read_and_written_back():
     read = schema()
     assert Schema.from_keys(schema_to_keys(read)) == read
     assert [d.name for d in read.dimensions] == list(KEYS["dimension"])
-    assert RecordDomain.of(read).sizes == (73, 35, 2, 2, 4, 2, 3, 2, 14, 2)
+    assert RecordDomain.of(read).sizes == (73, 35, 2, 2, 4, 2, 3, 3, 11, 2, 14, 2)
+
+
+def test_drawn_codes_share_words_up_to_a_product_of_2_to_the_32():
+    sizes = (1 << 20, 1 << 12, 2, 1 << 20, 1 << 11, 2)
+    columns = tuple(Dimension(f"a{i}", int_domain(1, size)) for i, size in enumerate(sizes))
+    assert Schema(columns).draws == (
+        (0, 1),
+        (0, 1 << 20),
+        (1, 1),
+        (1, 2),
+        (1, 1 << 21),
+        (2, 1),
+    )
+    assert (schema().code_words, schema().words) == (1, 3)
+    assert Schema((), (Measure("x", (0, 1)),)).words == 1
 
 
 def test_an_attribute_in_two_roles_is_one_attribute():
@@ -69,7 +90,7 @@ def dimension(**keys):
         (dimension(type="int", domain=["a", "b"]), "whole numbers"),
         (dimension(type="int", domain=[0, 9], bin_width=0), "bin_width must be at least 1"),
         (dimension(type="int", domain=[0, 9], bins=3), "dimension x: unknown key 'bins'"),
-        (dimension(type="int", domain=[0, 9], edges=[0, 9]), "unknown key 'domain'"),
+        (dimension(type="int", domain=[0, 9], edges=[0, 5, 9]), "unknown key 'domain'"),
         (dimension(type="float"), "dimension x: a float dimension needs edges"),
         (dimension(type="float", domain=[0, 1]), "needs edges"),
         (dimension(type="float", bins=4), r"domain must be \[low, high\]"),
@@ -90,8 +111,23 @@ def dimension(**keys):
         (dimension(domain=[0, 1]), "dimension x: type is missing"),
         (dimension(type="integer", domain=[0, 1]), "dimension x: type must be one of int, float"),
         (dimension(type=["int"]), "type must be one of"),
-        (dimension(type="int", domain=[0, 1], nulls="maybe"), "dimension x: nulls must be"),
-        (dimension(type="int", domain=[0, 1], nulls=[]), "nulls must be"),
+        (dimension(type="int", domain=[0, 1], missing="reject"), "dimension x: missing must be"),
+        (dimension(type="int", domain=[0, 1], missing=[]), "missing must be"),
+        (dimension(type="int", domain=[0, 1], outside="reject"), "dimension x: outside must be"),
+        (dimension(type="int", domain=[0, 1], outside=[]), "outside must be"),
+        (dimension(type="int", domain=[0, 1], outside=""), "outside must be"),
+        (dimension(type="int", domain=[0, 1], outside=None), "outside must be"),
+        (dimension(type="int", domain=[0, 1], outside="other"), "is for categories of texts"),
+        (dimension(type="category", values=[1, 2], outside="other"), "categories of texts"),
+        (dimension(type="category", values=["a", "b"], outside="nearest"), "is for ordered"),
+        (
+            dimension(type="category", values=["(other)", "b"], outside="other"),
+            "which outside = .other. adds",
+        ),
+        (dimension(type="bool", outside="random"), "unknown key 'outside'"),
+        (dimension(type="int", domain=[3, 3]), "x: a private dimension has at least two declared"),
+        (dimension(type="category", values=["a"], missing="code"), "at least two declared codes"),
+        (dimension(type="category", values=["a"], outside="other"), "at least two declared codes"),
         ({"dimension": {"x": 3}}, r"\[dimension.x\] must be a table"),
         ({"dimension": [AGE]}, r"\[dimension.NAME\] must be a table"),
         ({"dimension": {"ldpsql_group": AGE}}, "reserved"),
@@ -111,7 +147,8 @@ def dimension(**keys):
         ({"measure": {"x": {"bounds": ["0", "1"]}}}, "two finite numbers"),
         ({"measure": {"x": {"bounds": [0, 10**400]}}}, "two finite numbers"),
         ({"measure": {"x": {"bounds": [0, float("nan")]}}}, "two finite numbers"),
-        ({"measure": {"x": {"bounds": [0, 1], "on_out_of_range": "drop"}}}, "on_out_of_range"),
+        ({"measure": {"x": {"bounds": [0, 1], "outside": "random"}}}, "unknown key 'outside'"),
+        ({"public": {"x": {"type": "int", "missing": "code"}}}, "unknown key 'missing'"),
         ({"measure": {"x": {"bounds": [0, 1], "type": "int"}}}, "unknown key 'type'"),
         ({"measure": {"x": {"bounds": [0, 1]}}, **dimension(type="bool")}, "must be a number"),
         ({"public": {"x": {"type": "text"}}}, "at least one dimension or measure"),
@@ -127,52 +164,73 @@ def test_a_bad_key_is_named(keys, message):
     assert "\n" not in str(refusal.value)
 
 
-def test_null_is_the_last_code_or_refused():
-    accepting = Dimension("x", int_domain(0, 4), "value")
-    assert (accepting.size, accepting.code(None)) == (6, 5)
-    strict = Dimension("x", int_domain(0, 4))
-    assert strict.size == 5
-    with pytest.raises(RecordError, match=r"^x is missing"):
-        strict.code(None)
+AGES, LETTERS = int_domain(0, 4), Listed("category", ("a", "b", OTHER))
 
 
-@pytest.mark.parametrize("domain", [int_domain(0, 4), BOOL, Listed("category", ("a",))])
-def test_a_refused_value_is_named_by_its_column(domain):
-    with pytest.raises(RecordError, match=r"^x ") as refusal:
-        Dimension("x", domain).code("xyzzy")
-    assert "xyzzy" not in str(refusal.value)
+@pytest.mark.parametrize(
+    ("dimension", "inside", "outside", "missing"),
+    [
+        (Dimension("x", AGES), 3, 4, 1),
+        (Dimension("x", AGES, "nearest", "code"), 3, 4, 5),
+        (Dimension("x", AGES, "random"), 3, 1, 1),
+        (Dimension("x", Listed("category", ("a", "b"))), 0, 1, 1),
+        (Dimension("x", Listed("category", ("a", "b")), "random", "code"), 0, 1, 2),
+        (Dimension("x", LETTERS, "other"), 0, 2, 1),
+        (Dimension("x", LETTERS, "other", "code"), 0, 2, 3),
+        (Dimension("x", BOOL, missing="code"), 1, 2, 2),
+    ],
+)
+def test_every_value_has_a_code(dimension, inside, outside, missing):
+    """Where it is not that of the value, 1 is drawn."""
+    values = {"int": (3, 99), "category": ("a", "z"), "bool": (True, 0)}[dimension.domain.type]
+    assert [dimension.code(value, 1)[0] for value in values] == [inside, outside]
+    assert {dimension.code(value, 1) for value in (None, [], 2j)} == {(missing, MISSING)}
+    assert dimension.code(values[0], 1)[1] == INSIDE
+    assert dimension.size == dimension.declared + (dimension.outside == "other") + (missing > 1)
 
 
 @pytest.mark.parametrize(
     ("value", "fraction"),
-    [(0, 0.0), (25, 0.25), (np.int16(100), 1.0), (-3, 0.0), (10**400, 1.0), (-(10**400), 0.0)],
+    [
+        (0, 0.0),
+        (25, 0.25),
+        (np.int16(100), 1.0),
+        (-3, 0.0),
+        (10**400, 1.0),
+        (-(10**400), 0.0),
+        (float("-inf"), 0.0),
+        (float("inf"), 1.0),
+        *((value, 0.5) for value in (None, True, "1", float("nan"), 1j, [1])),
+    ],
 )
 def test_a_measure_becomes_a_threshold_of_64_bits(value, fraction):
+    assert Measure("x", (0.0, 100.0)).threshold(value)[0] == fraction * 2**64
+
+
+def test_a_measure_says_where_a_value_stands():
     measure = Measure("x", (0.0, 100.0))
-    assert measure.threshold(measure.number(value)) == fraction * 2**64
+    for value, standing in ((0, INSIDE), (100.0, INSIDE), (101, OUTSIDE), ("1", MISSING)):
+        assert measure.threshold(value)[1] == standing
+
+
+@given(
+    st.tuples(st.floats(-1e299, 1e299), st.floats(-1e299, 1e299)).filter(lambda b: b[0] < b[1]),
+    st.floats(allow_nan=False),
+)
+def test_thresholds_are_the_floor_of_exact_fractions(bounds, value):
+    low, high = map(Fraction, bounds)
+    share = (Fraction(min(max(value, bounds[0]), bounds[1])) - low) / (high - low)
+    assert Measure("x", bounds).threshold(value)[0] == math.floor(share * 2**64)
 
 
 def test_thresholds_are_exact():
     """0.1 is the rational of its double, which lies above a tenth."""
     measure = Measure("x", (0.0, 1.0))
-    assert measure.threshold(0.1) == 3602879701896397 * 2**64 // 2**55
-    assert measure.threshold(5e-324) == 0
-    assert Measure("x", (0.0, 3.0)).threshold(1.0) == 2**64 // 3
-    assert Measure("x", (2.0**53, 2.0**53 + 4)).number(2**53 + 1) == 2**53
-    assert Measure("x", (-1.0, 1.0)).threshold(-0.0) == 2**63
-
-
-@pytest.mark.parametrize("value", [None, True, "1", float("nan"), float("-inf"), 1j])
-def test_a_measure_that_is_no_number_is_refused(value):
-    with pytest.raises(RecordError, match=r"^x is"):
-        Measure("x", (0.0, 1.0)).number(value)
-
-
-def test_rejection_refuses_what_clamping_moves():
-    strict = Measure("x", (0.0, 1.0), "reject")
-    assert (strict.number(0), strict.number(1)) == (0.0, 1.0)
-    with pytest.raises(RecordError, match=r"^x lies outside its bounds \[0, 1\]$"):
-        strict.number(1.0000001)
+    assert measure.threshold(0.1)[0] == 3602879701896397 * 2**64 // 2**55
+    assert measure.threshold(5e-324)[0] == 0
+    assert Measure("x", (0.0, 3.0)).threshold(1.0)[0] == 2**64 // 3
+    assert Measure("x", (2.0**53, 2.0**53 + 4)).threshold(2**53 + 1)[0] == 0
+    assert Measure("x", (-1.0, 1.0)).threshold(-0.0)[0] == 2**63
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 0.0), (1.0, 0.0), (0.0, np.inf), (-1e308, 1e308)])
@@ -203,11 +261,20 @@ def sensitive_schema(keys: str, age: str = "") -> Schema:
     [
         ('sensitive = ["HIV"]', (2,)),
         ('sensitive = ["HIV", "none"]', (0, 2)),
-        ('sensitive = ["HIV"]\nnulls = "value"', (2, 3)),
-        ('sensitive = ["HIV"]\nnulls = "value"\nsensitive_nulls = false', (2,)),
+        ('sensitive = ["HIV"]\nmissing = "code"', (2, 3)),
+        ('sensitive = ["HIV"]\nmissing = "code"\nsensitive_missing = false', (2,)),
         ('sensitive = ["none", "flu", "HIV"]', ()),
-        ('sensitive = ["none", "flu", "HIV"]\nnulls = "value"', ()),
-        ('sensitive = ["none", "flu", "HIV"]\nnulls = "value"\nsensitive_nulls = false', (0, 1, 2)),
+        ('sensitive = ["none", "flu", "HIV"]\nmissing = "code"', ()),
+        (
+            'sensitive = ["none", "flu", "HIV"]\nmissing = "code"\nsensitive_missing = false',
+            (0, 1, 2),
+        ),
+        ('sensitive = ["HIV"]\noutside = "other"', (2, 3)),
+        (
+            'sensitive = ["HIV"]\noutside = "other"\nmissing = "code"\nsensitive_missing = false',
+            (2, 3),
+        ),
+        ('sensitive = ["HIV"]\noutside = "other"\nmissing = "code"', (2, 3, 4)),
         ("", ()),
     ],
 )
@@ -238,9 +305,14 @@ def test_whole_numbers_and_truth_values_can_be_sensitive() -> None:
         ('sensitive = "HIV"', "", "illness: sensitive must be a list"),
         ("sensitive = [1]", "", "illness: sensitive: 1 is not a declared value"),
         ("sensitive = [[1]]", "", "is not a declared value"),
-        ('sensitive = ["HIV"]\nsensitive_nulls = false', "", "sensitive_nulls is for nulls"),
-        ('sensitive = ["HIV"]\nnulls = "value"\nsensitive_nulls = 1', "", "must be true or false"),
-        ("sensitive_nulls = false", "", "unknown key 'sensitive_nulls'"),
+        ('sensitive = ["HIV"]\nsensitive_missing = false', "", "sensitive_missing is for missing"),
+        (
+            'sensitive = ["HIV"]\nmissing = "code"\nsensitive_missing = 1',
+            "",
+            "must be true or false",
+        ),
+        ("sensitive_missing = false", "", "unknown key 'sensitive_missing'"),
+        ('sensitive = ["(other)"]\noutside = "other"', "", "'(other)' is not a declared value"),
         ("", "sensitive = [10]", "age: sensitive: 10 is not a declared value"),
         ("", "sensitive = [3.5]", "age: sensitive: 3.5 is not a declared value"),
         ("", "bin_width = 5\nsensitive = [3]", "3 is not a declared value with a code of its own"),

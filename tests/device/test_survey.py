@@ -11,20 +11,21 @@ import pytest
 from support.surveys import ANYTHING
 
 from ldpsql.record_domain import RecordDomain
+from ldpsql_device.encode import encode
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Shuffled, guarantee_of, local_guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
 from ldpsql_device.publish import schema_to_json, write_survey
-from ldpsql_device.respond import encode, respond
+from ldpsql_device.respond import respond
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Survey, canonical, parse_json
 
 SCHEMA = Schema.from_keys(
     {
         "dimension": {
-            "age": {"type": "int", "domain": [18, 90], "nulls": "value"},
+            "age": {"type": "int", "domain": [18, 90], "missing": "code"},
             "price": {"type": "float", "edges": [0, 0.1, 1e300 / 2]},
             "state": {"type": "category", "values": ["CA", "NY", "ä\u2028\x7f\x1f\U0001f600"]},
             "far": {"type": "int", "domain": [2**60, 2**60 + 3], "sensitive": [2**60 + 1]},
@@ -162,7 +163,7 @@ PROMISE = {"kind": "local", "epsilon": "1"}
         (changed(previous="0" * 64), "names the one before and the first one"),
         (changed(schema=[]), "schema must have the keys"),
         (changed(schema={"dimension": [], "measure": [], "public": []}), "at least one"),
-        (changed(schema=schema_with(outside="other")), "'outside' is reserved"),
+        (changed(schema=schema_with(merged=[])), "'merged' is reserved"),
         (changed(schema=schema_with(domain=["18", "9"])), r"age: domain \[18, 9\] is empty"),
         (changed(schema=schema_with(domain=["18", "x"])), "are whole numbers, not 'x'"),
         (changed(schema=schema_with(bins=3)), "dimension age: unknown key 'bins'"),

@@ -9,12 +9,23 @@ from typing import Any
 
 import pytest
 from support import reference_client
-from support.vectors import FOLDER, answer, code_of, is_open, read_record, threshold_of
+from support.vectors import (
+    DRAWN,
+    FOLDER,
+    Given,
+    answer,
+    code_of,
+    is_open,
+    read_record,
+    schema_of_sizes,
+    threshold_of,
+)
 
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import ReportFormat
+from ldpsql_device.encode import encode, public_values
 from ldpsql_device.errors import ReportError, SurveyError
-from ldpsql_device.respond import Report, public_values
+from ldpsql_device.respond import Report
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Survey, canonical, parse_json, sha256, signed_text
 
@@ -62,14 +73,16 @@ def test_a_client_written_from_the_format_encodes_alike():
     vectors = load(FOLDER / "encoding.json")
     for vector in vectors["dimensions"]:
         for case in vector["cases"]:
-            if case["code"] is not None:
-                code = reference_client.code_of(vector["dimension"], case["value"])
-                assert code == case["code"], (vector, case)
+            code = reference_client.code_of(vector["dimension"], case["value"], DRAWN)
+            assert code == case["code"], (vector, case)
     for vector in vectors["measures"]:
         for case in vector["cases"]:
-            if case["threshold"] is not None:
-                threshold = reference_client.threshold_of(vector["measure"], case["value"])
-                assert str(threshold) == case["threshold"], (vector, case)
+            threshold = reference_client.threshold_of(vector["measure"], case["value"])
+            assert str(threshold) == case["threshold"], (vector, case)
+    for vector in vectors["draws"]:
+        dimensions = [{"type": "int", "domain": [1, size]} for size in vector["sizes"]]
+        codes, words = reference_client.drawn_codes(dimensions, list(map(int, vector["words"])))
+        assert (codes, words) == (vector["codes"], []), vector
 
 
 @pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["dimensions"])
@@ -86,6 +99,12 @@ def test_values_have_their_thresholds(vector):
     [measure] = Schema.from_json(schema).measures
     for case in vector["cases"]:
         assert threshold_of(measure, case["value"]) == case["threshold"], case
+
+
+@pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["draws"])
+def test_words_give_drawn_codes(vector):
+    schema, words = schema_of_sizes(vector["sizes"]), list(map(int, vector["words"]))
+    assert encode(schema, {}, Given(words)).tolist() == [vector["codes"]]
 
 
 @pytest.mark.parametrize("vector", load(FOLDER / "canonical.json"))

@@ -29,14 +29,13 @@ domain = [1, 60]
 [dimension.state]
 type = "category"
 values = ["CA", "NY", "WA"]
-nulls = "value"
+missing = "code"
 [measure.pay]
 bounds = [0, 100]
 [public.shop]
 type = "text"
 [public.price]
 type = "float"
-nulls = "value"
 """)
 
 

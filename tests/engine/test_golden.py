@@ -34,7 +34,7 @@ def surveys(mechanism: str) -> Iterator[str]:
     kept = {"sensitive": ["NY"]} if MECHANISMS[mechanism].takes.sensitive else {}
     # The design of staircase takes long on many cells.
     age = integer("age", 18, 57, bin_width=8 if mechanism == "staircase" else 2)
-    state = category("state", "CA", "NY", "WA", nulls="value", **kept)
+    state = category("state", "CA", "NY", "WA", missing="code", **kept)
     day, pay = public("day", "date"), public("pay", "float")
     member = boolean("member")
     for accepted in ({}, {"accept_no_guarantee": True}):

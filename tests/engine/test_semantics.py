@@ -43,13 +43,13 @@ SCHEMA = Schema(
     (
         Dimension("age", int_domain(1, 11)),
         Dimension("score", int_domain(0, 19, bin_width=4)),
-        Dimension("state", Listed("category", STATES), nulls="value"),
+        Dimension("state", Listed("category", STATES), missing="code"),
         Dimension("joined", time_range("date", FIRST_DAY, FIRST_DAY + timedelta(days=5), "day")),
         Dimension("active", BOOL),
     ),
     (Measure("pay", (-10.0, 90.0)), Measure("age", (1.0, 11.0))),
     (
-        PublicColumn("version", "int", nulls="value"),
+        PublicColumn("version", "int"),
         PublicColumn("shop", "text"),
         PublicColumn("price", "float"),
     ),

@@ -19,7 +19,7 @@ mechanism = "{name}"
 type = "category"
 values = ["none", "flu", "HIV", "cancer"]
 sensitive = ["HIV", "cancer"]
-nulls = "value"
+missing = "code"
 [dimension.city]
 type = "category"
 values = ["A", "B", "C"]

@@ -79,7 +79,7 @@ def test_text_that_is_no_whole_number_is_refused_without_showing_it(store, tmp_p
     ],
 )
 def test_text_that_is_not_of_a_public_type_is_refused(store, tmp_path, kind, value):
-    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    survey = fake_survey(public=[PublicColumn("p", kind)])
     path = tmp_path / "r.csv"
     path.write_text(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n0,1,1,\n0,1,1,{value}\n")
     with pytest.raises(ReportError, match="row 2: p is not"):
@@ -104,7 +104,7 @@ def test_text_that_is_not_of_a_public_type_is_refused(store, tmp_path, kind, val
 )
 def test_text_is_read_as_its_public_type(store, tmp_path, kind, text, value):
     """Alone, and beside text that is not of the type, which is then read value by value."""
-    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    survey = fake_survey(public=[PublicColumn("p", kind)])
     path = tmp_path / "r.csv"
     good = f'0,1,1,"{text}"\n'
     for lines in (good, good + "0,1,1,99999999999999999999\n" * (kind != "text")):
@@ -239,7 +239,7 @@ def test_the_error_for_damage_found_while_taking_drags_no_other_error_along(stor
     ],
 )
 def test_jsonl_values_must_have_the_json_type_of_their_column(store, tmp_path, kind, good, wrong):
-    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    survey = fake_survey(public=[PublicColumn("p", kind)])
     path = tmp_path / "r.jsonl"
     start = '{"ldpsql_question": 0, "ldpsql_answer0": 1, "ldpsql_answer1": 2, "p": '
     path.write_text("\n".join(f"{start}{value}}}" for value in wrong))
@@ -347,7 +347,6 @@ def test_reports_as_devices_send_them_are_taken(store, tmp_path, options):
         {"id": "0"},
         {"id": None},
         {"public": []},
-        {"public": {}},
     ],
 )
 def test_a_line_that_is_not_a_report_is_a_bad_row(store, tmp_path, change):

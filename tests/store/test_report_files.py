@@ -109,30 +109,28 @@ def test_public_columns_have_their_declared_type(store, kind):
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_a_missing_public_value_is_taken_where_the_survey_allows_it(store, kind):
+def test_a_missing_public_value_is_taken(store, kind):
     column = pa.array([None], pa.array(GOOD[kind]).type)
-    strict = fake_survey("strict", public=[PublicColumn("p", kind)])
-    lenient = fake_survey("lenient", public=[PublicColumn("p", kind, "value")])
-    assert "row 1: p is missing" in refusal(store, strict, {**ROW, "p": column})
-    assert store.ingest_table(pa.table({**ROW, "p": column}), lenient).reports == 1
-    assert store.ingest_table(pa.table({**ROW, "p": pa.nulls(1)}), lenient).reports == 1
+    survey = fake_survey(public=[PublicColumn("p", kind)])
+    assert store.ingest_table(pa.table({**ROW, "p": column}), survey).reports == 1
+    assert store.ingest_table(pa.table({**ROW, "p": pa.nulls(1)}), survey).reports == 1
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_float_must_be_finite(store, value):
-    survey = fake_survey(public=[PublicColumn("p", "float", "value")])
+    survey = fake_survey(public=[PublicColumn("p", "float")])
     assert "p is not finite" in refusal(store, survey, {**ROW, "p": [value]})
 
 
 @pytest.mark.parametrize("value", [1.7e308, -1.1e100])
 def test_a_float_that_could_void_every_sum_is_refused(store, value):
-    survey = fake_survey(public=[PublicColumn("p", "float", "value")])
+    survey = fake_survey(public=[PublicColumn("p", "float")])
     assert "p is too large to be summed" in refusal(store, survey, {**ROW, "p": [value]})
     assert store.ingest_table(pa.table({**ROW, "p": [1e100]}), survey).reports == 1
 
 
 def test_a_public_whole_number_must_fit_64_bits(store):
-    survey = fake_survey(public=[PublicColumn("p", "int", "value")])
+    survey = fake_survey(public=[PublicColumn("p", "int")])
     column = pa.array([1 << 63], pa.uint64())
     assert "p is not of type int" in refusal(store, survey, {**ROW, "p": column})
 
@@ -199,7 +197,7 @@ def test_related_arrow_types_are_taken(store, kind, column, value):
 )
 def test_moments_that_no_calendar_has_are_refused(store, kind, column):
     """Infinities of DuckDB among them, and those that would wrap around in microseconds."""
-    survey = fake_survey(public=[PublicColumn("p", kind, "value")])
+    survey = fake_survey(public=[PublicColumn("p", kind)])
     assert f"p is not of type {kind}" in refusal(store, survey, {**ROW, "p": column})
 
 

@@ -19,12 +19,12 @@ from ldpsql.designer.file import SurveyFile, read_file
 TOML = survey_toml(
     integer("age", 1, 12),
     integer("score", 0, 19, bin_width=4),
-    category("state", "CA", "NY", "O'K", nulls="value"),
+    category("state", "CA", "NY", "O'K", missing="code"),
     dimension("joined", "date", range=["2026-01-01", "2026-01-31"], unit="week"),
     dimension("weight", "float", edges=[0.0, 1.5, 4.0]),
     measure("age", 3, 9),
     measure("pay", -5, 50),
-    public("version", "int", nulls="value"),
+    public("version", "int"),
     epsilon="2",
 )
 COUNTS = survey_toml(integer("age", 1, 12), epsilon="2")

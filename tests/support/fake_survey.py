@@ -25,9 +25,9 @@ from ldpsql_device.values import int_domain
 PLAIN = {"limits": [[5, 3], [1, 2], [300, 8]]}
 UNARY = {"bits": [40, 20, 64]}
 PUBLIC = (
-    PublicColumn("day", "date", "value"),
+    PublicColumn("day", "date"),
     PublicColumn("amount", "float"),
-    PublicColumn("group", "int", "value"),
+    PublicColumn("group", "int"),
 )
 
 
@@ -115,7 +115,7 @@ def write_jsonl(table: pa.Table, path: Path) -> None:
 
 
 def _public(column: PublicColumn, rng: np.random.Generator, count: int) -> pa.Array:
-    mask = rng.random(count) < 0.2 if column.nulls == "value" else None
+    mask = rng.random(count) < 0.2
     if column.type == "float":
         return pa.array(rng.integers(0, 4, count) / 2, mask=mask)
     if column.type == "int":

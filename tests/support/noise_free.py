@@ -42,10 +42,8 @@ class People:
     def of(cls, schema: Schema, table: pa.Table) -> People:
         """Encode a raw table, value by value."""
         rows = table.to_pylist()
-        codes = [[d.code(row[d.name]) for d in schema.dimensions] for row in rows]
-        fractions = [
-            [m.threshold(m.number(row[m.name])) / 2**64 for m in schema.measures] for row in rows
-        ]
+        codes = [[d.code(row[d.name], 0)[0] for d in schema.dimensions] for row in rows]
+        fractions = [[m.threshold(row[m.name])[0] / 2**64 for m in schema.measures] for row in rows]
         n = len(rows)
         return cls(
             np.array(codes, dtype=np.int64).reshape(n, len(schema.dimensions)),

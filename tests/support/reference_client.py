@@ -23,29 +23,79 @@ Json = Any
 # -- columns --------------------------------------------------------------------------------------
 
 
-def code_of(dimension: Json, value: Any) -> int:
-    """The code of a value."""
-    kind, edges = dimension["type"], edges_of(dimension)
-    if value is None:
-        return size_of(dimension) - 1
+def code_of(dimension: Json, value: Any, drawn: int) -> int:
+    """The code of a value, where the drawn code is this one."""
+    kind, size, edges = dimension["type"], declared_of(dimension), edges_of(dimension)
+    has_other = dimension.get("outside") == "other"
+    missing = size + has_other if dimension.get("missing") == "code" else drawn
     if kind == "bool":
-        return int(value)
+        return int(value) if isinstance(value, bool) else missing
     if kind == "category":
-        return int(dimension["values"].index(value))
+        values = dimension["values"]
+        if isinstance(values[0], int):
+            value = whole_number(value)
+        if not isinstance(value, type(values[0])):
+            return missing
+        if value in values:
+            return int(values.index(value))
+        return size if has_other else drawn
+    point = point_of(kind, value)
+    if point is None:
+        return missing
+    below = point < edges[0]
+    above = point > edges[-1] if kind == "float" else point >= edges[-1]
+    if (below or above) and dimension.get("outside") == "random":
+        return drawn
+    return min(max(sum(edge <= point for edge in edges) - 1, 0), size - 1)
+
+
+def point_of(kind: str, value: Any) -> Any:
+    """A value as what its type compares; None where it is of another type."""
+    if kind == "int":
+        return whole_number(value)
     if kind == "float":
-        value = Fraction(float(value))
-        last = len(edges) - 2
-        return last if value == edges[-1] else sum(edge <= value for edge in edges) - 1
-    if kind in ("date", "timestamp"):
-        value = moment_of(value)
-    return sum(edge <= value for edge in edges) - 1
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+            return None
+        limit = Fraction(2) ** 1024
+        if not -limit < value < limit:
+            return limit if value > 0 else -limit
+        return Fraction(float(value))
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value) if "T" in value else date.fromisoformat(value)
+        except ValueError:
+            return None
+    wanted = datetime if kind == "timestamp" else date
+    if type(value) is not wanted or getattr(value, "tzinfo", None) is not None:
+        return None
+    return moment_of(value)
 
 
-def size_of(dimension: Json) -> int:
-    """How many codes there are, that of null included."""
+def whole_number(value: Any) -> Any:
+    """A whole number, which a double may hold; infinities as such; else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value) if value.is_integer() else None
+    return value if value == value else None
+
+
+def declared_of(dimension: Json) -> int:
+    """How many codes are declared: without those of other and missing values."""
     sizes = {"bool": 2, "category": len(dimension.get("values", ()))}
-    size = sizes.get(dimension["type"], len(edges_of(dimension)) - 1)
-    return size + (dimension.get("nulls") == "value")
+    return sizes.get(dimension["type"]) or len(edges_of(dimension)) - 1
+
+
+def drawn_codes(dimensions: Sequence[Json], words: Sequence[int]) -> tuple[list[int], list[int]]:
+    """A drawn code for every dimension, and the words that are left."""
+    left, codes, product = list(words), [], ALL
+    for dimension in dimensions:
+        size = declared_of(dimension)
+        if product * size > 1 << 32:
+            word, product = left.pop(0), 1
+        codes.append(word * size // ALL)
+        word, product = word * size % ALL, product * size
+    return codes, left
 
 
 def edges_of(dimension: Json) -> list[Any]:
@@ -99,10 +149,13 @@ def units(first: datetime, last: datetime, unit: str) -> Iterator[datetime]:
 
 
 def threshold_of(measure: Json, value: Any) -> int:
-    """floor((value - low) / (high - low) 2^64) of a clamped value."""
+    """floor((value - low) / (high - low) 2^64) of a clamped value; half of 2^64 for none."""
     low, high = (Fraction(float(bound)) for bound in measure["bounds"])
-    number = min(max(Fraction(value), low), high)
-    return math.floor((Fraction(float(number)) - low) / (high - low) * ALL)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return ALL // 2
+    clamped = min(max(value, low), high)
+    number = clamped if isinstance(clamped, Fraction) else Fraction(float(clamped))
+    return math.floor((number - low) / (high - low) * ALL)
 
 
 # -- when, and by whom ----------------------------------------------------------------------------
@@ -185,9 +238,11 @@ def answer(survey: Json, record: Json, words: Sequence[int]) -> str:
     """The hexadecimal digits of the report that a record and words give."""
     schema, plan = survey["schema"], survey["plan"]
     measures = schema["measure"]
-    codes = [code_of(d, record[d["name"]]) for d in schema["dimension"]]
+    dimensions = schema["dimension"]
+    drawn, words = drawn_codes(dimensions, words)
+    codes = [code_of(d, record.get(d["name"]), c) for d, c in zip(dimensions, drawn, strict=True)]
     for measure, word in zip(measures, words, strict=False):
-        codes.append(int(word < threshold_of(measure, record[measure["name"]])))
+        codes.append(int(word < threshold_of(measure, record.get(measure["name"]))))
     numbers = draw(plan, codes, words[len(measures) :])
     return "".join(
         f"{number:0{width // 4}x}" for number, width in zip(numbers, widths_of(plan), strict=True)

@@ -43,7 +43,7 @@ APP = survey(
     Schema(
         (
             Dimension("age", int_domain(18, 90)),
-            Dimension("state", Listed("category", ("CA", "NY", "WA")), nulls="value"),
+            Dimension("state", Listed("category", ("CA", "NY", "WA")), missing="code"),
             Dimension("active", BOOL),
             Dimension("hours", int_domain(0, 99)),
             Dimension("joined", time_range("date", "2026-01-01", "2026-12-31", "month")),
@@ -52,7 +52,7 @@ APP = survey(
         (Measure("hours", (0, 99)), Measure("purchase", (0, 500))),
         (
             PublicColumn("day", "date"),
-            PublicColumn("amount", "float", nulls="value"),
+            PublicColumn("amount", "float"),
             PublicColumn("version", "text"),
             PublicColumn("beta", "bool"),
             PublicColumn("seen", "timestamp"),

@@ -47,7 +47,7 @@ def survey_toml(
 
 
 def integer(name: str, low: int, high: int, **more: Any) -> str:
-    """A dimension of whole numbers, both ends included. more: bin_width, nulls, sensitive."""
+    """A dimension of whole numbers, both ends included. more: bin_width, missing, sensitive."""
     return dimension(name, "int", domain=[low, high], **more)
 
 
@@ -94,13 +94,13 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-STATE = category("state", "CA", "NY", "WA", nulls="value")
+STATE = category("state", "CA", "NY", "WA", missing="code")
 TOML = survey_toml(
     integer("age", 18, 90),
     STATE,
     measure("spent", 0, 500),
     public("day", "date"),
-    public("version", "text", nulls="value"),
+    public("version", "text"),
     epsilon="2",
     mechanism="hgrr",
 )
@@ -172,7 +172,7 @@ def unsound() -> Survey:
 def partly_sensitive(mechanism: str, states: int = 2) -> Survey:
     """A survey that fits the records and declares an age and so many states sensitive."""
     state = category(
-        "state", "CA", "NY", "WA", nulls="value", sensitive=["CA", "NY", "WA"][:states]
+        "state", "CA", "NY", "WA", missing="code", sensitive=["CA", "NY", "WA"][:states]
     )
     age = integer("age", 18, 90, sensitive=[20])
     return design(survey_toml(age, state, table="small", epsilon="2"), mechanism=mechanism)

@@ -20,10 +20,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ldpsql.domains import labels
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import Survey
+from ldpsql_device.encode import encode, public_values
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import Error, PolicyError
 from ldpsql_device.publish import schema_to_json
-from ldpsql_device.respond import Report, encode, public_values
+from ldpsql_device.respond import Report
 from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule, canonical, sha256, signed_text
@@ -38,7 +39,7 @@ SCHEMAS = {
     "one": {"dimension": {"age": {"type": "int", "domain": [18, 24]}}},
     "few": {
         "dimension": {
-            "state": {"type": "category", "values": ["CA", "NY", "\u00e4"], "nulls": "value"},
+            "state": {"type": "category", "values": ["CA", "NY", "\u00e4"], "missing": "code"},
             "member": {"type": "bool"},
         }
     },
@@ -66,10 +67,32 @@ SCHEMAS = {
                 "unit": "hour",
             },
         },
-        "public": {"seen": {"type": "date", "nulls": "value"}},
+        "public": {"seen": {"type": "date"}},
+    },
+    "others": {
+        "dimension": {
+            "state": {
+                "type": "category",
+                "values": ["CA", "NY"],
+                "outside": "other",
+                "missing": "code",
+            },
+            "age": {"type": "int", "domain": [0, 3], "outside": "random"},
+        },
     },
     "binary": {"dimension": {"member": {"type": "bool"}, "smokes": {"type": "bool"}}},
 }
+
+
+MISFITS: dict[str, list[Any]] = {
+    "int": [None, "5", -7, 99, 2.5],
+    "float": [None, -1, 99.5, "1"],
+    "category": [None, "XX", 5],
+    "bool": [None, 1],
+    "date": [None, "2020-01-01", "2030-01-01", 0],
+    "timestamp": [None, "2020-01-01T00:00:00", "soon"],
+}
+"""Values that are outside of every domain, missing, or of another type."""
 
 
 class Given:
@@ -112,7 +135,10 @@ def read_value(kind: str, value: Any) -> Any:
     from ldpsql_device.values import TYPES  # noqa: PLC0415
 
     is_moment = kind in ("date", "timestamp") and isinstance(value, str)
-    return TYPES[kind].from_json(value) if is_moment else value
+    try:
+        return TYPES[kind].from_json(value) if is_moment else value
+    except ValueError:
+        return value
 
 
 def designs(name: str) -> Iterator[tuple[str, str, Survey]]:
@@ -140,13 +166,13 @@ def records(schema: Schema, count: int, seed: int) -> Iterator[dict[str, Any]]:
     for _ in range(count):
         record: dict[str, Any] = {}
         for dimension in schema.dimensions:
-            values = labels(dimension)
+            values = [*labels(dimension), *MISFITS.get(dimension.domain.type, ())]
             value = values[int(random.integers(len(values)))]
             record[dimension.name] = value.isoformat() if isinstance(value, date) else value
         for measure in schema.measures:
             low, high = measure.bounds
-            choices = [low, high, low - 1, round(float(random.uniform(low, high)), 3)]
-            record[measure.name] = choices[int(random.integers(4))]
+            choices = [low, high, low - 1, round(float(random.uniform(low, high)), 3), None, "1"]
+            record[measure.name] = choices[int(random.integers(6))]
         for column in schema.public:
             record[column.name] = "1.2" if column.type == "text" else None
         yield record
@@ -157,14 +183,15 @@ def recipe_vectors(name: str) -> dict[str, Any]:
     surveys = []
     for kind, epsilon, survey in designs(name):
         device = DeviceSurvey.from_json(survey.device_text)
-        count = len(device.schema.measures) + device.plan.words
+        count = device.schema.words + device.plan.words
         random = np.random.default_rng(len(surveys))
         draws = [[0] * count, [2**64 - 1] * count]
         draws += [random.integers(0, 2**64, count, np.uint64).tolist() for _ in range(CASES - 2)]
         cases = []
-        for record, words in zip(records(device.schema, CASES, 1), draws, strict=True):
+        people = [*records(device.schema, CASES - 1, 1), {}]
+        for record, words in zip(people, draws, strict=True):
             person = read_record(device.schema, record)
-            given = {name: record[name] for name in public_values(device.schema, person)}
+            given = {name: record.get(name) for name in public_values(device.schema, person)}
             cases.append(
                 {
                     "record": record,
@@ -188,20 +215,34 @@ def recipe_vectors(name: str) -> dict[str, Any]:
 
 
 DIMENSIONS: list[tuple[dict[str, Any], list[Any]]] = [
-    ({"type": "int", "domain": [18, 90]}, [18, 90, 30.0, 17, 91, 30.5, "30", True, None]),
+    ({"type": "int", "domain": [18, 90]}, [18, 90, 30.0, 17, 91, 1e300, 30.5, "30", True, None]),
     ({"type": "int", "domain": [0, 12], "bin_width": 5}, [0, 4, 5, 12, -1, 13]),
-    ({"type": "int", "edges": [-5, 0, 100]}, [-5, -1, 0, 99, 100, 1e300]),
+    ({"type": "int", "edges": [-5, 0, 100], "missing": "code"}, [-5, -1, 0, 99, 100, 0.5]),
     ({"type": "int", "domain": [2**60, 2**60 + 3]}, [2**60 + 1, 2**60 + 4, 2**53]),
+    ({"type": "int", "domain": [0, 9], "outside": "random"}, [-1, 10, 9, 10**400, "9", {}]),
     ({"type": "float", "edges": [0, 0.1, 0.3]}, [0, -0.0, 0.1, 0.09999999999999999, 0.3, 5e-324]),
     ({"type": "float", "edges": [0, 0.1, 0.3]}, [0.30000000000000004, -5e-324, 10**400, "0.1"]),
+    (
+        {"type": "float", "edges": [0, 0.1, 0.3], "outside": "random", "missing": "code"},
+        [0.3, 0.30000000000000004, -(10**400), None, [0.1]],
+    ),
     ({"type": "float", "domain": [0, 1], "bins": 10}, [0.3, 0.30000000000000004, 0.7, 1, 1.0]),
     ({"type": "float", "edges": [0, 2**53, 2**54]}, [2**53 - 1, 2**53 + 1, 2**54 + 1]),
+    (
+        {"type": "float", "edges": [0, 1, 2**53], "outside": "random"},
+        [2**53, 2**53 + 1, 2**53 + 2],
+    ),
     ({"type": "category", "values": ["CA", "\u00e4", "a\u0308"]}, ["\u00e4", "a\u0308", "ca", 0]),
-    ({"type": "category", "values": [3, 7]}, [3, 7, 3.0, "3", True]),
-    ({"type": "bool", "nulls": "value"}, [True, False, None, 0, "true"]),
+    (
+        {"type": "category", "values": ["CA", "NY", "WA"], "outside": "other", "missing": "code"},
+        ["WA", "TX", "", "(other)", None, 0, True],
+    ),
+    ({"type": "category", "values": ["CA", "NY"], "outside": "other"}, ["NY", "TX", None]),
+    ({"type": "category", "values": [3, 7]}, [3, 7, 3.0, 8, 7.5, "3", True]),
+    ({"type": "bool", "missing": "code"}, [True, False, None, 0, "true"]),
     (
         {"type": "date", "range": ["2025-11-15", "2026-02-01"], "unit": "month"},
-        ["2025-11-01", "2026-02-28", "2025-10-31", "2026-03-01", "2026-01-01T00:00:00"],
+        ["2025-11-01", "2026-02-28", "2025-10-31", "2026-03-01", "2026-01-01T00:00:00", "soon"],
     ),
     (
         {"type": "date", "range": ["2026-01-01", "2026-01-31"], "unit": "week"},
@@ -210,6 +251,10 @@ DIMENSIONS: list[tuple[dict[str, Any], list[Any]]] = [
     (
         {"type": "timestamp", "range": ["2026-01-01", "2026-01-02"], "unit": "hour"},
         ["2026-01-01T00:59:59.999999", "2026-01-02T23:30:00", "2026-01-03T00:00:00", 0],
+    ),
+    (
+        {"type": "timestamp", "range": ["2026-01-01", "2026-01-02"], "outside": "random"},
+        ["2026-01-02T23:30:00", "2026-01-03T00:00:00", "2026-01-01T00:00:00+00:00"],
     ),
 ]
 MEASURES: list[tuple[list[float], list[Any]]] = [
@@ -220,11 +265,13 @@ MEASURES: list[tuple[list[float], list[Any]]] = [
     ([0.0, 5e-324], [5e-324, 0]),
     ([-1e299, 9e299], [0, 1e299, 123456.789]),
 ]
+DRAWN = 1
+"""The declared code that the vectors of dimensions give for one that is drawn."""
 
 
 def encoding_vectors() -> dict[str, Any]:
-    """Codes of values, and thresholds of measures; null where a value is refused."""
-    dimensions, measures = [], []
+    """Codes of values, thresholds of measures, and the drawn codes that words give."""
+    dimensions, measures, draws = [], [], []
     for keys, values in DIMENSIONS:
         schema = Schema.from_keys({"dimension": {"x": keys}})
         [dimension] = schema.dimensions
@@ -235,23 +282,33 @@ def encoding_vectors() -> dict[str, Any]:
         [measure] = schema.measures
         cases = [{"value": v, "threshold": threshold_of(measure, v)} for v in values]
         measures.append({"measure": schema_to_json(schema)["measure"][0], "cases": cases})
-    return {"dimensions": dimensions, "measures": measures}
+    random = np.random.default_rng(0)
+    for sizes in ([2, 3, 5], [65_536, 65_536, 2], [1 << 20, 1 << 13, 7, 1 << 20], [10] * 12):
+        schema = schema_of_sizes(sizes)
+        for words in (
+            [0] * schema.words,
+            [2**64 - 1] * schema.words,
+            random.integers(0, 2**64, schema.words, np.uint64).tolist(),
+        ):
+            [codes] = encode(schema, {}, Given(words)).tolist()
+            draws.append({"sizes": sizes, "words": list(map(str, words)), "codes": codes})
+    return {"dimensions": dimensions, "measures": measures, "draws": draws}
 
 
-def code_of(dimension: Dimension, value: Any) -> int | None:
-    """The code of a value as JSON holds it, or None where it is refused."""
-    try:
-        return dimension.code(read_value(dimension.domain.type, value))
-    except (Error, ValueError):
-        return None
+def schema_of_sizes(sizes: Sequence[int]) -> Schema:
+    """Whole numbers with so many codes."""
+    keys = {f"a{i}": {"type": "int", "domain": [1, size]} for i, size in enumerate(sizes)}
+    return Schema.from_keys({"dimension": keys})
 
 
-def threshold_of(measure: Measure, value: Any) -> str | None:
-    """The threshold of a value, in decimal digits, or None where it is refused."""
-    try:
-        return str(measure.threshold(measure.number(value)))
-    except Error:
-        return None
+def code_of(dimension: Dimension, value: Any) -> int:
+    """The code of a value as JSON holds it, where a drawn one is `DRAWN`."""
+    return dimension.code(read_value(dimension.domain.type, value), DRAWN)[0]
+
+
+def threshold_of(measure: Measure, value: Any) -> str:
+    """The threshold of a value, in decimal digits."""
+    return str(measure.threshold(value)[0])
 
 
 def small_survey() -> Survey:
@@ -334,6 +391,12 @@ def bad_surveys() -> list[dict[str, str]]:
     column = {"name": "period", "type": "date"}
     later = {**schema, "public": [*schema["public"], column]}
     as_text = {**schema, "public": [{**column, "type": "text"}, *schema["public"]]}
+    letters = {
+        "name": "age",
+        "type": "category",
+        "values": ["a", "b", "c", "d", "e"],
+        "outside": "nearest",
+    }
     odds = [str(int(number) * 2) for number in plan["odds"]]
     face = plan["faces"][0]
     found = [
@@ -368,7 +431,12 @@ def bad_surveys() -> list[dict[str, str]]:
         ("a period without its column", but(period="day")),
         ("a period whose column is not the first", but(period="day", schema=later)),
         ("a period whose column is a text", but(period="day", schema=as_text)),
-        ("a reserved key of a dimension", dimension(outside="other")),
+        ("a reserved key of a dimension", dimension(merged=[])),
+        ("an unknown way to encode what is outside", dimension(outside="reject")),
+        ("a nearest category", but(schema={**schema, "dimension": [letters, *others]})),
+        ("another code for numbers", dimension(outside="other")),
+        ("an unknown way to encode what is missing", dimension(missing="reject")),
+        ("a dimension of one code", dimension(domain=[3, 3])),
         ("a number that is not whole", text.replace('"ldpsql_survey":1', '"ldpsql_survey":1.0')),
         ("a number above 2^53", text.replace('"ldpsql_survey":1', f'"ldpsql_survey":{2**53 + 1}')),
         ("bounds that are not strings", text.replace('["-0.5","99.9"]', "[0,99]")),
@@ -411,7 +479,7 @@ def bad_reports() -> dict[str, Any]:
         ("an unknown key", json.dumps({**good, "name": "Ann"})),
         ("a public column that was not asked for", json.dumps({**good, "public": {"x": 1}})),
         ("a public value of another type", json.dumps({**good, "public": {"version": 1}})),
-        ("a public value that is missing", json.dumps({**good, "public": {"version": None}})),
+        ("no public value", json.dumps({**good, "public": {}})),
         ("a question that there is not", json.dumps({**good, "report": "f" * len(good["report"])})),
     ]
     return {

@@ -26,7 +26,7 @@ from ldpsql.synthesis.columns import (
 from ldpsql_device.schema import Dimension, Measure
 from ldpsql_device.values import Listed, int_domain, time_range
 
-AGE = Dimension("age", int_domain(0, 99), nulls="value")
+AGE = Dimension("age", int_domain(0, 99), missing="code")
 SHOP = Dimension("shop", Listed("category", tuple(f"s{i}" for i in range(40))))
 
 
@@ -113,7 +113,7 @@ def test_every_type_comes_back_with_its_code() -> None:
         codes = random.integers(0, dimension.size, 300)
         found = values_of(dimension, codes, random)
         assert found.type == TYPES[dimension.name]
-        assert [dimension.code(value) for value in found.to_pylist()] == codes.tolist()
+        assert [dimension.code(value, 0)[0] for value in found.to_pylist()] == codes.tolist()
 
 
 def test_values_within_a_code_differ() -> None:
@@ -130,7 +130,7 @@ def test_values_within_a_code_differ() -> None:
 
 
 def test_the_code_of_null_is_null() -> None:
-    dimension = Dimension("i", int_domain(3, 4), nulls="value")
+    dimension = Dimension("i", int_domain(3, 4), missing="code")
     found = values_of(dimension, np.array([2, 0, 1]), np.random.default_rng(0))
     assert found.to_pylist() == [None, 3, 4]
 
@@ -168,7 +168,6 @@ mechanism = "{}"
 type = "bool"
 [public.shop]
 type = "text"
-nulls = "value"
 [public.amount]
 type = "float"
 [public.beta]

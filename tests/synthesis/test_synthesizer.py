@@ -36,7 +36,7 @@ DAY = date(2026, 1, 1)
 SCHEMA = Schema(
     (
         Dimension("age", int_domain(0, 9)),
-        Dimension("state", Listed("category", ("CA", "NY", "WA")), nulls="value"),
+        Dimension("state", Listed("category", ("CA", "NY", "WA")), missing="code"),
         Dimension("joined", time_range("date", DAY, DAY + timedelta(days=4), "day")),
         Dimension("active", BOOL),
     ),

@@ -1,7 +1,7 @@
 """The people of a table that may be looked at, and true answers about them, by DuckDB.
 
 A question is read by the parser that reads everybody's questions. What it says is then asked of
-DuckDB, over the raw values as the survey collects them: a measure clamped to its bounds, a GROUP
+DuckDB, over the values as the survey encodes them: a measure clamped to its bounds, a GROUP
 BY of a binned dimension by its bins. Nothing else of the engine has a part in it: no codes, no
 boxes, no estimates.
 """
@@ -12,7 +12,7 @@ import hashlib
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +21,11 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ldpsql.aggregates import Aggregate, Amount, Leaf, find_aggregate, label
 from ldpsql.bench.questions import Question
-from ldpsql.domains import find_dimension, find_measure
+from ldpsql.domains import find_dimension, find_measure, labels
 from ldpsql.estimate import Array
 from ldpsql.parser.query import (
     And,
@@ -36,11 +37,13 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
+from ldpsql.simulation import SeededEntropy
 from ldpsql.sql import Scalar, literal, quote
-from ldpsql_device.arrow import arrow_types
+from ldpsql_device.arrow import arrow_type, arrow_types
 from ldpsql_device.errors import InternalError
 from ldpsql_device.files import read_people
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.table import Tally, encode_table
 from ldpsql_device.values import Ordered
 
 Key = tuple[Any, ...]
@@ -48,22 +51,40 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class People:
-    """People whose records fit a schema: its declared columns, as the types that it declares.
+    """People as a survey sees them: its declared columns, as the types that it declares.
 
-    skipped: how many others the file held.
+    Where a value is outside its domain or missing, a value of the code stands that it is given
+    (which may be drawn, once for all comparisons), or NULL. A measure lies between its bounds.
+    tally: how many such values there were; of nobody for a sample.
     """
 
     table: pa.Table
-    skipped: int = 0
+    tally: Tally = field(default_factory=Tally)
 
     @classmethod
-    def read(cls, schema: Schema, source: Path, *, skip_invalid: bool = False) -> People:
-        """From Parquet or CSV. RecordError for a column or a record that does not fit."""
-        table, skipped = read_people(schema, source, skip_invalid=skip_invalid)
-        types = arrow_types(schema)
-        # Records fit already; digits that a type has no room for are dropped, as on the device.
-        typed = table.select(list(types)).cast(pa.schema(list(types.items())), safe=False)
-        return cls(typed.combine_chunks(), skipped)
+    def read(cls, schema: Schema, source: Path, seed: int = 0) -> People:
+        """From Parquet or CSV. RecordError for a column that is not there or has another type."""
+        return cls.of(schema, read_people(schema, source), seed)
+
+    @classmethod
+    def of(cls, schema: Schema, table: pa.Table, seed: int = 0) -> People:
+        """From a table. seed: of the drawn codes."""
+        shape = (table.num_rows, schema.code_words)
+        words = SeededEntropy(seed).words(shape[0] * shape[1]).reshape(shape)
+        encoded = encode_table(schema, table, words)
+        columns: dict[str, pa.Array] = {**encoded.public}
+        for measure, numbers in zip(schema.measures, encoded.numbers.T, strict=True):
+            columns[measure.name] = pa.array(numbers, from_pandas=True)
+        for dimension, codes in zip(schema.dimensions, encoded.codes.T, strict=True):
+            name, kind = dimension.name, arrow_type(dimension)
+            drawn = pa.array(labels(dimension), kind).take(pa.array(codes))
+            # Digits that a type has no room for are dropped, as on the device.
+            given = table.column(name).combine_chunks().cast(kind, safe=False)
+            unfit = pa.array(encoded.outside[name] | encoded.missing[name])
+            columns[name] = pc.if_else(unfit, drawn, given)
+        fields = list(arrow_types(schema).items())
+        typed = pa.table({name: columns[name] for name, _ in fields}, schema=pa.schema(fields))
+        return cls(typed.combine_chunks(), encoded.tally)
 
     def sample(self, users: int | None, seed: int) -> People:
         """So many of them: without replacement where there are enough, else with it.
@@ -208,14 +229,16 @@ class Truth:
         return kind.exact.format(column)
 
     def _summed(self, name: str | Amount | None) -> str:
-        """A column or expression as a number; a measure by itself clamped to its bounds."""
+        """A column or expression as a number; a measure by itself clamped to its bounds, and
+        halfway between them where it is missing, as it counts then."""
         if not isinstance(name, str):
             return f"({name})::DOUBLE"
         index, column = find_measure(self._schema, name), f"{quote(name)}::DOUBLE"
         if index is None:
             return column
         low, high = self._schema.measures[index].bounds
-        return f"greatest({low!r}::DOUBLE, least({high!r}::DOUBLE, {column}))"
+        clamped = f"greatest({low!r}::DOUBLE, least({high!r}::DOUBLE, {column}))"
+        return f"CASE WHEN {column} IS NULL THEN {low / 2 + high / 2!r}::DOUBLE ELSE {clamped} END"
 
 
 def _multiple(value: float, width: float) -> float:

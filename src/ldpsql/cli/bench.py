@@ -15,7 +15,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
-from ldpsql.cli.text import skipped_note
+from ldpsql.cli.text import misfit_notes
 
 if TYPE_CHECKING:
     from ldpsql.bench.harness import Comparison
@@ -100,7 +100,6 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(min=0), default=0)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, help="Worker processes.")
 @options.confidence
-@click.option("--skip-invalid", is_flag=True, help="Leave out people whose record does not fit.")
 @options.output(
     options.TABLE_FILE,
     f"Write the results to this file; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
@@ -138,7 +137,6 @@ def bench(
     seed: int,
     jobs: int,
     confidence: float,
-    skip_invalid: bool,
     target: Path | None,
     pictures: Path | None,
     folder: Path | None,
@@ -180,7 +178,7 @@ def bench(
     wanted = Wanted((), predicates, volume, count, aggregates, seed)
     comparison = Comparison(
         file,
-        People.read(file.schema, source, skip_invalid=skip_invalid),
+        People.read(file.schema, source, seed),
         _questions(workloads, wanted, file),
         read_candidates(mechanisms or ()),
         tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
@@ -192,8 +190,8 @@ def bench(
     )
     made_up = tuple(kind for kind in workloads if kind in KINDS)
     notes = [*replace(wanted, kinds=made_up).not_asked(file)] if made_up else []
-    if skipped := comparison.people.skipped:
-        notes.append(skipped_note(skipped))
+    misfits = misfit_notes(file.schema, comparison.people.tally)
+    notes += [f"{each}, in the truth too" for each in misfits]
     for note in notes:
         click.echo(f"note: {note}", err=True)
     beside = target.with_name(f"{target.name}.cases") if target else None

@@ -13,7 +13,7 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.progress import Progress
-from ldpsql.cli.text import skipped_note
+from ldpsql.cli.text import misfit_notes
 from ldpsql.errors import counted
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 @click.argument("data", type=click.Path(dir_okay=False, path_type=Path))
 @options.published_survey
 @options.output(options.REPORT_FILE, "Parquet file for the reports.", required=True)
-@click.option("--skip-invalid", is_flag=True, help="Leave people out whose record does not fit.")
 @click.option(
     "--max-epsilon",
     metavar="NUMBER",
@@ -53,7 +52,6 @@ def randomize(
     survey: Path,
     target: Path,
     *,
-    skip_invalid: bool,
     max_epsilon: str | None,
     public: str,
     accept_disclosure: bool,
@@ -85,7 +83,6 @@ def randomize(
             data,
             target,
             policy=policy,
-            skip_invalid=skip_invalid,
             keep_order=keep_order,
             progress=progress.advance,
         )
@@ -96,12 +93,8 @@ def randomize(
             "whose report is whose",
             err=True,
         )
-    for name, count in tally.clamped.items():
-        if count:
-            moved = f"{counted(count, 'value')} of {name} {'was' if count == 1 else 'were'} moved"
-            click.echo(f"note: {moved} to its bounds", err=True)
-    if tally.skipped:
-        click.echo(f"note: {skipped_note(tally.skipped)}", err=True)
+    for note in misfit_notes(published.schema, tally):
+        click.echo(f"note: {note}", err=True)
 
 
 @click.command(short_help="Mix many people's reports into one batch (shuffler side).")

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from ldpsql.errors import counted
+
+if TYPE_CHECKING:
+    from ldpsql_device.schema import Schema
+    from ldpsql_device.table import Tally
 
 WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
 Rows = Sequence[Sequence[str]]
@@ -172,6 +176,30 @@ def about(count: float) -> str:
     return f"{math.ceil(count / scale) * scale:d}"
 
 
-def skipped_note(people: int) -> str:
-    """How many people were left out, in words."""
-    return f"{counted(people, 'record')} did not fit and {'was' if people == 1 else 'were'} skipped"
+def misfit_notes(schema: Schema, tally: Tally) -> list[str]:
+    """Which values of a table did not fit, by column, and what stands for them."""
+    outside = {
+        "nearest": "its domain: the nearest value counts",
+        "random": "its domain: a declared value, drawn evenly, counts",
+        "other": "its domain: they count as (other)",
+    }
+    dimensions = {dimension.name: dimension for dimension in schema.dimensions}
+    public = {column.name for column in schema.public}
+    notes = [
+        (n, c, "outside its bounds: the nearer bound counts") for n, c in tally.clamped.items()
+    ]
+    for name, count in tally.outside.items():
+        notes.append((name, count, f"outside {outside[str(dimensions[name].outside)]}"))
+    for name, count in tally.missing.items():
+        counts = "one bound or the other, drawn evenly, counts"
+        if name in public:
+            counts = "null is sent"
+        elif name in dimensions:
+            has_null = dimensions[name].has_null
+            counts = "NULL counts" if has_null else "a declared value, drawn evenly, counts"
+        notes.append((name, count, f"missing or unreadable: {counts}"))
+    return [
+        f"{count:,} of {counted(tally.people, 'value')} of {name} ({count / tally.people:.2%}) "
+        f"{'was' if count == 1 else 'were'} {rest}"
+        for name, count, rest in notes
+    ]

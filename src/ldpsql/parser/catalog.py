@@ -158,7 +158,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "role": "public",
             "type": column.type,
             "data_type": _DATA_TYPES[column.type],
-            "is_nullable": "YES" if column.nulls == "value" else "NO",
+            "is_nullable": "YES",
         }
 
 

@@ -135,7 +135,7 @@ def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
         Share(_difference(with_values(**{name: 1.0}), at_zero), name) for name in found if is_summed
     ]
     counted = [Share(_is_known(at_zero))]
-    nullable = [name for name in found if (p := _public(name, columns)) and p.nulls == "value"]
+    nullable = [name for name in found if _public(name, columns)]
     if len(nullable) > 1:
         reason = f"{nullable[0]} and {nullable[1]} may both be NULL: their sum is not answered"
         raise unsupported(reason, node, "sum each by itself")

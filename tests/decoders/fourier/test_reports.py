@@ -34,7 +34,6 @@ bounds = [0, 10]
 type = "date"
 [public.cost]
 type = "float"
-nulls = "value"
 """
 
 

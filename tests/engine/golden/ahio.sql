@@ -1,6 +1,6 @@
 SELECT COUNT(*), SUM(pay), 100 * AVG(pay) - 3 FROM app WHERE age >= 38
 ----------------------------------------
-2711.48 +/- 361.7 | 72455.7 +/- 3.831e+04 | 2669.18 +/- 1457
+2611.81 +/- 360.7 | 127097 +/- 3.874e+04 | 4863.23 +/- 1628
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age >= 38
 ----------------------------------------
@@ -10,11 +10,11 @@ reports: all reports (5000)
   box: age in {38..57}
   COUNT(*)
     predicted standard error: 363.2
-    standard error of these reports: 361.7
+    standard error of these reports: 360.7
     group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
     group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11
   SUM(pay)
     predicted standard error: 3.761e+04
-    standard error of these reports: 3.831e+04
+    standard error of these reports: 3.874e+04
     group 7 (age level 1, state level 0, sign of pay; 10 nodes, olh): nodes 3..4, 8..9
     group 9 (age level 2, state level 0, sign of pay; 40 nodes, olh): nodes 10..11, 30..31

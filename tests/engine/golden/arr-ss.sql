@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2074.6 +/- 184.7 | 113121 +/- 1.088e+04 | 54.5267 +/- 2.632
+1930.68 +/- 183.7 | 106092 +/- 1.079e+04 | 54.9505 +/- 2.77
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-34 | 420.504 +/- 81.6
-28 | 385.966 +/- 80.48
-44 | 380.209 +/- 80.29
-20 | 305.376 +/- 77.78
+50 | 362.94 +/- 79.72
+22 | 357.184 +/- 79.52
+54 | 339.914 +/- 78.95
+44 | 316.889 +/- 78.17
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 671.538 +/- 105.4
-2026-03-02 | 718.025 +/- 108.3
-2026-03-03 | 685.033 +/- 106.3
+2026-03-01 | 452.793 +/- 102.7
+2026-03-02 | 913.743 +/- 110.4
+2026-03-03 | 564.148 +/- 104.9
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
@@ -27,11 +27,15 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 184.1
-    standard error of these reports: 184.7
+    standard error of these reports: 183.7
     24 cells of 2 marginals, grr: nodes 4..11
   SUM(pay), public
     predicted standard error: 184.1 per unit of the public column
-    standard error of these reports: 1.088e+04
+    standard error of these reports: 1.079e+04
+    24 cells of 2 marginals, grr: nodes 4..11
+  COUNT(pay), public
+    predicted standard error: 184.1 per unit of the public column
+    standard error of these reports: 183.7
     24 cells of 2 marginals, grr: nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -4,32 +4,32 @@ SELECT COUNT(*) FROM app
 
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2002.82 +/- 249.5 | 102261 +/- 2.528e+04 | 51.0583 +/- 14.14
+2113.82 +/- 249.2 | 84202.5 +/- 2.453e+04 | 39.8343 +/- 12.52
 
 SELECT state, COUNT(*) AS n, AVG(pay) FROM app GROUP BY state ORDER BY n DESC
 ----------------------------------------
-CA | 1913.64 +/- 216.6 | 48.0635 +/- 12.17
-NY | 1437.83 +/- 202.1 | 49.8086 +/- 15.56
-WA | 1120.63 +/- 190.5 | 29.8423 +/- 16.96
-None | 758.112 +/- 174.9 | 44.1125 +/- 26
+CA | 1837.25 +/- 216 | 36.7616 +/- 11.57
+NY | 1768.31 +/- 214 | 42.4759 +/- 12.45
+WA | 757.141 +/- 176.1 | 42.5454 +/- 25.75
+None | 688.198 +/- 172.8 | 79.8074 +/- 34.27
 
 SELECT bin(age, 10), COUNT(*) FROM app WHERE state IN ('CA', 'NY') GROUP BY bin(age, 10)
 ----------------------------------------
-10 | 18.2846 +/- 286.7
-20 | 670.913 +/- 617.3
-30 | 1860.39 +/- 631.2
-40 | 518.506 +/- 389.9
-50 | 981.936 +/- 275.6
+10 | -31.1702 +/- 282.2
+20 | 676.186 +/- 609.3
+30 | 735.618 +/- 610.2
+40 | 568.076 +/- 389.8
+50 | 536.795 +/- 267.4
 
 SELECT day, COUNT(*), SUM(pay) FROM app WHERE age < 40 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 857.488 +/- 247.7 | 29477.4 +/- 2.383e+04
-2026-03-02 | 1020.59 +/- 241.7 | 40720 +/- 2.484e+04
-2026-03-03 | 863.996 +/- 239.2 | 29435.2 +/- 2.349e+04
+2026-03-01 | 1133.57 +/- 243.6 | 31581.8 +/- 2.412e+04
+2026-03-02 | 1167.48 +/- 249 | 50262.5 +/- 2.4e+04
+2026-03-03 | 748.105 +/- 231.3 | 20749.9 +/- 2.311e+04
 
 SELECT STDERR(COUNT(*)), CI_LOW(SUM(pay), 0.9), CI_HIGH(SUM(pay), 0.9) FROM app WHERE state IS NULL
 ----------------------------------------
-174.894 | 3606.23 | 63278.2
+172.784 | 23446 | 86400.5
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age BETWEEN 26 AND 41 AND NOT state = 'CA'
 ----------------------------------------
@@ -39,11 +39,11 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NY, WA}
   COUNT(*)
     predicted standard error: 360.2
-    standard error of these reports: 349.9
+    standard error of these reports: 356.2
     group 5 (age level 1, state level 1; 20 nodes, olh): nodes 5..6, 9..10
   SUM(pay)
     predicted standard error: 3.758e+04
-    standard error of these reports: 3.819e+04
+    standard error of these reports: 3.856e+04
     group 6 (age level 1, state level 1, sign of pay; 40 nodes, olh): nodes 5..6, 9..10, 25..26, 29..30
 
 EXPLAIN VERBOSE SELECT COUNT(*) FROM app WHERE age < 30 AND state = 'CA' OR age >= 50 AND day > DATE '2026-03-01'
@@ -68,7 +68,7 @@ after cells:
     box: age in {50..57}
     COUNT(*)
       predicted standard error: 319.8
-      standard error of these reports: 344.9
+      standard error of these reports: 339.2
       group 3 (age level 1, state level 0; 5 nodes, olh): nodes 4
       group 5 (age level 1, state level 1; 20 nodes, olh): nodes 0
       group 9 (age level 2, state level 1; 80 nodes, olh): nodes 16, 20
@@ -76,7 +76,7 @@ after cells:
     box: age in {18..29}, state in {CA}
     COUNT(*)
       predicted standard error: 193.2
-      standard error of these reports: 202.6
+      standard error of these reports: 201.6
       group 5 (age level 1, state level 1; 20 nodes, olh): nodes 0
       group 9 (age level 2, state level 1; 80 nodes, olh): nodes 16, 20
 

@@ -4,32 +4,32 @@ SELECT COUNT(*) FROM app
 
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-1914.98 +/- 204.6 | 87049.8 +/- 1.551e+04 | 45.4573 +/- 6.128
+1949.81 +/- 203.9 | 85991.4 +/- 1.517e+04 | 44.1024 +/- 5.976
 
 SELECT state, COUNT(*) AS n, AVG(pay) FROM app GROUP BY state ORDER BY n DESC
 ----------------------------------------
-CA | 1945.43 +/- 136.1 | 43.1168 +/- 4.076
-NY | 1671.59 +/- 133.4 | 50.3875 +/- 4.561
-WA | 756.883 +/- 127.7 | 56.1109 +/- 9.606
-None | 626.105 +/- 127.6 | 62.1339 +/- 11.67
+CA | 1892.41 +/- 136.2 | 48.3792 +/- 4.176
+NY | 1490.7 +/- 132.5 | 43.0125 +/- 5.089
+WA | 970.982 +/- 129.6 | 46.1373 +/- 7.645
+None | 645.915 +/- 127 | 56.2305 +/- 10.96
 
 SELECT bin(age, 10), COUNT(*) FROM app WHERE state IN ('CA', 'NY') GROUP BY bin(age, 10)
 ----------------------------------------
-10 | 241.549 +/- 172
-20 | 502.735 +/- 237.6
-30 | 1005.61 +/- 240.6
-40 | 1194.3 +/- 237.5
-50 | 672.815 +/- 225.6
+10 | 260.534 +/- 172.7
+20 | 614.471 +/- 227.3
+30 | 956.1 +/- 225.4
+40 | 763.657 +/- 227.2
+50 | 788.341 +/- 223.8
 
 SELECT day, COUNT(*), SUM(pay) FROM app WHERE age < 40 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 848.37 +/- 117.6 | 39958.4 +/- 9281
-2026-03-02 | 1066.66 +/- 117 | 45447.5 +/- 9365
-2026-03-03 | 800.534 +/- 114.9 | 33655.1 +/- 8973
+2026-03-01 | 911.438 +/- 115.5 | 45556.5 +/- 8946
+2026-03-02 | 1179.88 +/- 116 | 47508.9 +/- 9100
+2026-03-03 | 925.314 +/- 116.9 | 55343.4 +/- 9222
 
 SELECT STDERR(COUNT(*)), CI_LOW(SUM(pay), 0.9), CI_HIGH(SUM(pay), 0.9) FROM app WHERE state IS NULL
 ----------------------------------------
-127.646 | 23009.4 | 54795.4
+126.974 | 20825.1 | 51815.1
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age BETWEEN 26 AND 41 AND NOT state = 'CA'
 ----------------------------------------
@@ -39,11 +39,11 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NY, WA}
   COUNT(*)
     predicted standard error: 243.5
-    standard error of these reports: 243.1
+    standard error of these reports: 252.3
     table age x state of 20 x 4 cells, box of 8 x 2
   SUM(pay)
     predicted standard error: 1.729e+04
-    standard error of these reports: 1.738e+04
+    standard error of these reports: 1.762e+04
     table age x state of 20 x 4 cells, box of 8 x 2
     with the sign of pay
 
@@ -69,14 +69,14 @@ after cells:
     box: age in {50..57}
     COUNT(*)
       predicted standard error: 207.2
-      standard error of these reports: 200
+      standard error of these reports: 204.8
       table age x state of 20 x 4 cells, box of 6 x 1
       table age of 20 cells, box of 4
   reports: ("day" > DATE '2026-03-01') IS NOT TRUE (1629)
     box: age in {18..29}, state in {CA}
     COUNT(*)
       predicted standard error: 108.7
-      standard error of these reports: 109.4
+      standard error of these reports: 111.1
       table age x state of 20 x 4 cells, box of 6 x 1
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE age BETWEEN 40 AND 21
@@ -88,8 +88,8 @@ reports: all reports (5000)
 
 SELECT AVG(state = 'NY') AS share, SUM(pay * length(state)) AS letters, AVG(age // 10 * 10) AS decade FROM app
 ----------------------------------------
-0.382173 +/- 0.02858 | 421154 +/- 2.512e+04 | 32.5088 +/- 1.1
+0.342367 +/- 0.02859 | 400941 +/- 2.498e+04 | 32.9032 +/- 1.101
 
 SELECT COUNT(*), COUNT_IF(state LIKE '%A') AS n FROM app WHERE age % 4 < 2
 ----------------------------------------
-2313.57 +/- 394.9 | 1195.57 +/- 477.4
+2475.93 +/- 394.9 | 1308.77 +/- 480

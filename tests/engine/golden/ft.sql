@@ -1,17 +1,17 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE member
 ----------------------------------------
-1643.9 +/- 44.82 | 81802.2 +/- 2624 | 49.761 +/- 0.8176
+1590.07 +/- 44.61 | 80400.3 +/- 2620 | 50.5641 +/- 0.8452
 
 SELECT member, COUNT(*) AS n FROM app GROUP BY member ORDER BY n DESC LIMIT 4
 ----------------------------------------
-False | 3356.1 +/- 44.82
-True | 1643.9 +/- 44.82
+False | 3409.93 +/- 44.61
+True | 1590.07 +/- 44.61
 
 SELECT day, COUNT(*) FROM app WHERE member GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 548.61 +/- 25.68
-2026-03-02 | 554.689 +/- 26.2
-2026-03-03 | 540.602 +/- 25.77
+2026-03-01 | 527.602 +/- 25.54
+2026-03-02 | 569.132 +/- 26.3
+2026-03-03 | 493.333 +/- 25.43
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE member
 ----------------------------------------
@@ -21,11 +21,16 @@ reports: all reports (5000)
   box: member in {True}
   COUNT(*)
     predicted standard error: 46.42
-    standard error of these reports: 44.82
+    standard error of these reports: 44.61
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1
   SUM(pay), public
     predicted standard error: 46.42 per unit of the public column
-    standard error of these reports: 2624
+    standard error of these reports: 2620
+    known exactly: 0.5 x all reports
+    parity of member (2 nodes, grr): nodes 0..1
+  COUNT(pay), public
+    predicted standard error: 46.42 per unit of the public column
+    standard error of these reports: 44.61
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1

@@ -1,20 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-281.174 +/- 896.9 | 16663 +/- 7.276e+04 | None +/- nan
-note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
+2286.47 +/- 903 | 144273 +/- 7.413e+04 | 63.0985 +/- 26.01
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-54 | 979.199 +/- 422
-50 | 901.071 +/- 419.9
-38 | 822.942 +/- 417.7
-52 | 822.942 +/- 417.7
+44 | 1161.5 +/- 427
+52 | 979.199 +/- 422
+36 | 588.557 +/- 411.1
+28 | 484.385 +/- 408.2
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 141.161 +/- 512.2
-2026-03-02 | -495.944 +/- 524.9
-2026-03-03 | 635.957 +/- 518.9
+2026-03-01 | 63.0322 +/- 511.8
+2026-03-02 | 1222.88 +/- 531
+2026-03-03 | 1000.56 +/- 520.7
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
@@ -28,11 +27,11 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 902.1
-    standard error of these reports: 896.9
+    standard error of these reports: 903
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 16..47, 96..127
   SUM(pay)
     predicted standard error: 7.366e+04
-    standard error of these reports: 7.276e+04
+    standard error of these reports: 7.413e+04
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 16..47, 96..127
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
-2468.86 +/- 92.29 | 124815 +/- 5374 | 50.5559 +/- 1.078
+2513.21 +/- 93.13 | 125494 +/- 5398 | 49.9336 +/- 1.073
 
 SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY n DESC LIMIT 4
 ----------------------------------------
-CA | 1999.45 +/- 72.31
-NY | 1444.13 +/- 72.31
-WA | 1024.73 +/- 72.36
-None | 531.693 +/- 72.36
+CA | 1811.8 +/- 72.93
+NY | 1608.37 +/- 72.93
+WA | 904.839 +/- 72.92
+None | 674.992 +/- 72.92
 
 SELECT day, COUNT(*) FROM app WHERE state <> 'CA' GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 824.908 +/- 52.75
-2026-03-02 | 850.266 +/- 53.89
-2026-03-03 | 793.627 +/- 53.2
+2026-03-01 | 876.573 +/- 52.55
+2026-03-02 | 802.853 +/- 54.36
+2026-03-03 | 832.933 +/- 54.33
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
@@ -23,9 +23,13 @@ reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
     predicted standard error: 92.85
-    standard error of these reports: 92.29
+    standard error of these reports: 93.13
     group 0 (nodes of 2 codes): 2 of 2 coefficients
   SUM(pay), public
     predicted standard error: 92.85 per unit of the public column
-    standard error of these reports: 5374
+    standard error of these reports: 5398
+    group 0 (nodes of 2 codes): 2 of 2 coefficients
+  COUNT(pay), public
+    predicted standard error: 92.85 per unit of the public column
+    standard error of these reports: 93.13
     group 0 (nodes of 2 codes): 2 of 2 coefficients

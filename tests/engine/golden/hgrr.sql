@@ -1,6 +1,6 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38
 ----------------------------------------
-3443.06 +/- 395.1 | 187729 +/- 4.799e+04 | 54.5238 +/- 15.28
+2409.83 +/- 343.8 | 143700 +/- 4.496e+04 | 59.6308 +/- 20.51
 
 EXPLAIN SELECT AVG(pay) FROM app WHERE state = 'NY' GROUP BY age
 ----------------------------------------
@@ -12,13 +12,13 @@ reports: all reports (5000)
   group: 18
   SUM(pay)
     predicted standard error: 4.813e+04
-    standard error of these reports: 6.498e+04
+    standard error of these reports: 4.705e+04
     group 10 (age level 2, state level 1, sign of pay; 160 nodes, grr): nodes 1, 81
   COUNT(*)
     predicted standard error: 352.3
-    standard error of these reports: 357.4
+    standard error of these reports: 484.9
     group 9 (age level 2, state level 1; 80 nodes, grr): nodes 1
 
 SELECT AVG(age // 10 * 10) AS decade, COUNT_IF(age % 4 < 2) / COUNT(*) AS share FROM app
 ----------------------------------------
-42.386 +/- 3.441 | 0.557633 +/- 0.09978
+33.3547 +/- 3.323 | 0.562003 +/- 0.09942

@@ -1,10 +1,10 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38 AND pay > 20
 ----------------------------------------
-1967.9 +/- 219.2 | 111067 +/- 1.386e+04 | 56.4393 +/- 2.597
+1992.98 +/- 220.5 | 124192 +/- 1.454e+04 | 62.3149 +/- 2.734
 
 WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT COUNT(*), SUM(n) FROM t
 ----------------------------------------
-4 | 4979.57
+4 | 5005.37
 note: numbers that further SQL computes from estimates have no error bar; select STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them
 
 EXPLAIN SELECT SUM(pay) FROM app WHERE age >= 38 OR day = DATE '2026-03-02'
@@ -21,13 +21,13 @@ reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
   box: age in {38..57}
   SUM(pay), public
     predicted standard error: 198.4 per unit of the public column
-    standard error of these reports: 1.135e+04
+    standard error of these reports: 1.204e+04
     group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
     group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11
 
 SELECT COUNT(*) FILTER (WHERE state = 'NY') AS ny, COUNT_IF(age % 4 < 2) AS some, AVG(pay) FILTER (WHERE state = 'NY') - AVG(pay) FILTER (WHERE state <> 'NY') AS gap FROM app
 ----------------------------------------
-1580.5 +/- 144.3 | 2792.93 +/- 322.4 | 0.191873 +/- 3.628
+1566.54 +/- 141.9 | 2458.41 +/- 324.1 | -3.21663 +/- 3.844
 
 EXPLAIN SELECT SUM(CASE WHEN age < 38 THEN 2 WHEN state = 'NY' THEN 1 END) FROM app WHERE state IS NOT NULL
 ----------------------------------------
@@ -37,7 +37,7 @@ reports: all reports (5000)
   box: state in {CA, NY, WA}
   SUM(CASE WHEN "age" < 38 THEN 2 WHEN "state" = 'NY' THEN 1 END)
     predicted standard error: 859.3
-    standard error of these reports: 867.9
+    standard error of these reports: 867.1
     group 2 (age level 1, state level 1; 20 nodes, olh): nodes 0..2, 4..6, 13, 17
     group 4 (age level 2, state level 1; 80 nodes, olh): nodes 32..34, 36..38, 41, 45
 
@@ -51,7 +51,7 @@ reports: ("day" = DATE '2026-03-02') (1716)
     box: state in {CA, WA}
   COUNT(*) under filter 1
     predicted standard error: 100.2
-    standard error of these reports: 100.9
+    standard error of these reports: 102.5
     group 0 (age level 0, state level 1; 4 nodes, olh): nodes 0, 2
 reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
   box: state in {CA, WA}
@@ -59,6 +59,6 @@ reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
     box: age in {18..37}, state in {CA, WA}
   COUNT(*) under filter 1
     predicted standard error: 289.2
-    standard error of these reports: 286.2
+    standard error of these reports: 287.1
     group 2 (age level 1, state level 1; 20 nodes, olh): nodes 0, 2, 4, 6
     group 4 (age level 2, state level 1; 80 nodes, olh): nodes 32, 34, 36, 38

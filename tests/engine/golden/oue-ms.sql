@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2061.96 +/- 255.6 | 99284.4 +/- 1.485e+04 | 48.1506 +/- 3.671
+2205.3 +/- 255.4 | 104124 +/- 1.481e+04 | 47.2153 +/- 3.409
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-54 | 537.17 +/- 97.03
-38 | 425.4 +/- 94.89
-44 | 393.466 +/- 94.27
-20 | 345.564 +/- 93.31
+34 | 395.919 +/- 93.99
+40 | 390.633 +/- 93.89
+20 | 358.917 +/- 93.26
+22 | 337.773 +/- 92.83
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 611.032 +/- 144.1
-2026-03-02 | 735.917 +/- 152.3
-2026-03-03 | 716.581 +/- 146.5
+2026-03-01 | 576.179 +/- 148.3
+2026-03-02 | 788.599 +/- 149
+2026-03-03 | 829.734 +/- 145.2
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
@@ -27,11 +27,15 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 253.6
-    standard error of these reports: 255.6
+    standard error of these reports: 255.4
     marginal of age (20 nodes, oue): nodes 4..11
   SUM(pay), public
     predicted standard error: 253.6 per unit of the public column
-    standard error of these reports: 1.485e+04
+    standard error of these reports: 1.481e+04
+    marginal of age (20 nodes, oue): nodes 4..11
+  COUNT(pay), public
+    predicted standard error: 253.6 per unit of the public column
+    standard error of these reports: 255.4
     marginal of age (20 nodes, oue): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-1904.14 +/- 202.1 | 96784.1 +/- 1.171e+04 | 50.8283 +/- 3.146
+1996.72 +/- 201.6 | 110889 +/- 1.18e+04 | 55.5353 +/- 3.001
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-30 | 390.901 +/- 95.81
-54 | 366.109 +/- 94.86
-56 | 357.845 +/- 94.54
-48 | 316.525 +/- 92.91
+48 | 438.004 +/- 97.16
+56 | 380.661 +/- 95
+34 | 356.085 +/- 94.05
+52 | 323.317 +/- 92.77
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 661.543 +/- 115.9
-2026-03-02 | 705.141 +/- 120.7
-2026-03-03 | 542.075 +/- 113.7
+2026-03-01 | 567.185 +/- 115.1
+2026-03-02 | 799.867 +/- 117.4
+2026-03-03 | 625.365 +/- 116.7
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
@@ -27,11 +27,15 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 202.3
-    standard error of these reports: 202.1
+    standard error of these reports: 201.6
     marginal of age (20 nodes, grr): nodes 4..11
   SUM(pay), public
     predicted standard error: 202.3 per unit of the public column
-    standard error of these reports: 1.171e+04
+    standard error of these reports: 1.18e+04
+    marginal of age (20 nodes, grr): nodes 4..11
+  COUNT(pay), public
+    predicted standard error: 202.3 per unit of the public column
+    standard error of these reports: 201.6
     marginal of age (20 nodes, grr): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -1,23 +1,23 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2093.24 +/- 140.9 | 100366 +/- 1.044e+04 | 47.9478 +/- 3.684
+1876.12 +/- 141 | 103502 +/- 1.057e+04 | 55.1681 +/- 4.095
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-50 | 1247.05 +/- 118.6
-26 | 1143.47 +/- 128.1
-34 | 949.772 +/- 128.5
-42 | 909.755 +/- 126.8
+42 | 1084.17 +/- 128.4
+50 | 1045.35 +/- 117
+18 | 994.368 +/- 116
+26 | 948.798 +/- 126.9
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 677.68 +/- 80.25
-2026-03-02 | 607.769 +/- 82.38
-2026-03-03 | 807.794 +/- 81.31
+2026-03-01 | 569.435 +/- 80.07
+2026-03-02 | 755.292 +/- 82.89
+2026-03-03 | 551.393 +/- 80.91
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
-3218.19 +/- 167
+3344.53 +/- 167.2
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
@@ -27,11 +27,11 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 141.1
-    standard error of these reports: 140.9
+    standard error of these reports: 141
     16 of 5 x 4 x 2 cells
   SUM(pay)
     predicted standard error: 1.044e+04
-    standard error of these reports: 1.044e+04
+    standard error of these reports: 1.057e+04
     8 of 5 x 4 x 2 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -43,5 +43,5 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NULL}
   COUNT(*)
     predicted standard error: 168
-    standard error of these reports: 167
+    standard error of these reports: 167.2
     28 of 5 x 4 x 2 cells

@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-1834.02 +/- 277.5 | 91670.1 +/- 1.617e+04 | 49.9832 +/- 4.468
+2023.68 +/- 276.7 | 107673 +/- 1.612e+04 | 53.2066 +/- 4.001
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-54 | 568.055 +/- 101.8
-20 | 432.096 +/- 100.7
-38 | 401.395 +/- 100.4
-46 | 375.08 +/- 100.2
+22 | 474.561 +/- 100.7
+34 | 426.647 +/- 100.3
+40 | 417.935 +/- 100.2
+18 | 370.022 +/- 99.82
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 576.305 +/- 156.9
-2026-03-02 | 626.848 +/- 165.1
-2026-03-03 | 630.886 +/- 158.7
+2026-03-01 | 482.162 +/- 161.6
+2026-03-02 | 749.676 +/- 161.2
+2026-03-03 | 778.75 +/- 156.6
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
@@ -27,11 +27,15 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 275.8
-    standard error of these reports: 277.5
+    standard error of these reports: 276.7
     marginal of age (20 nodes, sue): nodes 4..11
   SUM(pay), public
     predicted standard error: 275.8 per unit of the public column
-    standard error of these reports: 1.617e+04
+    standard error of these reports: 1.612e+04
+    marginal of age (20 nodes, sue): nodes 4..11
+  COUNT(pay), public
+    predicted standard error: 275.8 per unit of the public column
+    standard error of these reports: 276.7
     marginal of age (20 nodes, sue): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -1,23 +1,23 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2075.84 +/- 437.7 | 117153 +/- 2.548e+04 | 56.4366 +/- 6.25
+1646.09 +/- 437.3 | 88106.2 +/- 2.546e+04 | 53.5244 +/- 8.083
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-26 | 780.86 +/- 204.7
-42 | 490.151 +/- 198
-20 | 452.233 +/- 199.5
-22 | 439.593 +/- 197.9
+20 | 730.302 +/- 201.5
+28 | 641.826 +/- 200.9
+52 | 528.07 +/- 203.5
+54 | 401.674 +/- 195.1
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 644.016 +/- 250.3
-2026-03-02 | 883.577 +/- 257
-2026-03-03 | 548.244 +/- 251.9
+2026-03-01 | 606.098 +/- 249.9
+2026-03-02 | 769.821 +/- 256.8
+2026-03-03 | 270.174 +/- 251.8
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
-2961.37 +/- 574.6
+3262.49 +/- 576
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
@@ -27,11 +27,15 @@ reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
     predicted standard error: 437.8
-    standard error of these reports: 437.7
+    standard error of these reports: 437.3
     32 of 20 x 4 cells
   SUM(pay), public
     predicted standard error: 437.8 per unit of the public column
-    standard error of these reports: 2.548e+04
+    standard error of these reports: 2.546e+04
+    32 of 20 x 4 cells
+  COUNT(pay), public
+    predicted standard error: 437.8 per unit of the public column
+    standard error of these reports: 437.3
     32 of 20 x 4 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -43,5 +47,5 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NULL}
   COUNT(*)
     predicted standard error: 566.7
-    standard error of these reports: 574.6
+    standard error of these reports: 576
     56 of 20 x 4 cells

@@ -1,19 +1,19 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
-2559.09 +/- 46.44 | 127603 +/- 2882 | 49.8628 +/- 0.6649
+2549.9 +/- 46.45 | 128453 +/- 2889 | 50.3758 +/- 0.6648
 
 SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY n DESC LIMIT 4
 ----------------------------------------
-CA | 1936.73 +/- 42.38
-NY | 1584.81 +/- 44.6
-WA | 974.272 +/- 33.06
-None | 504.186 +/- 36.88
+CA | 1944.61 +/- 42.43
+NY | 1582.19 +/- 44.59
+WA | 967.707 +/- 32.97
+None | 505.499 +/- 36.9
 
 SELECT day, COUNT(*) FROM app WHERE state <> 'CA' GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 866.365 +/- 26.52
-2026-03-02 | 875.069 +/- 27.24
-2026-03-03 | 817.652 +/- 26.76
+2026-03-01 | 837.478 +/- 26.54
+2026-03-02 | 860.626 +/- 27.25
+2026-03-03 | 851.791 +/- 26.75
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE state <> 'CA'
 ----------------------------------------
@@ -23,9 +23,13 @@ reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
     predicted standard error: 46.42
-    standard error of these reports: 46.44
+    standard error of these reports: 46.45
     2 of 4 cells
   SUM(pay), public
     predicted standard error: 46.42 per unit of the public column
-    standard error of these reports: 2882
+    standard error of these reports: 2889
+    2 of 4 cells
+  COUNT(pay), public
+    predicted standard error: 46.42 per unit of the public column
+    standard error of these reports: 46.45
     2 of 4 cells

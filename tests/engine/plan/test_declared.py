@@ -22,7 +22,7 @@ SCHEMA = Schema(
     (
         Dimension("age", int_domain(18, 90)),
         Dimension("score", int_edges([0, 10, 12, 20])),
-        Dimension("size", Listed("category", ("S", "M", "L")), nulls="value"),
+        Dimension("size", Listed("category", ("S", "M", "L")), missing="code"),
         Dimension("income", float_edges([0.0, 10.5, 20.0, 40.0])),
         Dimension("seen", time_range("timestamp", "2026-01-01", "2026-01-10", "day")),
         Dimension("week", time_range("date", "2026-01-05", "2026-02-28", "week")),

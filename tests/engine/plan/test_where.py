@@ -23,15 +23,15 @@ SMALL = survey(
     "small",
     Schema(
         (
-            Dimension("a", int_domain(1, 5), nulls="value"),
-            Dimension("s", Listed("category", ("x", "y", "it's")), nulls="value"),
+            Dimension("a", int_domain(1, 5), missing="code"),
+            Dimension("s", Listed("category", ("x", "y", "it's")), missing="code"),
             Dimension("b", BOOL),
         ),
         (),
         (
-            PublicColumn("p", "int", nulls="value"),
-            PublicColumn("q", "text", nulls="value"),
-            PublicColumn("r", "bool", nulls="value"),
+            PublicColumn("p", "int"),
+            PublicColumn("q", "text"),
+            PublicColumn("r", "bool"),
         ),
     ),
 )
@@ -44,7 +44,7 @@ VALUES: tuple[list[Any], ...] = (
 RECORDS = list(product(*VALUES))
 CODES = np.array(
     [
-        [dimension.code(record[i]) for i, dimension in enumerate(SMALL.schema.dimensions)]
+        [dimension.code(record[i], 0)[0] for i, dimension in enumerate(SMALL.schema.dimensions)]
         for record in RECORDS
     ]
 )
