@@ -282,18 +282,6 @@ class Scrambled(ListedSubset):
     flips: SetNumber
 
 
-@lru_cache(maxsize=4)
-def _ranks(size: int, seed: int) -> Integers:
-    """Ranks of so many elements before any reflection (`scrambled_ranks`)."""
-    prefix = b"ldpsql scrambled" + seed.to_bytes(8, "big")
-    blocks = (hashlib.sha256(prefix + i.to_bytes(8, "big")).digest() for i in range(-(-size // 4)))
-    words = np.frombuffer(b"".join(blocks), dtype=">u8")[:size]
-    ranks = np.empty(size, dtype=np.int64)
-    ranks[np.argsort(words, kind="stable")] = np.arange(size)
-    ranks.setflags(write=False)
-    return ranks
-
-
 def scrambled_ranks(shape: tuple[int, ...], seed: int, flips: int) -> Integers:
     """A permutation of the elements of a product of circles that any language can make.
 
@@ -301,7 +289,10 @@ def scrambled_ranks(shape: tuple[int, ...], seed: int, flips: int) -> Integers:
     both numbers as 8 bytes, big-endian; its rank is that of its word. flips: bit j set where
     digit j is reflected (c to -c) afterwards.
     """
-    grid = _ranks(math.prod(shape), seed).reshape(shape)
+    size, prefix = math.prod(shape), b"ldpsql scrambled" + seed.to_bytes(8, "big")
+    blocks = (hashlib.sha256(prefix + i.to_bytes(8, "big")).digest() for i in range(-(-size // 4)))
+    words = np.frombuffer(b"".join(blocks), dtype=">u8")[:size]
+    grid = np.argsort(np.argsort(words, kind="stable")).reshape(shape)
     for axis in range(len(shape)):
         if flips >> axis & 1:
             grid = np.roll(np.flip(grid, axis), 1, axis)
@@ -642,12 +633,6 @@ class Face(Piece):
             require(column.step < len(self.steps), "a column over an unknown step")
             fits = len(column.values) == self.shape[column.step]
             require(fits, "a column has one number per choice of its step")
-        known = range(len(self.coins))
-        for then in (part.then for part in self.parts):
-            if isinstance(then, Parity):
-                require(then.coin in known, "a parity without its coin")
-            if isinstance(then, Hash):
-                require({then.slope, then.shift} <= set(known), "a hash without its coins")
 
     @cached_property
     def combinations(self) -> list[Integers]:
@@ -744,10 +729,13 @@ class Plan(Piece):
             sizes = sizes * radix
         flat = math.prod(extent(digit.radix)[1] for digit in part.digits)
         require(flat <= LARGEST_RADIX, f"a symbol has more than {LARGEST_RADIX} values")
+        coins = dict(enumerate(map(face.every, face.coins)))
+        if isinstance(part.then, Parity):
+            require(part.then.coin in coins, "a parity without its coin")
         if isinstance(part.then, Hash):
+            require({part.then.slope, part.then.shift} <= {*coins}, "a hash without its coins")
             prime = face.every(part.then.prime)
-            slope, shift = (face.every(face.coins[c]) for c in (part.then.slope, part.then.shift))
-            fits = (slope == prime - 1) & (shift == prime)
+            fits = (coins[part.then.slope] == prime - 1) & (coins[part.then.shift] == prime)
             require(fits, "the coins of a hash do not fit its prime")
             require(sizes <= prime, "a hash of more values than its prime")
 
