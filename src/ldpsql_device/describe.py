@@ -68,14 +68,14 @@ def _asked(survey: Published) -> str:
     for measure in schema.measures:
         low, high = measure.bounds
         columns.append(f"{measure.name} (a number from {low:.15g} to {high:.15g})")
-    return f"{'; '.join(columns)}."
+    return f"{'; '.join(columns)}. What is none of these counts as the nearest or a random one."
 
 
 def _values(dimension: Dimension) -> str:
-    domain = dimension.domain
-    if not isinstance(domain, Listed):
-        return f"one of {domain.size} bins of {domain.describe()}"
-    return _listed(domain.values)
+    domain, missing = dimension.domain, ", or missing" if dimension.has_null else ""
+    if isinstance(domain, Listed):
+        return _listed(domain.values) + missing
+    return f"one of {domain.size} bins of {domain.describe()}{missing}"
 
 
 def _listed(values: Sequence[object]) -> str:
@@ -125,8 +125,8 @@ def _sensitive(dimension: Dimension) -> str:
     domain = dimension.domain
     values = domain.values if isinstance(domain, Listed) else domain.edges
     declared = [values[code] for code in dimension.sensitive if code < domain.size]
-    null = " or none" if len(declared) < len(dimension.sensitive) else ""
-    return f"{dimension.name} {_listed(declared)}{null}"
+    missing = ", or missing" if len(declared) < len(dimension.sensitive) else ""
+    return f"{dimension.name} {_listed(declared)}{missing}"
 
 
 def _in_clear(survey: Published) -> str:

@@ -26,7 +26,8 @@ from ldpsql_device.signature import SigningKey
 APP = """\
 Survey app
 Asked, to be randomized here: age (one of 73 bins of [18, 90]); state ("CA",
-  "NY", "WA"); spent (a number from 0 to 500).
+  "NY", "WA", or missing); spent (a number from 0 to 500). What is none of these
+  counts as the nearest or a random one.
 What leaves this device: one randomized report. By itself it has epsilon 2: by
   it a belief of 50 % about your answers becomes at most 89 %.
 In clear: day, version, without any protection.
@@ -77,7 +78,10 @@ def test_what_is_promised_less_is_said():
     assert "Nothing is promised: it can give your answers away." in said(unsound())
     assert "With probability 0.9 your answers are sent in clear." in said(mostly_in_clear())
     told = said(partly_sensitive("jurr"))
-    assert 'This holds for what the survey calls sensitive, age 20; state "CA", "NY"' in told
+    assert (
+        'This holds for what the survey calls sensitive, age 20; state "CA", "NY", or missing;'
+        in told
+    )
     assert "; other values may be given away." in told
     assert "In clear: nothing of your record." in told
 
