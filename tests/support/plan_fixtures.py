@@ -66,7 +66,8 @@ def shown(plan: QueryPlan) -> str:
     if plan.query.keys:
         public = ", ".join(plan.public_keys) or "no public column"
         lines.append(f"{len(plan.private_rows)} rows, by {public}")
-        lines += [f"  {values}: {_box(box)}" for values, box in plan.private_rows[:_SHOWN_ROWS]]
+        for values, inside in plan.private_rows[:_SHOWN_ROWS]:
+            lines.append(f"  {values}: {' or '.join(map(_box, inside))}")
     return "\n".join(lines)
 
 

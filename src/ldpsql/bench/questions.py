@@ -87,7 +87,7 @@ def question(sql: str, survey: Askable, workload: str) -> Question:
             "rows are compared by their keys", sql=sql, hint="select every GROUP BY key"
         )
     slices(query.predicate, survey.schema, sql)
-    rows(query.keys, survey.schema, sql)
+    rows(query, survey.schema, sql)
     return Question(workload, sql, query, outputs)
 
 

@@ -187,6 +187,8 @@ class Truth:
 
     def _key(self, key: GroupKey) -> str:
         """The column of a key; bins have one of their own, made when they are first asked for."""
+        if key.scalar is not None:
+            return f"({key.scalar.text})"
         source, index = quote(key.column), find_dimension(self._schema, key.column)
         domain = None if index is None else self._schema.dimensions[index].domain
         if not isinstance(domain, Ordered):

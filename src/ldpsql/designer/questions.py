@@ -78,7 +78,7 @@ def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
     sizes = RecordDomain.of(schema).sizes
     found = slices(query.predicate, schema, sql, query.filters)
     pieces = [disjoint_slice(piece, sizes) for piece in found]
-    boxes = [box for _, box in rows(query.keys, schema, sql)]
+    boxes = [box for _, box in rows(query, schema, sql)]
     parts = take_evenly(list(product(pieces, boxes)), MOST_PARTS)
     asked = {
         (aggregate.function, aggregate.column, aggregate.filter): aggregate

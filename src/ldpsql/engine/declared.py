@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ldpsql import domains
 from ldpsql.boxes import Box, CodeSet, Side
 from ldpsql.domains import find_dimension
-from ldpsql.engine.disjoin import MAX_BOXES, too_many_boxes
+from ldpsql.engine.disjoin import MAX_BOXES, disjoint, too_many_boxes
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.sql import Scalar
 from ldpsql.store.duckdb.sandbox import Sandbox
@@ -76,7 +76,8 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
             sides[axis] = None if side == ((0, schema.dimensions[axis].size),) else side
         boxes.setdefault(number, []).append(Box(tuple(sides)))
     present = sorted(boxes, key=lambda number: _rank(values[number]))
-    return [(values[number], tuple(boxes[number])) for number in present]
+    codes_of = [dimension.size for dimension in schema.dimensions]
+    return [(values[number], disjoint(boxes[number], codes_of)) for number in present]
 
 
 def _rank(value: Value | None) -> tuple[bool, bool, Value | None]:

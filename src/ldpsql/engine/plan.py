@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from math import isfinite, prod
 
 from ldpsql import domains
@@ -18,8 +18,8 @@ from ldpsql.aggregates import Target, targets_of
 from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.domains import find_dimension
-from ldpsql.engine.declared import regions
-from ldpsql.engine.disjoin import disjoint
+from ldpsql.engine.declared import Region, regions
+from ldpsql.engine.disjoin import disjoint, too_many_boxes
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import GroupKey, Query
@@ -30,8 +30,10 @@ from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
 MAX_ROWS = 100_000
+_MAX_STEPS = 2_000_000
 
 Key = tuple[Value | None, ...]
+Row = tuple[Key, tuple[Box, ...]]
 Terms = tuple[tuple[float, Box], ...]
 
 
@@ -41,7 +43,8 @@ class QueryPlan:
 
     public_keys: GROUP BY columns that are public, with their names in the relation.
     private_rows: one per combination of private GROUP BY keys that WHERE leaves somebody in: the
-    key values and the box that they stand for (a single row with no keys where nothing is grouped).
+    key values and the disjoint boxes that they stand for (a single row with no keys where nothing
+    is grouped).
     targets: what each row needs; the arithmetic of the query is over these.  amounts: for each
     target what a person adds, or what multiplies that, by disjoint boxes; nothing outside of them.
     planned: after `cells`, planned[slice][row][target] is the design's form of the linear query.
@@ -51,7 +54,7 @@ class QueryPlan:
     query: Query
     slices: tuple[Slice, ...]
     public_keys: tuple[str, ...]
-    private_rows: tuple[tuple[Key, Box], ...]
+    private_rows: tuple[Row, ...]
     targets: tuple[Target, ...]
     amounts: tuple[Terms, ...]
     planned: tuple[tuple[tuple[PlannedQuery, ...], ...], ...] = ()
@@ -73,16 +76,15 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     """
     schema = survey.schema
     pieces = slices(query.predicate, schema, sql, query.filters)
-    groups = rows(query.keys, schema, sql)
+    groups = rows(query, schema, sql)
     if query.keys and query.predicate is not None:
         groups = tuple(row for row in groups if any(piece.meets(row[1]) for piece in pieces))
-    keys = (key.column for key in query.keys)
     targets = dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))
     return QueryPlan(
         survey,
         query,
         pieces,
-        tuple(column for column in keys if find_dimension(schema, column) is None),
+        tuple(key.column for key in query.keys if not key.is_private(schema)),
         groups,
         tuple(targets),
         tuple(amounts_of(target, schema, sql) for target in targets),
@@ -112,10 +114,10 @@ def cells(plan: QueryPlan) -> QueryPlan:
     planned = tuple(
         tuple(
             tuple(
-                design.prepare(linear(piece, box, target, terms, schema))
+                design.prepare(linear(piece, row, target, terms, schema))
                 for target, terms in zip(plan.targets, plan.amounts, strict=True)
             )
-            for _, box in plan.private_rows
+            for _, row in plan.private_rows
         )
         for piece in plan.slices
     )
@@ -150,46 +152,61 @@ def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
     return tuple(terms)
 
 
-def linear(piece: Slice, row: Box, target: Target, amounts: Terms, schema: Schema) -> LinearQuery:
-    """The linear query for one target, with its amounts, in one row of one slice of a question."""
+def linear(
+    piece: Slice, row: Sequence[Box], target: Target, amounts: Terms, schema: Schema
+) -> LinearQuery:
+    """The linear query for one target, with its amounts, in one row of one slice of a question.
+
+    UnsupportedSQL where it falls apart into too many boxes.
+    """
     sizes = RecordDomain.of(schema).sizes
     boxes = piece.boxes if target.filter is None else piece.filtered[target.filter]
-    terms = tuple(
-        (amount, (box & part).normal(sizes))
-        for amount, part in ((amount, row & part) for amount, part in amounts)
-        for box in boxes
-    )
-    kept = tuple((amount, box) for amount, box in terms if amount and not box.is_empty)
-    return LinearQuery(kept, target.measure, target.weight)
+    parts: Terms = ((1.0, Box.whole(len(sizes))),)
+    for more in (tuple((1.0, box) for box in row), amounts, tuple((1.0, box) for box in boxes)):
+        if len(parts) * len(more) > _MAX_STEPS:
+            raise too_many_boxes()
+        pairs = ((left * right, a & b) for left, a in parts for right, b in more)
+        parts = tuple((amount, box) for amount, box in pairs if amount and not box.is_empty)
+    terms = tuple((amount, box.normal(sizes)) for amount, box in parts)
+    return LinearQuery(terms, target.measure, target.weight)
 
 
-def rows(keys: Sequence[GroupKey], schema: Schema, sql: str) -> tuple[tuple[Key, Box], ...]:
-    """One row per combination of private keys, with its box; only those that can hold a record.
+def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
+    """One row per combination of private keys, with its boxes; only those that can hold a record.
 
+    With grouping sets those of one set after the other; a key that is not in a set is NULL.
     UnsupportedSQL for more than MAX_ROWS combinations.
     """
-    private = [key for key in keys if find_dimension(schema, key.column) is not None]
-    labels = [_labels(key, schema, sql) for key in private]
-    count = prod(map(len, labels))
+    private = [place for place, key in enumerate(query.keys) if key.is_private(schema)]
+    labels = {place: _labels(query.keys[place], schema, sql) for place in private}
+    everybody = [(None, (Box.whole(len(schema.dimensions)),))]
+    sets = query.sets if query.sets is not None else (tuple(range(len(query.keys))),)
+    by_set = [[labels[p] if p in own else everybody for p in private] for own in sets]
+    count = sum(prod(map(len, each)) for each in by_set)
     if count > MAX_ROWS:
         raise UnsupportedSQL(
             f"GROUP BY would give {count} rows, the limit is {MAX_ROWS}",
             sql=sql,
-            place=private[0].place,
+            place=query.keys[private[0]].place,
             hint="group by fewer columns, or by bin(column, width)",
         )
-    kept: list[tuple[Key, Box]] = []
-    for combination in product(*labels):
-        box = Box.whole(len(schema.dimensions))
-        for _, side in combination:
-            box = box & side
-        if not box.is_empty:
-            kept.append((tuple(value for value, _ in combination), box))
+    kept: list[Row] = []
+    for combination in chain.from_iterable(product(*each) for each in by_set):
+        inside: tuple[Box, ...] = (Box.whole(len(schema.dimensions)),)
+        for _, sides in combination:
+            if len(inside) * len(sides) > _MAX_STEPS:
+                raise too_many_boxes()
+            meeting = (box & side for box in inside for side in sides)
+            inside = tuple(box for box in meeting if not box.is_empty)
+        if inside:
+            kept.append((tuple(value for value, _ in combination), inside))
     return tuple(kept)
 
 
-def _labels(key: GroupKey, schema: Schema, sql: str) -> list[tuple[Value | None, Box]]:
+def _labels(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:
     """The values of one private key with their boxes."""
+    if key.scalar is not None:
+        return regions(key.scalar, schema, sql)
     index = find_dimension(schema, key.column)
     assert index is not None
     dimension = schema.dimensions[index]
@@ -204,7 +221,7 @@ def _labels(key: GroupKey, schema: Schema, sql: str) -> list[tuple[Value | None,
             raise error.at(sql, key.place) from None
         nulls = domains.null_codes(dimension)
         found += [(None, nulls)] if nulls else []
-    return [(value, _one_side(index, codes, schema)) for value, codes in found]
+    return [(value, (_one_side(index, codes, schema),)) for value, codes in found]
 
 
 def _one_side(index: int, codes: CodeSet, schema: Schema) -> Box:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ldpsql.aggregates import Expression, expand
 from ldpsql.decoders.base import AnyEstimator, PlannedQuery
-from ldpsql.domains import find_dimension
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.where import Slice
@@ -154,7 +153,7 @@ class Relation:
         rows = [(key, private) for key in self.public for private, _ in self.plan.private_rows]
         places = [0, 0]
         for key in self.plan.query.keys:
-            is_private = find_dimension(schema, key.column) is not None
+            is_private = key.is_private(schema)
             yield [row[is_private][places[is_private]] for row in rows]
             places[is_private] += 1
 

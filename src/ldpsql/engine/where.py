@@ -61,9 +61,9 @@ class Slice:
     boxes: tuple[Box, ...]
     filtered: tuple[tuple[Box, ...], ...] = ()
 
-    def meets(self, row: Box) -> bool:
-        """Whether somebody in a box may satisfy WHERE."""
-        return any(not (box & row).is_empty for box in self.boxes)
+    def meets(self, row: Sequence[Box]) -> bool:
+        """Whether somebody in some boxes may satisfy WHERE."""
+        return any(not (box & part).is_empty for part in row for box in self.boxes)
 
 
 def slices(

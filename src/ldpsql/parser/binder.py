@@ -54,6 +54,9 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     is_public = all(find_public_column(schema, column) for column in asked)
     fields: list[tuple[str, pa.DataType]] = []
     for key in query.keys:
+        if key.scalar is not None:
+            fields.append((key.name, _ARROW_TYPES[key.scalar.kind]))
+            continue
         index, public = find_dimension(schema, key.column), find_public_column(schema, key.column)
         if index is not None:
             fields.append((key.name, arrow_type(schema.dimensions[index])))
@@ -67,6 +70,15 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     return pa.schema([*fields, (ROW, pa.int64())])
 
 
+_ARROW_TYPES = {
+    "BOOLEAN": pa.bool_(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "VARCHAR": pa.string(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+}
+"""The Arrow type of every kind of `Scalar`."""
 _KINDS = {
     **dict.fromkeys(("BOOLEAN", "DATE", "TIMESTAMP", "VARCHAR"), ""),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "DOUBLE"),

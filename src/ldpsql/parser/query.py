@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ldpsql.aggregates import Expression
+from ldpsql.domains import find_dimension
 from ldpsql.errors import Place
 from ldpsql.sql import Scalar
+from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
 ROW = "ldpsql_row"
@@ -100,12 +102,20 @@ def atoms(predicate: Predicate | None) -> Iterator[Atom]:
 
 @dataclass(frozen=True)
 class GroupKey:
-    """A GROUP BY key: a column, or bin(column, width). `name` is its column in the relation."""
+    """A GROUP BY key: a column, bin(column, width), or an expression over dimensions.
+
+    column: a declared name, or the expression's text.  name: its column in the relation.
+    """
 
     column: str
     width: float | None
     name: str
     place: Place
+    scalar: Scalar | None = None
+
+    def is_private(self, schema: Schema) -> bool:
+        """Whether it is of dimensions, not of a public column."""
+        return self.scalar is not None or find_dimension(schema, self.column) is not None
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,7 @@ class Query:
     relation: the name under which the outer SQL reads its relation of estimates.
     table: the survey's name.  predicate: its WHERE, or None.  keys: its GROUP BY.
     columns: what its relation holds after the keys.  filters: the conditions of FILTER.
+    sets: of GROUPING SETS, ROLLUP and CUBE: the indices of the keys of each; None for all keys.
     """
 
     relation: str
@@ -136,6 +147,7 @@ class Query:
     keys: tuple[GroupKey, ...]
     columns: tuple[Measurement, ...]
     filters: tuple[Predicate, ...] = ()
+    sets: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from sqlglot import exp
 
@@ -27,12 +28,13 @@ from ldpsql.parser.allowed import function_name, is_scalar
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.predicate import read_predicate
 from ldpsql.parser.query import ROW, And, GroupKey, Measurement, Output, Predicate, Query, What
-from ldpsql.parser.scalars import check_declared, read_amount
+from ldpsql.parser.scalars import check_declared, read_amount, read_scalar
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import is_constant, number
 from ldpsql_device.values import Listed
 
 MAX_NODES = 10_000
+MAX_SETS = 128
 
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
 _OPERATORS: Mapping[type[exp.Expr], Operator] = {
@@ -79,6 +81,7 @@ class SelectReader:
         default_factory=dict
     )
     filters: dict[Predicate, int] = field(default_factory=dict)
+    sets: tuple[tuple[int, ...], ...] | None = None
     outputs: list[Output] = field(default_factory=list)
     _aliases: dict[str, exp.Expr] = field(default_factory=dict)
     _nodes: int = 0
@@ -110,7 +113,13 @@ class SelectReader:
             )
         keys, measurements = tuple(self.keys.values()), tuple(self.measurements.values())
         query = Query(
-            self.relation, self.columns.table, condition, keys, measurements, tuple(self.filters)
+            self.relation,
+            self.columns.table,
+            condition,
+            keys,
+            measurements,
+            tuple(self.filters),
+            self.sets,
         )
         return query, rest
 
@@ -135,26 +144,75 @@ class SelectReader:
     # -- GROUP BY -------------------------------------------------------------------------
 
     def _read_keys(self) -> None:
-        """Columns and bin(column, width), by themselves, by alias or by position.
+        """Columns, bin(column, width) and expressions, by themselves, by alias or by position.
 
-        GROUP BY ALL takes every column and bin() of the select list.
+        GROUP BY ALL takes every item of the select list without an aggregate.
         """
         group = self.select.args.get("group")
         if not group:
             return
-        for part, value in group.args.items():
-            if value and part not in ("expressions", "all"):
-                raise unsupported(
-                    f"GROUP BY {part.upper()} is not answered", group, "list the keys"
-                )
-        wanted = [self._key_meant(node) for node in group.expressions]
+        check_parts(group, ("expressions", "all"))
+        wanted = list(group.expressions)
         if group.args.get("all"):
-            items = (item.unalias().unnest() for item in self.select.expressions)
-            wanted += [item for item in items if isinstance(item, exp.Column) or _is_bin(item)]
+            items = (item.unalias() for item in self.select.expressions)
+            wanted += [item for item in items if item.find(exp.Column) and not _aggregates_in(item)]
+        sets: list[tuple[int, ...]] = [()]
         for node in wanted:
+            is_sets = isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets)
+            own = self._sets(node) if is_sets else [(self._add_key(self._key_meant(node)),)]
+            sets = [tuple(dict.fromkeys((*left, *right))) for left in sets for right in own]
+            if len(sets) > MAX_SETS:
+                raise unsupported(f"more than {MAX_SETS} grouping sets", node, "list fewer")
+        for place, key in enumerate(self.keys.values()):
+            if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
+                reason = f"{key.column} is public: it is a key of all grouping sets or of none"
+                raise unsupported(reason, group, "ask once for every set")
+        self.sets = tuple(sets) if len(sets) > 1 else None
+
+    def _sets(self, clause: exp.Expr) -> list[tuple[int, ...]]:
+        """The sets of keys of one GROUPING SETS, ROLLUP or CUBE."""
+        groups = []
+        for item in clause.expressions:
+            if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets):
+                raise unsupported("nested grouping sets are not answered", item, "list the sets")
+            members = item.expressions if isinstance(item, exp.Tuple) else [item]
+            groups.append(tuple(self._add_key(self._key_meant(member)) for member in members))
+        if isinstance(clause, exp.GroupingSets):
+            return groups
+        count = len(groups)
+        if isinstance(clause, exp.Rollup):
+            chosen = [tuple(range(length)) for length in range(count, -1, -1)]
+        else:
+            sizes = range(min(count, MAX_SETS.bit_length()), -1, -1)
+            chosen = [each for size in sizes for each in combinations(range(count), size)]
+        return [tuple(key for place in each for key in groups[place]) for each in chosen]
+
+    def _add_key(self, node: exp.Expr) -> int:
+        """The index of a key, which is added if it is new."""
+        name, place = f"k{len(self.keys)}", self.columns.place(node)
+        if isinstance(node, exp.Column) or _is_bin(node):
             column, width = self._key_parts(node)
-            key = GroupKey(column, width, f"k{len(self.keys)}", self.columns.place(node))
-            self.keys.setdefault((column, width), key)
+            new = GroupKey(column, width, name, place)
+        else:
+            if _aggregates_in(node):
+                raise wrong("an aggregate cannot be a GROUP BY key", node)
+            if not node.find(exp.Column):
+                raise unsupported("a constant is not a GROUP BY key", node, "leave it out")
+            scalar = read_scalar(node, self.columns)
+            if find_dimension(self.columns.schema, scalar.columns[0]) is None:
+                reason = "GROUP BY takes public columns by themselves"
+                raise unsupported(reason, node, f"group by {scalar.columns[0]}")
+            column, width = self._canonical(node), None
+            new = GroupKey(column, width, name, place, scalar)
+        self.keys.setdefault((column, width), new)
+        return list(self.keys).index((column, width))
+
+    def _canonical(self, node: exp.Expr) -> str:
+        """An expression in one spelling."""
+        copy = exp.Paren(this=node.unnest().copy())
+        for part in list(copy.find_all(exp.Column)):
+            part.replace(exp.column(self.columns.find(part.name) or part.name, quoted=True))
+        return copy.sql(dialect="duckdb", comments=False)
 
     def _key_meant(self, node: exp.Expr) -> exp.Expr:
         """What a GROUP BY item means; a column comes before an alias of the same name."""
@@ -170,11 +228,6 @@ class SelectReader:
         """The column of a GROUP BY key, and the width of bin()."""
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             return self.columns.name(node, "key"), None
-        if not _is_bin(node):
-            if _is_measurable(node) or isinstance(node, exp.AggFunc):
-                raise wrong("an aggregate cannot be a GROUP BY key", node)
-            reason = "GROUP BY takes columns and bin(column, width)"
-            raise unsupported(reason, node, "group by the column itself")
         arguments = [argument.unnest() for argument in node.expressions]
         if len(arguments) != 2 or not isinstance(arguments[0], exp.Column):
             raise wrong("bin() takes a column and a width", node, "write bin(age, 10)")
@@ -193,6 +246,8 @@ class SelectReader:
             return self.keys.get(self._key_parts(node))
         if isinstance(node, exp.Column):
             return self.keys.get((self.columns.find(node.name) or "", None))
+        if any(key.scalar for key in self.keys.values()) and not _aggregates_in(node):
+            return self.keys.get((self._canonical(node), None))
         return None
 
     # -- SELECT and ORDER BY --------------------------------------------------------------
@@ -471,6 +526,16 @@ def _named(node: exp.Expr, name: str) -> exp.Expr:
 
 def _is_bin(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and function_name(node) == "BIN"
+
+
+def _aggregates_in(node: exp.Expr) -> bool:
+    """Whether an aggregate, or its error bar, stands somewhere in a node."""
+    return any(
+        isinstance(part, exp.AggFunc | exp.Query)
+        or _kind_of(part) is not None
+        or (isinstance(part, exp.Anonymous) and function_name(part) in ERROR_BARS)
+        for part in node.walk()
+    )
 
 
 def _is_measurable(node: exp.Expr) -> bool:

@@ -152,10 +152,39 @@ SELECT COUNT(*) FROM app WHERE CASE WHEN active THEN age >= 60 ELSE state IS NUL
 SELECT COUNT(*) FROM app WHERE (state, active) IN (('CA', TRUE), ('WA', FALSE)) OR month(joined) = 4;
 -- where anybody
 --   joined 3..3
---   state 2..2, active 0..0
 --   state 0..0, active 1..1
+--   state 2..2, active 0..0
 
 SELECT COUNT(*) FROM app WHERE (score < 1.0) = active AND length(version) = 3;
 -- where (LENGTH("version") = 3)
 --   active 0..0, score 2..2
 --   active 1..1, score 0..1
+
+SELECT age // 20 AS a, COUNT(*) FROM app GROUP BY a;
+-- where anybody
+--   everybody
+-- 5 rows, by no public column
+--   (0,): age 0..1
+--   (1,): age 2..21
+--   (2,): age 22..41
+--   (3,): age 42..61
+--   (4,): age 62..72
+
+SELECT CASE WHEN age < 30 THEN 'young' WHEN active THEN 'active' END, COUNT(*) FROM app WHERE state = 'CA' GROUP BY 1;
+-- where anybody
+--   state 0..0
+-- 3 rows, by no public column
+--   ('active',): age 12..72, active 1..1
+--   ('young',): age 0..11
+--   (None,): age 12..72, active 0..0
+
+SELECT quarter(joined), state, SUM(purchase) FROM app WHERE NOT active GROUP BY ROLLUP (quarter(joined), state);
+-- where anybody
+--   active 0..0
+-- 21 rows, by no public column
+--   (1, 'CA'): state 0..0, joined 0..2
+--   (1, 'NY'): state 1..1, joined 0..2
+--   (1, 'WA'): state 2..2, joined 0..2
+--   (1, None): state 3..3, joined 0..2
+--   (2, 'CA'): state 0..0, joined 3..5
+--   (2, 'NY'): state 1..1, joined 3..5

@@ -87,12 +87,12 @@ def test_rows_hold_every_declared_value_and_null() -> None:
     assert [values for values, _ in plan.private_rows] == [
         (state, active) for state in ("CA", "NY", "WA", None) for active in (False, True)
     ]
-    assert plan.private_rows[-1][1] == Box((None, ((3, 4),), ((1, 2),), None, None, None))
+    assert plan.private_rows[-1][1] == (Box((None, ((3, 4),), ((1, 2),), None, None, None)),)
 
 
 def test_without_private_keys_there_is_one_row() -> None:
     plan = compiled("SELECT COUNT(*) FROM app GROUP BY day")
-    assert plan.private_rows == (((), Box.whole(6)),)
+    assert plan.private_rows == (((), (Box.whole(6),)),)
 
 
 def test_targets_are_listed_once() -> None:
