@@ -257,14 +257,16 @@ def test_an_interruption_is_exit_code_130():
     assert b"Traceback" not in err
 
 
-def test_a_question_leaves_rich_and_pandas_alone():
+@pytest.mark.parametrize(("form", "loaded"), [("table", ["rich"]), ("csv", []), ("json", [])])
+def test_a_question_loads_rich_for_tables_alone_and_no_pandas(form, loaded):
     program = (
         "import sys; from ldpsql.cli import main\n"
         "def leave(code): print(code, sorted({'rich', 'pandas', 'scipy'} & set(sys.modules)))\n"
         "main.os._exit = leave; main.main()\n"
     )
-    done = ended([sys.executable, "-c", program, COUNT], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "0 []"
+    command = [sys.executable, "-c", program, COUNT, "--format", form]
+    done = ended(command, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == f"0 {loaded}"
 
 
 def test_a_full_disk_is_an_error():

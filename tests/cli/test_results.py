@@ -265,7 +265,7 @@ def test_a_row_too_wide_for_the_terminal_stands_upright(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     lines = written(capsysbinary, "table")[0].decode().splitlines()
     if is_upright:
-        assert lines[:3] == ["-- row 1", "state  CA", "n      1234 ± 10"]
+        assert lines[:3] == ["-- row 1", "state     CA", "n         1234 ± 10"]
         assert len(lines) == 10
     else:
         assert lines[0].split() == ["state", "n", "avg", "day"]

@@ -32,4 +32,11 @@ def test_long_headings_are_broken_and_stand_at_the_bottom() -> None:
 
 def test_nothing_breaks_a_row() -> None:
     assert one_line("x\x1b[31m\ny") == "x [31m y"
-    assert upright_lines(["a\nb"], [["\x1b[2J"]]) == ["-- row 1", "a b   [2J"]
+    lines = upright_lines(["a\nb"], [["\x1b[2J"], [" 7 "]])
+    assert lines == ["-- row 1", "a b        [2J", "-- row 2", "a b       7"]
+    assert upright_lines(["a"], []) == []
+
+
+def test_markup_and_emoji_codes_are_text_and_blanks_at_the_end_stay() -> None:
+    lines = table_lines(["[b]n", "x"], [["[red]1  ", "y"], [":smile: ~", "z"]], [True, False])
+    assert lines == ["     [b]n  x", " [red]1    y", ":smile: ~  z"]

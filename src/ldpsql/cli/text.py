@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
-from unicodedata import category, east_asian_width
+from typing import TYPE_CHECKING, Any, Literal
 
 from ldpsql.errors import counted
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from ldpsql_device.schema import Schema
     from ldpsql_device.table import Tally
 
+_ENDLESS, _END = 1_000_000, "\u200b"
+"""Columns of a table's terminal; a character without width that is in no cell (`one_line`)."""
 WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
 Rows = Sequence[Sequence[str]]
 
@@ -33,38 +34,34 @@ def table_lines(
     right: which columns are aligned at the right, as numbers are.  has_rule: whether a rule stands
     under the headings.  heading_width: break longer headings into lines, which stand at the bottom.
     """
-    heads = [wrap(name, heading_width) if heading_width else [one_line(name)] for name in head]
-    deepest = max(map(len, heads))
-    top = zip(*([""] * (deepest - len(lines)) + lines for lines in heads), strict=True)
-    cells = [*map(list, top), *([one_line(cell) for cell in row] for row in rows)]
-    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    from rich.console import Console  # noqa: PLC0415  (machines are answered without it)
+    from rich.rule import Rule  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
+    for name, at_right in zip(head, right, strict=True):
+        heading = "\n".join(wrap(name, heading_width)) if heading_width else one_line(name)
+        justify: Literal["left", "right"] = "right" if at_right else "left"
+        table.add_column(Text(heading), justify=justify, vertical="bottom", no_wrap=True)
     if has_rule:
-        cells.insert(deepest, ["-" * width for width in widths])
-    lines = []
-    for row in cells:
-        padded = [
-            " " * (width - _width(cell)) + cell if at_right else cell + " " * (width - _width(cell))
-            for cell, width, at_right in zip(row, widths, right, strict=True)
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return lines
-
-
-def _width(text: str) -> int:
-    """Columns of a terminal: two for a wide character, none for a mark on the one before."""
-    if text.isascii():
-        return len(text)
-    marks = sum(category(character) in ("Mn", "Me") for character in text)
-    return len(text) - marks + sum(east_asian_width(character) in "WF" for character in text)
+        table.add_row(*[Rule(characters="-", style="") for _ in head])
+    if rows:  # as one row with a line for each, which is done in a fraction of the time
+        # Blanks at the end, which keep room for the mark of a weak number, would be stripped.
+        columns = [[one_line(cell) + _END for cell in column] for column in zip(*rows, strict=True)]
+        table.add_row(*[Text("\n".join(column)) for column in columns])
+    console = Console(width=_ENDLESS, color_system=None, force_terminal=False, force_jupyter=False)
+    with console.capture() as captured:
+        console.print(table)
+    return [line.replace(_END, "").rstrip() for line in captured.get().splitlines()]
 
 
 def upright_lines(head: Sequence[str], rows: Rows) -> list[str]:
     """Row by row, name and value on a line of their own, for a terminal too narrow for a table."""
-    lines = []
+    cells: list[Sequence[str]] = []
     for number, row in enumerate(rows, start=1):
-        first, *others = [[name, cell.strip()] for name, cell in zip(head, row, strict=True)]
-        lines += [f"-- row {number}", *table_lines(first, others, [False, False])]
-    return lines
+        cells += [(f"-- row {number}", ""), *zip(head, map(str.strip, row), strict=True)]
+    return table_lines(cells[0], cells[1:], [False, False]) if cells else []
 
 
 def markdown_lines(head: Sequence[str], rows: Rows, right: Sequence[bool]) -> list[str]:
