@@ -64,22 +64,23 @@ def largest_belief(epsilon: Epsilon) -> str:
 
 def _asked(survey: Published) -> str:
     schema = survey.schema
-    columns = [f"{d.name} ({_values(d)})" for d in schema.dimensions]
+    columns = [f"{d.name} ({describe_values(d)})" for d in schema.dimensions]
     for measure in schema.measures:
         low, high = measure.bounds
         columns.append(f"{measure.name} (a number from {low:.15g} to {high:.15g})")
     return f"{'; '.join(columns)}. What is none of these counts as the nearest or a random one."
 
 
-def _values(dimension: Dimension) -> str:
+def describe_values(dimension: Dimension, most: int = _FEW) -> str:
+    """The values of a dimension, so many of them at most, or its bins and bounds."""
     domain, missing = dimension.domain, ", or missing" if dimension.has_null else ""
     if isinstance(domain, Listed):
-        return _listed(domain.values) + missing
+        return _listed(domain.values, most) + missing
     return f"one of {domain.size} bins of {domain.describe()}{missing}"
 
 
-def _listed(values: Sequence[object]) -> str:
-    shown, more = ", ".join(map(_quoted, values[:_FEW])), len(values) - _FEW
+def _listed(values: Sequence[object], most: int) -> str:
+    shown, more = ", ".join(map(_quoted, values[:most])), len(values) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -108,7 +109,9 @@ def _promises(survey: Published) -> Iterator[str]:
         yield f"With probability {_decimal(guarantee.delta)} your answers are sent in clear."
     if guarantee.kind != "local":
         names = partly_sensitive(survey.schema)
-        kept = [_sensitive(d) for d in survey.schema.dimensions if d.name in names]
+        kept = [
+            f"{d.name} {describe_sensitive(d)}" for d in survey.schema.dimensions if d.name in names
+        ]
         yield (
             f"This holds for what the survey calls sensitive, {'; '.join(kept)}; other values may "
             "be given away."
@@ -121,12 +124,13 @@ def _promises(survey: Published) -> Iterator[str]:
         )
 
 
-def _sensitive(dimension: Dimension) -> str:
+def describe_sensitive(dimension: Dimension, most: int = _FEW) -> str:
+    """The values of a dimension that its survey calls sensitive, so many of them at most."""
     domain = dimension.domain
     values = domain.values if isinstance(domain, Listed) else domain.edges
     declared = [values[code] for code in dimension.sensitive if code < domain.size]
     missing = ", or missing" if len(declared) < len(dimension.sensitive) else ""
-    return f"{dimension.name} {_listed(declared)}{missing}"
+    return f"{_listed(declared, most)}{missing}"
 
 
 def _in_clear(survey: Published) -> str:

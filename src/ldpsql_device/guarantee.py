@@ -17,6 +17,7 @@ _LIKE = {"delta": "1e-6", "honest": "0.9"}
 KINDS = {"local": "LDP", "uldp": "ULDP", "uldp-joint": "ULDP per attribute", "none": ""}
 """Kind of guarantee -> the name of the property."""
 
+PUBLIC_IN_CLEAR = "public columns travel in clear"
 _BEYOND = ("values that the survey does not declare sensitive",)
 
 
@@ -95,7 +96,7 @@ def guarantee_of(kind: str, epsilon: Epsilon | None, delta: Fraction) -> Guarant
         "local": (
             f"{every} e^{epsilon} times likelier under one record than under another",
             (
-                "public columns travel in clear",
+                PUBLIC_IN_CLEAR,
                 "that a person took part, and when, is visible",
                 "a person who answers several surveys loses the sum of their epsilons",
             ),

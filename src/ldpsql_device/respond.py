@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ldpsql_device.encode import Record, encode, public_values
-from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import ReportError
 from ldpsql_device.policy import Policy
 from ldpsql_device.survey import Published, utc_today
@@ -87,6 +87,15 @@ class Report:
         raise ReportError(f"not a report of the survey {survey.table}")
 
 
+def randomize_record(survey: Published, record: Record, entropy: Entropy) -> list[int]:
+    """The whole numbers of one person's report, by the survey's `report_columns`.
+
+    Encoding takes `survey.schema.words` random words, and drawing `survey.plan.words` more.
+    """
+    codes = encode(survey.schema, record, entropy)
+    return [int(column[0]) for column in survey.draw(codes, entropy)]
+
+
 def respond(
     survey: Published,
     record: Record,
@@ -111,8 +120,7 @@ def respond(
     entropy = OsEntropy()
 
     def draw(day: date) -> Report:
-        codes = encode(survey.schema, record, entropy)
-        numbers = [int(column[0]) for column in survey.draw(codes, entropy)]
+        numbers = randomize_record(survey, record, entropy)
         public = {**survey.period_values(day), **public_values(survey.record_schema, record)}
         return Report.of(survey, numbers, public)
 

@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.surveys import category, integer, measure, survey_toml
 
 from ldpsql.audit import Audit, audit_design
 from ldpsql.audit.check import USUAL_REPORTS
 from ldpsql.audit.exact import made_up
+from ldpsql.designer import design
 from ldpsql.recipes.registry import mechanism
 from ldpsql_device import draw as device
+from ldpsql_device import respond
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import RecordError
 from ldpsql_device.plan import Step
+from ldpsql_device.schema import Dimension
+from ldpsql_device.values import INSIDE, MISSING
 
 Patch = pytest.MonkeyPatch
 SHARED = "people who are randomized together share random words"
@@ -146,3 +152,70 @@ def test_faces_drawn_by_other_shares(monkeypatch: Patch) -> None:
     right = Step.find
     monkeypatch.setattr(Step, "find", lambda step, halves: right(step, halves >> 1))
     assert not audited("ehio", "16x16").holds
+
+
+# -- records -------------------------------------------------------------------------------------
+
+COLUMNS = (integer("age", 0, 9), category("sex", "f", "m", missing="code"), measure("pay", 0, 10))
+CODES, ENCODE = Dimension.code, respond.encode
+
+
+def problems_of_records() -> tuple[str, ...]:
+    survey = design(survey_toml(*COLUMNS, mechanism="hgrr"))
+    found = audit_design(survey.design, survey.options, device=True, survey=survey)
+    assert found.records is not None
+    assert min(found.records.inside, found.records.outside, found.records.missing) > 10
+    assert found.holds == (not found.problems)
+    assert not found.records.problems or not found.holds
+    return found.records.problems
+
+
+def test_records_of_every_kind_are_answered_alike() -> None:
+    assert problems_of_records() == ()
+
+
+def refuse_outside(dimension: Dimension, value: Any, drawn: int) -> tuple[int, int]:
+    code, standing = CODES(dimension, value, drawn)
+    if standing not in (INSIDE, MISSING):
+        raise RecordError(f"{dimension.name} lies outside its domain")
+    return code, standing
+
+
+def one_more_code(dimension: Dimension, value: Any, drawn: int) -> tuple[int, int]:
+    code, standing = CODES(dimension, value, drawn)
+    return (code if standing == INSIDE else dimension.size), standing
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (refuse_outside, "age, a value outside: the device does not answer, it raises RecordError"),
+        (one_more_code, "age, missing: encoding gives a code that does not exist"),
+    ],
+)
+def test_values_that_are_treated_otherwise(change: Any, problem: str, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(Dimension, "code", change)
+    assert problem in problems_of_records()
+
+
+def another_word(schema: Any, record: Any, entropy: Any) -> Any:
+    if record.get("sex") is None:
+        entropy.words(1)
+    return ENCODE(schema, record, entropy)
+
+
+def lowest_code(schema: Any, record: Any, entropy: Any) -> Any:
+    codes = ENCODE(schema, record, entropy)
+    return codes if record.get("sex") in ("f", "m") else codes * 0
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (another_word, "sex, missing: the device draws another number of random words"),
+        (lowest_code, "sex, missing: the report does not follow from the codes and from fresh"),
+    ],
+)
+def test_records_that_take_another_way(change: Any, problem: str, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(respond, "encode", change)
+    assert any(problem in found for found in problems_of_records())

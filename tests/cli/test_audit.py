@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
+from html.parser import HTMLParser
 
 import pytest
 from support.broken_promises import TrueAncestor
 from support.command_line import refusal, run
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
-from support.surveys import TOML
+from support.surveys import TOML, category, partly_sensitive, survey_toml
 
+from ldpsql import __version__
 from ldpsql.decoders.base import Design
 from ldpsql.designer import design
 from ldpsql.recipes.registry import mechanism
@@ -22,7 +25,9 @@ from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Shuffled
 
-MECHANISM = ("audit", "--mechanism", "hgrr", "--epsilon", "1", "--domain")
+QUICK = ("audit", "--quick")
+MECHANISM = (*QUICK, "--mechanism", "hgrr", "--epsilon", "1", "--domain")
+RUN = ("audit", *MECHANISM[2:])
 
 
 @pytest.fixture
@@ -33,7 +38,7 @@ def published(tmp_path):
 
 
 def test_a_survey_is_audited(published):
-    shown = run("audit", published)
+    shown = run(*QUICK, published)
     assert (shown.exit_code, shown.stderr) == (0, "")
     survey = Survey.from_json(published)
     for words in (
@@ -61,7 +66,7 @@ def test_options_of_the_mechanism_are_used():
     oracles = {}
     for oracle in ("grr", "olh"):
         shown = run(
-            *("audit", "--mechanism", "hio", "--epsilon", "1", "--domain", "9"),
+            *(*QUICK, "--mechanism", "hio", "--epsilon", "1", "--domain", "9"),
             *("--option", "fanout=3", "--option", f"oracle={oracle}", "--format", "json"),
         )
         oracles[oracle] = json.loads(shown.stdout)["enumerated"]["reports"]
@@ -69,7 +74,7 @@ def test_options_of_the_mechanism_are_used():
 
 
 def test_json_says_the_same():
-    shown = run(*MECHANISM, "4", "--format", "json", "--empirical", "--reports", "2000")
+    shown = run(*RUN, "4", "--format", "json", "--reports", "2000")
     data = json.loads(shown.stdout)
     assert (shown.exit_code, data["holds"], data["problems"]) == (0, True, [])
     assert data["epsilon"] == "1.000000000000"
@@ -79,7 +84,7 @@ def test_json_says_the_same():
 
 
 def test_the_device_code_is_tried_out():
-    shown = run(*MECHANISM, "4", "--empirical", "--reports", "4000")
+    shown = run(*RUN, "4", "--reports", "4000")
     assert shown.exit_code == 0
     assert "empirical    epsilon >= 0." in shown.stdout
     assert "except with probability 1e-06" in shown.stdout
@@ -96,13 +101,129 @@ class Ancestor:
 
 
 def test_the_device_is_compared_with_the_law_of_its_plan():
-    arguments = ("audit", "--mechanism", "urr", "--epsilon", "1", "--domain", "4")
-    shown = run(*arguments, "--sensitive", "2", "--device")
+    arguments = ("--mechanism", "urr", "--epsilon", "1", "--domain", "4", "--sensitive", "2")
+    shown = run("audit", "--reports", "2000", *arguments)
     assert shown.exit_code == 0
     assert "device       follows the law of its plan, report by report" in shown.stdout
-    assert "device " not in run(*arguments, "--sensitive", "2").stdout
-    found = json.loads(run(*arguments, "--sensitive", "2", "--device", "--format", "json").stdout)
-    assert found["device"] == {"problems": [], "is_whole": True, "left_out": 0}
+    assert "4 made-up records, every code of every column; of 4 the exact law" in shown.stdout
+    assert "not checked  how a device encodes records" in shown.stdout
+    quick = run(*QUICK, *arguments).stdout
+    assert "not checked  anything about the code of a device, which was not run" in quick
+    assert "empirical" not in quick
+    found = json.loads(run("audit", "--reports", "2000", *arguments, "--format", "json").stdout)
+    assert (found["device"]["is_whole"], found["device"]["compared"]) == (True, 4)
+    assert 0.999 < found["device"]["epsilon"] <= 1
+
+
+def test_a_large_epsilon_is_warned_of_and_an_error_where_asked(published):
+    limit = ("--warn-above", "1.5")
+    assert "warning" not in run(*QUICK, published).stdout
+    assert run(*QUICK, "--strict", published).exit_code == 0
+    shown = run(*QUICK, published, *limit)
+    assert shown.exit_code == 0
+    assert (
+        "warning      epsilon 2 of one report is above 1.5: it lets a belief of 50 % become 89 %"
+    ) in shown.stdout
+    strict = run(*QUICK, published, *limit, "--strict", "--format", "json")
+    assert strict.exit_code == 1
+    found = json.loads(strict.stdout)
+    assert (found["holds"], len(found["warnings"])) == (True, 1)
+
+
+def test_a_survey_is_named_with_its_columns_and_those_in_clear(published):
+    survey = Survey.from_json(published)
+    shown = run(*QUICK, published).stdout
+    for words in (
+        f"survey       {survey.table}",
+        f"fingerprint  {survey.fingerprint}",
+        "author       nobody has signed this survey",
+        "answered     once; a report may be sent again for 30 days",
+        "one of 73 bins of [18, 90]",
+        f"in clear     {', '.join(column.name for column in survey.schema.public)}",
+        "one report   epsilon 2, by itself: a belief of 50 % about a person's answers becomes at "
+        "most 89 %",
+    ):
+        assert words in shown
+    assert shown.index("one report ") < shown.index("guarantee ")
+    assert re.search(r"audited      20\d\d-\d\d-\d\d \(UTC\)", shown)
+
+
+def test_sensitive_values_are_named(tmp_path):
+    path = tmp_path / "app.json"
+    path.write_text(partly_sensitive("cprr").to_json())
+    shown = run(*QUICK, path).stdout
+    assert "a belief of 50 % about a sensitive value becomes at most" in shown
+    assert re.search(r"; sensitive: \S", shown)
+
+
+def test_a_survey_without_public_columns_says_so(shuffled):
+    shown = run(*QUICK, shuffled).stdout
+    assert "in clear     none" in shown
+    assert "public columns travel in clear" not in shown
+
+
+class Page(HTMLParser):
+    """What a page says, and what it would load."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.said, self.open, self.loads = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.loads += [name for name, _ in attributes if name in ("src", "href")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.said.append(data)
+
+
+def test_a_page_is_written_to_be_printed_and_signed(published, tmp_path):
+    target = tmp_path / "page.html"
+    shown = run("audit", published, "--reports", "2000", "--html", target, "--warn-above", "1")
+    assert shown.exit_code == 0, shown.stderr
+    page = Page(target.read_text(encoding="utf-8"))
+    assert (page.open, page.loads) == ([], [])
+    said, survey = " ".join(page.said), Survey.from_json(published)
+    for words in (
+        survey.fingerprint,
+        "The promise holds",
+        "Warning: epsilon 2 of one report is above 1",
+        "One report: epsilon 2, by itself: a belief of 50 %",
+        "becomes at most 89 %",
+        "Columns that travel in clear:",
+        "that a person took part, and when, is visible",
+        "What was not checked",
+        f"ldpsql {__version__}",
+        "Signature",
+        *survey.schema.private_columns,
+        *(column.name for column in survey.schema.public),
+    ):
+        assert words in said, words
+    assert "<script" not in target.read_text(encoding="utf-8")
+
+
+def test_a_page_says_that_a_promise_does_not_hold_and_escapes_text(
+    published, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Design, "worst_odds", lambda design: Epsilon.parse("1").odds)
+    target = tmp_path / "page.html"
+    toml = survey_toml(category("sex", "<script>alert(1)</script>", "b"), epsilon="2")
+    published.write_text(design(toml).to_json())
+    assert run(*QUICK, published, "--html", target).exit_code == 1
+    text = target.read_text(encoding="utf-8")
+    assert "The promise DOES NOT HOLD." in text
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_page_does_not_replace_the_survey(published):
+    assert "would replace" in refusal(run("audit", published, "--html", published), 2)
 
 
 def test_no_guarantee_comes_with_a_witness_and_exit_code_1(monkeypatch):
@@ -124,7 +245,7 @@ def test_no_guarantee_comes_with_a_witness_and_exit_code_1(monkeypatch):
 
 @pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
 def test_a_registered_mechanism_without_a_promise_fails_with_its_witness(name):
-    shown = run("audit", "--mechanism", name, "--epsilon", "1", "--domain", "9")
+    shown = run(*QUICK, "--mechanism", name, "--epsilon", "1", "--domain", "9")
     assert (shown.exit_code, shown.stderr) == (1, "")
     for words in (
         f"mechanism    {name}, 9 codes",
@@ -138,7 +259,7 @@ def test_a_registered_mechanism_without_a_promise_fails_with_its_witness(name):
 
 
 def test_a_delta_is_established_over_sets_of_reports():
-    arguments = ("audit", "--mechanism", "truthful", "--epsilon", "1", "--domain", "3")
+    arguments = (*QUICK, "--mechanism", "truthful", "--epsilon", "1", "--domain", "3")
     options = ("--option", "prior=0.6,0.3,0.1", "--option", "delta=0.05")
     shown = run(*arguments, *options)
     assert (shown.exit_code, shown.stderr) == (0, "")
@@ -157,7 +278,7 @@ def test_a_delta_is_established_over_sets_of_reports():
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     right = Epsilon.parse("2").odds
     monkeypatch.setattr(Design, "worst_odds", lambda design: right * 2)
-    shown = run("audit", published)
+    shown = run(*QUICK, published)
     assert shown.exit_code == 1
     assert "problem      the odds of some report are above e^2" in shown.stdout
 
@@ -167,7 +288,8 @@ def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     [
         ((), 2, "name a survey, or --mechanism with --epsilon and --domain"),
         (("--mechanism", "hgrr", "--epsilon", "1"), 2, "name a survey"),
-        ((*MECHANISM[1:], "4", "--reports", "5000"), 2, "--reports is for --empirical"),
+        ((*MECHANISM[1:], "4", "--reports", "5000"), 2, "--quick draws no --reports"),
+        ((*MECHANISM[1:], "4", "--html", "page.html"), 2, "--html is for a survey"),
         ((*MECHANISM[1:], "4", "--option", "fanout"), 2, "KEY=VALUE"),
         ((*MECHANISM[1:], "4", "--option", "colour=red"), 1, "hgrr has no option 'colour'"),
         ((*MECHANISM[1:], "four"), 1, "codes per dimension"),
@@ -180,15 +302,15 @@ def test_what_cannot_be_audited_is_refused(arguments, code, message):
 
 
 def test_a_survey_and_a_mechanism_together_are_refused(published):
-    assert "not both" in refusal(run("audit", published, "--epsilon", "1"), 2)
+    assert "not both" in refusal(run(*QUICK, published, "--epsilon", "1"), 2)
 
 
 def test_a_changed_survey_is_refused(published):
     published.write_text(published.read_text().replace('"epsilon":"2"', '"epsilon":"3"'))
-    assert "not the one that the survey names" in refusal(run("audit", published), 1)
+    assert "not the one that the survey names" in refusal(run(*QUICK, published), 1)
 
 
-JURR = ("audit", "--mechanism", "jurr", "--epsilon", "2", "--domain", "3x5")
+JURR = (*QUICK, "--mechanism", "jurr", "--epsilon", "2", "--domain", "3x5")
 
 
 def test_sensitive_codes_are_audited_by_their_own_definition():
@@ -209,7 +331,16 @@ def test_sensitive_codes_are_audited_by_their_own_definition():
     assert (data["guarantee"], len(data["exposures"])) == ("uldp-joint", 12)
     assert "who is safe" not in run(*JURR).stdout
     large = run(
-        "audit", "--mechanism", "cprr", "--epsilon", "1", "--domain", "90x90", "--sensitive", "2x2"
+        "audit",
+        "--quick",
+        "--mechanism",
+        "cprr",
+        "--epsilon",
+        "1",
+        "--domain",
+        "90x90",
+        "--sensitive",
+        "2x2",
     )
     assert "exact odds of every report that the definition limits" in large.stdout
     assert "on the reduced domain" in large.stdout
@@ -232,7 +363,7 @@ def shuffled(tmp_path):
 
 
 def test_both_promises_of_a_survey_of_shuffled_reports_are_audited(shuffled):
-    shown = run("audit", shuffled)
+    shown = run(*QUICK, shuffled)
     assert shown.exit_code == 0, shown.stderr
     for words in (
         "0.5 at delta 0.000001, rounded up, in a batch of 20,000 reports (18,000 honest people)",
@@ -244,11 +375,11 @@ def test_both_promises_of_a_survey_of_shuffled_reports_are_audited(shuffled):
 
 
 def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
-    shown = run("audit", shuffled, "--users", "2000")
+    shown = run(*QUICK, shuffled, "--users", "2000")
     assert shown.exit_code == 1
     assert "verdict      the promise of one report holds" in shown.stdout
     assert "the promise of the shuffled batch DOES NOT HOLD" in shown.stdout
-    found = json.loads(run("audit", shuffled, "--users", "2000", "--format", "json").stdout)
+    found = json.loads(run(*QUICK, shuffled, "--users", "2000", "--format", "json").stdout)
     assert found["holds"] is True
     assert found["central"]["holds"] is False
     assert float(found["central"]["achieved_epsilon"]) > 0.5
@@ -256,7 +387,7 @@ def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
 
 def test_users_are_for_surveys_of_shuffled_reports(published):
     for more in (("--users", "10"), ("--db", published)):
-        said = refusal(run("audit", published, *more), 2)
+        said = refusal(run(*QUICK, published, *more), 2)
         assert said.startswith("--users and --db are for a survey of shuffled reports")
 
 
@@ -267,10 +398,10 @@ def test_the_batches_of_a_database_are_audited(tmp_path):
     whole = shuffle_table(survey, raw_reports(survey, USERS))
     with open_store(store, read_only=False) as opened:
         opened.register(survey)
-    assert "holds no reports" in refusal(run("audit", published, "--db", store), 1)
+    assert "holds no reports" in refusal(run(*QUICK, published, "--db", store), 1)
     with open_store(store, read_only=False) as opened:
         opened.ingest_table(whole, survey)
-    shown = run("audit", published, "--db", store)
+    shown = run(*QUICK, published, "--db", store)
     assert (shown.exit_code, "in a batch of 1,000 reports" in shown.stdout) == (0, True)
     said = ShuffledBatch(survey.fingerprint, 300).to_json().encode()
     part = whole.slice(0, 300)
@@ -279,6 +410,6 @@ def test_the_batches_of_a_database_are_audited(tmp_path):
         opened.ingest_table(
             part.replace_schema_metadata(metadata), survey, accept_smaller_batch=True
         )
-    shown = run("audit", published, "--db", store)
+    shown = run(*QUICK, published, "--db", store)
     assert (shown.exit_code, "in a batch of 300 reports" in shown.stdout) == (1, True)
-    assert "--users and --db" in refusal(run("audit", published, "--db", store, "--users", 5), 2)
+    assert "--users and --db" in refusal(run(*QUICK, published, "--db", store, "--users", 5), 2)

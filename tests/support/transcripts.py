@@ -43,7 +43,9 @@ _RANDOM = re.compile(
     r"|\((?:[\w ]+=\d+(?:, )?)+\)"  # the records that told most
     rf"|(?<=against ){_NUMBER}(?= of)|(?<=are equal, ){_NUMBER}"
     rf"|(?<=have probability ){_NUMBER}"
-    r"|\b[0-9a-f]{12}\b"  # the fingerprint of a survey, in which every rounding shows
+    rf"|{_NUMBER}(?= made-up records)|(?<=column; of ){_NUMBER}|(?<=answers to ){_NUMBER}"
+    r"|\b\d{4}-\d\d-\d\d(?= \(UTC\))"
+    r"|\b[0-9a-f]{12}\b|\b[0-9a-f]{64}\b"  # a survey's fingerprint, where every rounding shows
     r"|-{2,}"  # a rule is as wide as the numbers under it
 )
 

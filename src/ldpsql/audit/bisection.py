@@ -32,11 +32,11 @@ MOST_ENUMERATED = 1 << 12
 """Reports of a plan that is compared report by report."""
 MOST_CHOICES, MOST_ANSWERS, MOST_COMPARED = 1 << 13, 1 << 14, 1 << 18
 """Alternatives of a choice, answers of a part, and answers of all records that are compared."""
-SAMPLED_QUESTIONS, SAMPLED_BITS = 16, 8
+SAMPLED_QUESTIONS, SAMPLED_BITS, _MORE_QUESTIONS = 16, 8, 96
 """What is looked at of a larger plan."""
 _GRID = 64
 _BATCH = 1 << 16
-_ALWAYS, _ALIGNED, _PAIRED = 8, 4, 64
+_ALWAYS, _ALIGNED, _PAIRED = 4, 4, 64
 """Records whose answers are compared for every question; whose bits are, for all records; and whose
 laws are compared with one another."""
 _TOGETHER, _BLIND_TRIES, _TRIES = 64, 64, 256
@@ -46,19 +46,24 @@ _OTHER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Given:
-    """Words that were chosen before, for one draw: `left` says how many it did not ask for."""
+    """Words that were chosen before, for one draw.
+
+    left: how many of them nobody asked for.  is_short: whether more were asked for; zeros stand for
+    these.
+    """
 
     def __init__(self, words: Words) -> None:
-        self._words = words.ravel()
+        self._words, self.is_short = words.ravel(), False
 
     def words(self, count: int) -> Words:
-        """The next of them; fewer where more are asked for than there are."""
+        """The next of them."""
         taken, self._words = self._words[:count], self._words[count:]
-        return taken
+        self.is_short |= len(taken) < count
+        return np.pad(taken, (0, count - len(taken)))
 
     @property
     def left(self) -> int:
-        """How many words nobody asked for."""
+        """See the class."""
         return len(self._words)
 
 
@@ -116,8 +121,8 @@ def _run(plan: Plan, records: Sequence[int] | Integers, words: Words) -> Integer
         part = slice(start, start + _BATCH)
         given = Given(words[part])
         found.append(np.stack(draw(plan, np.array(codes[part]), given), axis=1))
-        if given.left:
-            raise DeviceFaultError("the device does not draw every one of its words")
+        if given.left or given.is_short:
+            raise DeviceFaultError("the device draws another number of random words than its plan")
     return np.concatenate(found)
 
 
@@ -288,10 +293,11 @@ class _Comparison:
     questions: set[int] = field(default_factory=set)
     left_out: set[int] = field(default_factory=set)
     epsilon: float = 0.0
+    answers: int = 0
 
     def draw_words(self, count: int) -> Words:
         """What so many people draw, shape (count, plan.words)."""
-        return self.entropy.words(count * self.plan.words).reshape(count, -1)
+        return self.entropy.words(count * self.plan.words).reshape(count, self.plan.words)
 
     def try_all(self) -> None:
         """Whether questions are blind, and whether people who are randomized together send what
@@ -311,12 +317,12 @@ class _Comparison:
 
     def compare_whole(self) -> None:
         """Every report of a small plan."""
-        known, laws, looked = None, {}, 0
+        known, laws = None, {}
         for place, record in enumerate(self.records):
-            if place >= _ALWAYS and looked > MOST_COMPARED:
+            if place >= _ALWAYS and self.answers > MOST_COMPARED:
                 break
             due = law(self.plan, record)
-            looked += len(due)
+            self.answers += len(due)
             laws[record], known = law_of_interpreter(self.plan, record, known)
             if laws[record] != due:
                 self.problems.append(
@@ -335,15 +341,18 @@ class _Comparison:
         first, rest = self.records[:_ALWAYS], self.records[_ALWAYS:]
         for number, words in enumerate(self.draw_words(count)):
             self._ask(words, [*first, *rest[number::count]], MOST_COMPARED // count)
+        for words in self.draw_words(_MORE_QUESTIONS if count > 1 else 0):
+            if self.answers < MOST_COMPARED:
+                self._ask(words, first, 0)
 
     def _ask(self, words: Words, records: Sequence[Outcome], budget: int) -> None:
         """One question, as these words ask it, up to so many answers of all records together."""
-        plan, looked, most = self.plan, 0, 0.0
+        plan, most, before = self.plan, 0.0, self.answers
         laws: dict[int, dict[Outcome, Law]] = {}
         known: dict[int, Borders] = {}
         first = np.array(records[:_ALIGNED], dtype=np.int64)
         for place, record in enumerate(records):
-            if place >= _ALWAYS and looked > budget:
+            if place >= _ALWAYS and self.answers > before + budget:
                 free = range(plan.blind_words + plan.coin_columns, plan.words)
                 self._try_rest(records[place:], words, free, most)
                 break
@@ -355,7 +364,7 @@ class _Comparison:
                 if due is None:
                     self.left_out.add(report[0])
                     continue
-                looked += len(due)
+                self.answers += len(due)
                 found, known[free.start] = law_by_bisection(
                     plan, record, words[None], [Fraction(1)], free, known.get(free.start)
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
@@ -18,9 +19,17 @@ from ldpsql.audit.exact import (
     enumerate_channel,
     find_exposures,
 )
-from ldpsql.audit.sampling import Empirical, check_words, records_of_every_code, run_device
+from ldpsql.audit.records import RecordCheck, check_records
+from ldpsql.audit.sampling import (
+    MOST_CODES,
+    Empirical,
+    check_words,
+    records_of_every_code,
+    run_device,
+)
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Worst
+from ldpsql.errors import counted
 from ldpsql.numerics import epsilon_of
 from ldpsql.recipes.base import achieved, keeps_promise
 from ldpsql.survey import Survey
@@ -47,8 +56,9 @@ class Audit:
     enumerated: the channel that was enumerated, the design's or that of a smaller one of its kind;
     None where none is small enough.  odds: the largest odds that the integer thresholds give; None
     if unbounded.  divergence: where a delta is promised, the exact one at the nominal epsilon, over
-    all sets of reports; None where none is.  empirical, device: what the device code did on made-up
-    records, and how the interpreter compares with the plan's law; None if nobody looked.
+    all sets of reports; None where none is.  empirical, device, records: what the device code did
+    on made-up codes, how the interpreter compares with the plan's law, and what a device does with
+    made-up records; None if nobody looked.
     """
 
     design: Design
@@ -57,6 +67,7 @@ class Audit:
     divergence: Fraction | None
     empirical: Empirical | None
     device: DeviceCheck | None
+    records: RecordCheck | None = None
 
     @property
     def method(self) -> Method:
@@ -109,6 +120,7 @@ class Audit:
     def problems(self) -> tuple[str, ...]:
         """Why the promise does not hold; empty if it does."""
         found = [*self._exact_problems(), *self._empirical_problems()]
+        found += self.records.problems if self.records else ()
         if self.device is not None:
             found += self.device.problems
             limit, nominal = self.design.guarantee, float(self.design.epsilon)
@@ -165,6 +177,46 @@ class Audit:
                 "entropy is used again, or the device code does not follow the law"
             )
 
+    @property
+    def _device_epsilon(self) -> float | None:
+        """What JSON says of the odds found from outside; None if unbounded."""
+        found = self.device.epsilon if self.device else math.inf
+        return None if math.isinf(found) else found
+
+    @property
+    def not_established(self) -> tuple[str, ...]:
+        """What this audit has not looked at, in words."""
+        return tuple(self._not_established())
+
+    def _not_established(self) -> Iterator[str]:
+        check, codes = self.device, sum(self.design.domain.record_sizes)
+        if check is None:
+            yield "anything about the code of a device, which was not run"
+            return
+        if self.records is None:
+            yield "how a device encodes records: without a survey there are only codes"
+        if codes > MOST_CODES:
+            yield f"anything about {codes - MOST_CODES:,} of {codes:,} codes, which were not tried"
+        if (rest := check.records - check.compared) > 0:
+            yield (
+                f"the exact law of {rest:,} of {check.records:,} made-up records, which were only "
+                "seen not to repeat a report, and to be asked the same questions"
+            )
+        every = self.design.plan.questions
+        if not check.is_whole and check.questions < every:
+            unseen = every - check.questions
+            yield f"the answers to {unseen:,} of {every:,} questions, which did not come up"
+        elif not check.is_whole and self.design.plan.coin_columns:
+            yield "the answers to questions with other coins than those that came up"
+        if check.left_out:
+            asked = counted(check.left_out, "question")
+            yield f"the exact law of the answers to {asked}, of which there are too many"
+        yield (
+            "combinations of codes beyond those tried: every code of every column was, beside "
+            "random codes of the other columns"
+        )
+        yield "that a person's device runs this code, and what it sends beside its report"
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; fractions and decimals as text, so that nothing is rounded."""
         design, guarantee = self.design, self.design.guarantee
@@ -198,7 +250,9 @@ class Audit:
                 "probability_other": str(witness.unlikely),
             },
             "empirical": self.empirical and self.empirical.to_json(),
-            "device": self.device and asdict(self.device),
+            "device": self.device and {**asdict(self.device), "epsilon": self._device_epsilon},
+            "records": self.records and asdict(self.records),
+            "not_established": list(self.not_established),
             "holds": self.holds,
             "problems": list(self.problems),
             "exposures": list(map(asdict, self.exposures)),
@@ -218,6 +272,7 @@ def audit_design(
     *,
     reports: int = 0,
     device: bool = False,
+    survey: Survey | None = None,
     entropy: Entropy | None = None,
 ) -> Audit:
     """Audit any design through its contract alone.
@@ -225,7 +280,8 @@ def audit_design(
     options: the mechanism's, for a smaller design of its kind where the domain is too large to
     enumerate.  reports: how many to draw per made-up record from the real device code, 0 for
     none.  device: whether to find the exact law of the interpreter from outside, and compare it
-    with that of the plan.  entropy: what to draw from; the operating system's unless a test says
+    with that of the plan; and, where the design is that of a `survey`, to answer made-up records
+    of every kind.  entropy: what to draw from; the operating system's unless a test says
     otherwise.
     """
     source, nominal = entropy or OsEntropy(), design.epsilon.odds
@@ -248,6 +304,7 @@ def audit_design(
         divergence,
         run_device(design, channel, reports, source) if reports else None,
         check,
+        check_records(survey, source) if survey and device else None,
     )
 
 

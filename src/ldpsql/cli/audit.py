@@ -16,13 +16,16 @@ from ldpsql.numerics import epsilon_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from ldpsql.audit.check import Audit, CentralAudit
     from ldpsql.decoders.base import AnyDesign as Design
     from ldpsql.decoders.law import Outcome
     from ldpsql.record_domain import RecordDomain
+    from ldpsql.survey import Survey
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
+_LARGE = 5.0
 _LONG = 20_000
 
 
@@ -51,16 +54,28 @@ _LONG = 20_000
     type=options.EXISTING,
     help="Take the number of reports from the smallest batch that this database holds.",
 )
-@click.option("--empirical", is_flag=True, help="Run the device code too, on made-up records.")
 @click.option(
-    "--device",
-    is_flag=True,
-    help="Find the exact law of the device code from outside, and compare it with the plan's.",
+    "--quick", is_flag=True, help="Check the numbers alone, and do not run the device's code."
 )
 @click.option(
     "--reports",
     type=click.IntRange(_FEWEST, _MOST),
-    help=f"Reports per record for --empirical.  [default: {_USUAL}]",
+    help=f"Reports to draw per made-up record, of which there are a few.  [default: {_USUAL}]",
+)
+@click.option(
+    "--warn-above",
+    type=click.FloatRange(min=0),
+    default=_LARGE,
+    show_default=True,
+    help="Warn where the epsilon of one report is larger.",
+)
+@click.option("--strict", is_flag=True, help="Exit with code 1 where there is a warning.")
+@click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the audit of a survey as a page to read, print and sign.",
 )
 @click.option(
     "--format",
@@ -81,28 +96,38 @@ def audit(
     settings: tuple[str, ...],
     users: int | None,
     database: Path | None,
-    empirical: bool,
-    device: bool,
+    quick: bool,
     reports: int | None,
+    warn_above: float,
+    strict: bool,
+    page: Path | None,
     form: str,
 ) -> None:
     """Check the promise of a survey, in exact fractions from the integers that devices compare.
+
+    Then the code of a device is run on made-up records, which have every code of every column, and
+    values that are outside, missing or of a wrong type; its exact law is found from outside and
+    compared with the plan's, and reports are drawn and counted. That takes seconds.
 
     Of a survey of shuffled reports the central epsilon that a batch of --users reports achieves, or
     the smallest batch in --db, is checked besides with the exact accountant. Without a survey,
     --mechanism, --epsilon and --domain say what to check. Exit code 1 where a promise does not
     hold.
     """
-    if reports is not None and not empirical:
-        raise click.UsageError("--reports is for --empirical")
+    if quick and reports is not None:
+        raise click.UsageError("--quick draws no --reports")
+    if page is not None and source is None:
+        raise click.UsageError("--html is for a survey")
+    options.keep_inputs(page, *filter(None, (source, database)))
     chosen = options.read_settings(settings)
-    central = None
+    survey = central = None
     if source is not None:
         if name or epsilon or domain or sensitive or measures or chosen:
             raise click.UsageError("name either a survey or a mechanism, not both")
         if users is not None and database is not None:
             raise click.UsageError("--users and --db both say how many reports there are")
-        design, chosen, central = _of_survey(source, users, database)
+        survey, central = _of_survey(source, users, database)
+        design, chosen = survey.design, dict(survey.options)
     elif name and epsilon and domain:
         design = _of_mechanism(name, epsilon, domain, measures, sensitive, chosen)
     else:
@@ -111,20 +136,35 @@ def audit(
         raise click.UsageError("--users and --db are for a survey of shuffled reports")
 
     from ldpsql.audit import audit_design  # noqa: PLC0415
+    from ldpsql.audit.page import write_page  # noqa: PLC0415
+    from ldpsql_device.atomic import replace_file  # noqa: PLC0415
+    from ldpsql_device.survey import utc_today  # noqa: PLC0415
 
-    drawn = (reports or _USUAL) if empirical else 0
-    result = audit_design(design, chosen, reports=drawn, device=device)
-    facts = {**result.to_json(), **({} if central is None else {"central": central.to_json()})}
-    text = "\n".join(labelled_lines(_facts(result, central)))
-    write_document(Document(text, facts=facts), form, None)
-    if not (result.holds and (central is None or central.holds)):
+    drawn = 0 if quick else reports or _USUAL
+    result = audit_design(design, chosen, reports=drawn, device=not quick, survey=survey)
+    warnings, today = list(_warnings(result, warn_above)), utc_today()
+    if page is not None and survey is not None:
+        with replace_file(page) as temporary:
+            text = write_page(survey, result, central, warnings, today)
+            temporary.write_text(text, encoding="utf-8")
+    facts = {
+        **({} if survey is None else {"survey": _identity(survey, today)}),
+        **result.to_json(),
+        **({} if central is None else {"central": central.to_json()}),
+        "warnings": warnings,
+    }
+    lines = [*(() if survey is None else _about(survey, today)), *_facts(result, central, survey)]
+    lines += [("warning", warning) for warning in warnings]
+    write_document(Document("\n".join(labelled_lines(lines)), facts=facts), form, None)
+    is_sound = result.holds and (central is None or central.holds)
+    if not is_sound or (strict and warnings):
         context.exit(AT_FAULT)
 
 
 def _of_survey(
     source: Path, users: int | None, database: Path | None
-) -> tuple[Design, dict[str, Any], CentralAudit | None]:
-    """Its design with its options, and the audit of the batch where reports are shuffled.
+) -> tuple[Survey, CentralAudit | None]:
+    """The survey, and the audit of the batch where reports are shuffled.
 
     SurveyError where the database holds no batch of this survey.
     """
@@ -140,7 +180,7 @@ def _of_survey(
             users = store.smallest_batch(survey.table) if survey.fingerprint in known else None
         if users is None:
             raise SurveyError(f"{database} holds no reports of this survey {survey.table}")
-    return survey.design, dict(survey.options), audit_central(survey, users)
+    return survey, audit_central(survey, users)
 
 
 def _of_mechanism(
@@ -164,11 +204,58 @@ def _of_mechanism(
     return maker.design(codes, budget, chosen)
 
 
-def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, str]]:
+def _warnings(result: Audit, warn_above: float) -> Iterator[str]:
+    """What holds as it is stated, and is little."""
+    from ldpsql_device.describe import largest_belief  # noqa: PLC0415
+
+    guarantee = result.design.guarantee
+    if guarantee.epsilon is not None and float(guarantee.epsilon) > warn_above:
+        yield (
+            f"epsilon {guarantee.epsilon} of one report is above {warn_above:g}: it lets a belief "
+            f"of 50 % become {largest_belief(guarantee.epsilon)}"
+        )
+
+
+def _identity(survey: Survey, today: date) -> dict[str, Any]:
+    return {
+        "table": survey.table,
+        "fingerprint": survey.fingerprint,
+        "audited": today.isoformat(),
+        "author": survey.author,
+        "public": [column.name for column in survey.schema.public],
+    }
+
+
+def _about(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
+    """Which survey it is, whose, and what it reads."""
+    from ldpsql.audit.page import (  # noqa: PLC0415
+        COLUMN_HEADS,
+        author_line,
+        column_rows,
+        public_line,
+    )
+
+    yield "survey", survey.table
+    yield "fingerprint", survey.fingerprint
+    yield "audited", f"{today} (UTC)"
+    yield "author", author_line(survey)
+    yield "answered", str(survey.schedule)
+    rows = list(column_rows(survey))
+    first, *others = table_lines(COLUMN_HEADS, rows, [False] * len(COLUMN_HEADS))
+    yield "columns", first
+    yield from (("", line) for line in others)
+    yield "in clear", public_line(survey)
+
+
+def _facts(
+    result: Audit, central: CentralAudit | None, survey: Survey | None
+) -> Iterator[tuple[str, str]]:
     """What was found, by its label."""
     from ldpsql.audit.check import METHODS  # noqa: PLC0415
+    from ldpsql.audit.page import belief_line, not_covered  # noqa: PLC0415
 
     design, guarantee = result.design, result.design.guarantee
+    yield "one report", belief_line(result)
     yield "mechanism", f"{design.name}, {_domain(design.domain)}"
     yield "guarantee", str(guarantee)
     exact = "epsilon unbounded, delta 0"
@@ -183,18 +270,12 @@ def _facts(result: Audit, central: CentralAudit | None) -> Iterator[tuple[str, s
     yield "established", f"by {METHODS[result.method]}"
     yield from _enumerated(result)
     yield "protects", guarantee.protects
-    for item in guarantee.not_protected:
+    for item in not_covered(result, survey):
         yield "not covered", item
     yield from _exposures(result)
     yield "report", f"{design.report_format.bits_per_report:.1f} bits"
     yield from _empirical(result)
-    if (check := result.device) is not None:
-        scope = ", report by report"
-        if not check.is_whole:
-            left = f", except {check.left_out} with too many answers" if check.left_out else ""
-            scope = f" in its choices and in the questions looked at{left}"
-        verb = "DOES NOT FOLLOW" if check.problems else "follows"
-        yield "device", f"{verb} the law of its plan{scope}"
+    yield from _device(result)
     if central is not None:
         trust, reports = central.trust, central.reports
         achieved = "no epsilon" if central.epsilon is None else f"epsilon {central.epsilon:f}"
@@ -273,6 +354,31 @@ def _empirical(result: Audit) -> Iterator[tuple[str, str]]:
         )
     known = "the exact law" if found.pairs else "the shares of the questions"
     yield "", f"reports as far from {known} have probability {found.fit:.3g}"
+
+
+def _device(result: Audit) -> Iterator[tuple[str, str]]:
+    """What was seen of the device from outside, and what was not."""
+    if (check := result.device) is not None:
+        scope = (
+            ", report by report" if check.is_whole else ", in its choices and the questions asked"
+        )
+        verb = "DOES NOT FOLLOW" if check.problems else "follows"
+        yield "device", f"{verb} the law of its plan{scope}"
+        yield (
+            "",
+            f"{check.records:,} made-up records, every code of every column; of {check.compared:,} "
+            f"the exact law of answers to {check.questions:,} of {result.design.plan.questions:,} "
+            "questions",
+        )
+    if (tried := result.records) is not None:
+        yield (
+            "records",
+            f"{'NOT ALL' if tried.problems else 'all'} are answered alike: with a value inside "
+            f"({tried.inside:,}), outside ({tried.outside:,}), missing or of a wrong type "
+            f"({tried.missing:,})",
+        )
+    for item in result.not_established:
+        yield "not checked", item
 
 
 def _domain(domain: RecordDomain) -> str:
