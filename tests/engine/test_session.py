@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 from support.surveys import ANYTHING
 from support.two_estimators import known, people, stored, survey_of_two
 
+from ldpsql.designer import design
 from ldpsql.engine.session import Session
+from ldpsql.errors import QueryError
 from ldpsql.simulation import SeededEntropy
-from ldpsql.store import Selection, Store
+from ldpsql.store import Selection, Store, open_store
 from ldpsql_device.table import randomize_batch
 
 PEOPLE = 300
@@ -61,3 +66,29 @@ def test_reports_are_read_once_for_the_same_selection(
     for age in (3, 5, 3):
         session.execute(f"SELECT COUNT(*) FROM app WHERE age < {age}")
     assert read == [Selection()]
+
+
+def test_the_deadline_holds_for_base_queries(store: Store) -> None:
+    """Also between the groups of a query, of which there may be many."""
+    with pytest.raises(QueryError, match="the statement took longer than 0 s; ask for fewer"):
+        Session(store, seconds=0.0).execute("SELECT COUNT(*) FROM app")
+
+
+def test_many_groups_are_stopped_in_time() -> None:
+    asked = design(
+        '[survey]\ntable = "app"\nepsilon = "2"\nmechanism = "hio"\n'
+        '[dimension.a]\ntype = "int"\ndomain = [1, 200]\n'
+        '[dimension.b]\ntype = "int"\ndomain = [1, 200]\n'
+    )
+    with open_store(None, read_only=False) as opened:
+        opened.register(asked)
+        start = time.monotonic()
+        with pytest.raises(QueryError, match="the statement took longer than 1 s"):
+            sql = "SELECT a, b, COUNT(*) FROM app GROUP BY a, b"
+            Session(opened, seconds=1.0).execute(sql)
+        assert time.monotonic() - start < 5.0
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            Session(opened).execute(sql)
+        assert time.monotonic() - start < 1.5

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,8 @@ def notes_on_query(plan: QueryPlan) -> list[str]:
 def _on_periods(plan: QueryPlan) -> list[str]:
     """A note where a query adds up answers that one person gave in several periods."""
     survey, columns = plan.survey, {key.column.lower() for key in plan.query.keys}
-    for atom in atoms(plan.query.predicate):
+    predicates = (plan.query.predicate, *plan.query.filters)
+    for atom in chain.from_iterable(map(atoms, predicates)):
         names = atom.columns if isinstance(atom, Scalar) else (atom.column,)
         columns.update(name.lower() for name in names)
     if survey.period is None or PERIOD_COLUMN.name in columns:
@@ -71,9 +73,10 @@ def _on_periods(plan: QueryPlan) -> list[str]:
 
 
 def _on_domains(plan: QueryPlan) -> list[str]:
-    """A note for every dimension that WHERE compares with values outside of its domain."""
+    """A note for every dimension that is compared with values outside of its domain."""
     schema, found = plan.survey.schema, dict[tuple[str, str], dict[str, None]]()
-    for atom in atoms(plan.query.predicate):
+    predicates = (plan.query.predicate, *plan.query.filters)
+    for atom in chain.from_iterable(map(atoms, predicates)):
         if isinstance(atom, NullTest | Scalar):
             continue
         index = find_dimension(schema, atom.column)

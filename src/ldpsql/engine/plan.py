@@ -22,6 +22,7 @@ from ldpsql.engine.declared import Region, regions
 from ldpsql.engine.disjoin import disjoint, too_many_boxes
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.limits import in_time
 from ldpsql.parser.query import GroupKey, Query
 from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar
@@ -78,7 +79,7 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     pieces = slices(query.predicate, schema, sql, query.filters)
     groups = rows(query, schema, sql)
     if query.keys and query.predicate is not None:
-        groups = tuple(row for row in groups if any(piece.meets(row[1]) for piece in pieces))
+        groups = tuple(row for row in in_time(groups) if any(p.meets(row[1]) for p in pieces))
     targets = dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))
     return QueryPlan(
         survey,
@@ -117,7 +118,7 @@ def cells(plan: QueryPlan) -> QueryPlan:
                 design.prepare(linear(piece, row, target, terms, schema))
                 for target, terms in zip(plan.targets, plan.amounts, strict=True)
             )
-            for _, row in plan.private_rows
+            for _, row in in_time(plan.private_rows)
         )
         for piece in plan.slices
     )
@@ -191,7 +192,7 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
             hint="group by fewer columns, or by bin(column, width)",
         )
     kept: list[Row] = []
-    for combination in chain.from_iterable(product(*each) for each in by_set):
+    for combination in in_time(chain.from_iterable(product(*each) for each in by_set)):
         inside: tuple[Box, ...] = (Box.whole(len(schema.dimensions)),)
         for _, sides in combination:
             if len(inside) * len(sides) > _MAX_STEPS:

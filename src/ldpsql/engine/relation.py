@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ldpsql import limits
 from ldpsql.aggregates import Expression, expand
 from ldpsql.decoders.base import AnyEstimator, PlannedQuery
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
@@ -28,7 +29,7 @@ from ldpsql.store.base import Moment, Selection
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.values import Value
 
-_LARGEST_JOINT = 4000
+_LARGEST_JOINT, _ROWS_AT_ONCE = 4000, 64
 
 
 def selection(plan: QueryPlan, piece: Slice) -> Selection:
@@ -73,10 +74,12 @@ class Relation:
     @cached_property
     def sums(self) -> Sums:
         """All sums of all rows, with the covariance within each row."""
+        if len(self) > limits.MOST_ROWS:
+            raise limits.too_many_rows()
         rows: list[Estimates] = []
         nothing = [self._nothing(1)] * len(self.plan.private_rows)
         for key in self.public if nothing else ():
-            parts = [estimator.answer_rows(planned) for planned, estimator in self._asked(key)]
+            parts = [_answer_rows(estimator, planned) for planned, estimator in self._asked(key)]
             rows += [reduce(add, row) for row in zip(*(parts or [nothing]), strict=True)]
         shape = (len(rows), len(self.plan.targets))
         drawn = [row.replicates for row in rows if row.replicates is not None]
@@ -203,6 +206,17 @@ class Relation:
         known = [part[:, list(rows)] for part in drawn if part is not None]
         replicates = np.stack(known, axis=2).reshape(-1, size) if known else None
         return Estimates(values.T.ravel(), covariance, replicates)
+
+
+def _answer_rows(
+    estimator: AnyEstimator, rows: Sequence[Sequence[PlannedQuery]]
+) -> list[Estimates]:
+    """One joint answer per row, some rows at a time, while there is time."""
+    answers: list[Estimates] = []
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        limits.check()
+        answers += estimator.answer_rows(rows[first : first + _ROWS_AT_ONCE])
+    return answers
 
 
 def _array(column: Sequence[Value | None] | Array, kind: pa.DataType) -> pa.Array:

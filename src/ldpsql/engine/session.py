@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from ldpsql import limits
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.explain import SliceReports, explain, explain_verbose
@@ -42,6 +43,8 @@ from ldpsql_device.guarantee import Guarantee
 
 V = TypeVar("V")
 
+SECONDS = 60.0
+"""How long a statement may take."""
 _KEPT, _LARGEST_KEPT = 64, 4096
 
 
@@ -67,18 +70,25 @@ class Session:
     """Answers questions about the surveys of one store. Not to be shared between threads."""
 
     def __init__(
-        self, store: Store, *, confidence: float = CONFIDENCE, estimator: str | None = None
+        self,
+        store: Store,
+        *,
+        confidence: float = CONFIDENCE,
+        estimator: str | None = None,
+        seconds: float = SECONDS,
     ) -> None:
         """Ask a store.
 
         confidence: level of the intervals, between 0 and 1 (InterfaceError otherwise).
         estimator: which of a design's estimators answers; None for the survey's own choice.
+        seconds: how long one statement may take.
         """
         if not 0.0 < confidence < 1.0:
             raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
         self.store = store
         self.confidence = confidence
         self.estimator = estimator
+        self.seconds = seconds
         self._kept: dict[str, OrderedDict[Any, Any]] = {}
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
@@ -86,6 +96,10 @@ class Session:
 
         Raises errors under `ldpsql.Error` only.
         """
+        with limits.deadline(self.seconds):
+            return self._execute(sql, parameters)
+
+    def _execute(self, sql: str, parameters: Parameters) -> Result:
         statement = parse(sql, parameters, self.store.survey)
         tables = sorted({base.table for base in statement.bases})
         with self.store.snapshot():
@@ -144,7 +158,7 @@ class Session:
             histograms = self.store.histograms(survey.table, chosen)
             return {
                 values: estimator(histogram)
-                for values, histogram in histograms
+                for values, histogram in limits.in_time(histograms)
                 if histogram.counts.size or chosen.condition is None
             }
 

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import os
+import resource
+import signal
+import threading
+import time
+
 import pyarrow as pa
 import pytest
 
 from ldpsql.errors import QueryError
+from ldpsql.limits import deadline
 from ldpsql.store.duckdb.sandbox import Sandbox
 
 RELATION = pa.table({"k": ["a", "b", "a"], "x": [1, 2, 3], "y": [0.5, None, 1.5]})
@@ -94,6 +101,7 @@ def test_a_fault_says_that_it_is_the_outer_query(sandbox):
 
 
 ENDLESS = "SELECT count(*) FROM r a, r b, r c WHERE (a.x * b.x + c.x) % 7 = 8"
+SPARSE = "SELECT a.x FROM r a, r b, r c WHERE (a.x * b.x + c.x) % 100003 = 99999"
 MANY = pa.table({"x": range(5000)})
 
 
@@ -109,6 +117,50 @@ def test_an_outer_query_that_takes_too_long_is_stopped_and_the_next_one_runs(sma
         small.evaluate(ENDLESS, {"r": MANY})
     assert "\n" not in str(caught.value)
     assert small.evaluate("SELECT count(*) AS n FROM r", {"r": MANY}).to_pylist() == [{"n": 5000}]
+
+
+def test_a_result_that_never_ends_is_stopped_while_it_is_fetched(sandbox, small):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.monotonic()
+    with pytest.raises(QueryError, match=r"there are more than 1,000,000 rows; .* add LIMIT"):
+        sandbox.evaluate("SELECT a.x, b.x FROM r a, r b, r c, r d", {"r": MANY})
+    with pytest.raises(QueryError, match=r"took longer than 0\.5 s"):
+        small.evaluate(SPARSE, {"r": MANY})
+    assert time.monotonic() - start < 10.0
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB
+
+
+def test_wide_results_are_stopped_at_a_size(sandbox):
+    text = "repeat('x', 1000) || a.x"
+    with pytest.raises(QueryError, match="needs more than 1GB of memory"):
+        sandbox.evaluate(f"SELECT {text} AS t FROM r a, r b LIMIT 900000", {"r": MANY})
+
+
+def test_the_deadline_of_the_statement_holds_for_its_outer_query(sandbox):
+    with deadline(0.3), pytest.raises(QueryError, match=r"the statement took longer than 0\.3 s"):
+        sandbox.evaluate(ENDLESS, {"r": MANY})
+
+
+def test_rows_stay_in_order_over_many_batches(sandbox):
+    sql = "SELECT a.x * 5000 + b.x AS v FROM r a, r b WHERE a.x < 40 ORDER BY v DESC"
+    found = sandbox.evaluate(sql, {"r": MANY}).column("v").to_pylist()
+    assert found == list(range(199_999, -1, -1))
+
+
+@pytest.mark.parametrize("sql", [ENDLESS, SPARSE])
+def test_ctrl_c_ends_a_query_within_a_second(sandbox, sql):
+    sandbox.evaluate("SELECT 1", {})
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.5, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        sandbox.evaluate(sql, {"r": MANY})
+    assert time.monotonic() - sent[0] < 1.0
+    assert sandbox.evaluate("SELECT 1 AS one", {}).to_pylist() == [{"one": 1}]
 
 
 @pytest.mark.parametrize(

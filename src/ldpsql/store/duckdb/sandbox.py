@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Mapping
+from contextlib import suppress
 
 import duckdb
 import pyarrow as pa
 
 from ldpsql.errors import QueryError
+from ldpsql.limits import MOST_ROWS, remaining, too_late, too_many_rows
 from ldpsql.store.duckdb.opening import Connection, is_ctrl_c
 
 _CONFIG = {
@@ -22,7 +24,10 @@ _CONFIG = {
     "max_temp_directory_size": "0B",
 }
 _THREADS = 2
+_NAP = 0.2  # seconds: Ctrl-C may reach another thread, which does not wake this one
+_PATIENCE = 0.05  # seconds until an interrupt that came too early is sent again
 _LONGEST_TEXT = 1_000_000
+_ROWS_AT_ONCE, _LARGEST_RESULT = 1 << 16, 1 << 29  # bytes
 
 # Each call can make a text many times longer, outside DuckDB's memory limit and without a point
 # where it could be interrupted, so the length is checked before. The list with one element binds
@@ -68,34 +73,73 @@ class Sandbox:
             limits = {"memory_limit": self._memory, "threads": str(_THREADS)}
             self._database = duckdb.connect(":memory:", config={**_CONFIG, **limits})
             self._database.execute(_REPLACE)
+        outcome: list[pa.Table | Exception] = []
+        limit = min(self._seconds, remaining())
         with self._database.cursor() as cursor:
+
+            def work() -> None:
+                try:
+                    outcome.append(self._fetch(cursor, sql, relations))
+                except Exception as error:
+                    outcome.append(error)
+                done.set()
+
+            # DuckDB runs in a thread of its own: this one wakes up for Ctrl-C and at the deadline,
+            # also while rows are fetched. (An interrupted join() takes the thread for ended.)
+            done, end = threading.Event(), time.monotonic() + limit
+            threading.Thread(target=work, daemon=True).start()
             try:
-                with _deadline(cursor, self._seconds):
-                    kinds = [statement.type for statement in cursor.extract_statements(sql)]
-                    if kinds != [duckdb.StatementType.SELECT]:
-                        raise QueryError(f"only a single SELECT can be evaluated over {self._over}")
-                    for name, table in relations.items():
-                        cursor.register(name, table)
-                    return _plain(cursor.sql(sql).to_arrow_table())
-            except (duckdb.Error, RuntimeError, MemoryError) as error:
-                failure = self._explained(error)
-        raise failure
+                while not done.is_set() and (left := end - time.monotonic()) > 0:
+                    done.wait(min(left, _NAP))
+                is_late = not done.is_set()
+            finally:
+                while not done.is_set():
+                    with suppress(duckdb.Error):
+                        cursor.interrupt()
+                    done.wait(_PATIENCE)
+        (result,) = outcome
+        if is_late and limit < self._seconds:
+            raise too_late()
+        if is_late:
+            raise QueryError(
+                f"{self._what} took longer than {self._seconds:g} s",
+                hint="ask for fewer rows, or join fewer of them",
+            )
+        if isinstance(result, Exception):
+            raise self._explained(result) from None
+        return result
+
+    def _fetch(self, cursor: Connection, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
+        """The result of a SELECT, batch by batch, while it is not too large."""
+        kinds = [statement.type for statement in cursor.extract_statements(sql)]
+        if kinds != [duckdb.StatementType.SELECT]:
+            raise QueryError(f"only a single SELECT can be evaluated over {self._over}")
+        for name, table in relations.items():
+            cursor.register(name, table)
+        reader = cursor.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
+        batches: list[pa.RecordBatch] = []
+        rows = size = 0
+        for batch in reader:
+            batches.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            if rows > MOST_ROWS:
+                raise too_many_rows()
+            if size > _LARGEST_RESULT:
+                raise MemoryError
+        return _plain(pa.Table.from_batches(batches, reader.schema))
 
     def _explained(self, error: Exception) -> BaseException:
         """What to raise instead of what DuckDB raised."""
         if is_ctrl_c(error):
             return KeyboardInterrupt()
-        if isinstance(error, duckdb.InterruptException):
-            return QueryError(
-                f"{self._what} took longer than {self._seconds:g} s",
-                hint="ask for fewer rows, or join fewer of them",
-            )
-        if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        is_of_memory = isinstance(error, duckdb.OutOfMemoryException | MemoryError)
+        # Arrow tells of what DuckDB raises during a fetch as errors of its own.
+        if is_of_memory or "Out of Memory Error" in str(error):
             return QueryError(
                 f"{self._what} needs more than {self._memory} of memory",
                 hint="ask for fewer rows, or join fewer of them",
             )
-        if not isinstance(error, duckdb.Error):
+        if not isinstance(error, duckdb.Error | OSError | pa.ArrowException):
             return error
         # On one line, without DuckDB's drawing of the place in rewritten SQL.
         line = str(error).splitlines()[0] if str(error) else "DuckDB gave no reason"
@@ -108,23 +152,6 @@ class Sandbox:
         if self._database is not None:
             self._database.close()
             self._database = None
-
-
-@contextmanager
-def _deadline(cursor: Connection, seconds: float) -> Iterator[None]:
-    """Interrupt what still runs on the cursor after some seconds."""
-
-    def interrupt() -> None:
-        with suppress(duckdb.Error):
-            cursor.interrupt()
-
-    timer = threading.Timer(seconds, interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _plain(table: pa.Table) -> pa.Table:
