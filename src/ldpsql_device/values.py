@@ -8,6 +8,7 @@ domain beyond values and codes is in `ldpsql.domains`, the Arrow types are in `l
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ LARGEST_DOMAIN = 1 << 20
 EPOCH = datetime(1970, 1, 1)
 
 _MICROSECOND, _DAY = timedelta(microseconds=1), 86_400_000_000
+_HALVES = re.compile("[\ud800-\udfff]")
 _BEYOND = 1e308
 _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
 """NumPy's name of what a unit is counted in, and how many of these it is."""
@@ -70,6 +72,11 @@ def _is_float(value: Any) -> bool:
     return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
 
 
+def _is_text(value: Any) -> bool:
+    """A text that UTF-8 can hold: without halves of characters."""
+    return isinstance(value, str) and not _HALVES.search(value)
+
+
 def _is_date(value: Any) -> bool:
     return isinstance(value, date) and not isinstance(value, datetime)
 
@@ -83,7 +90,7 @@ TYPES: Mapping[str, ColumnType] = {
     for row in (
         ColumnType("int", _is_int, is_number=True),
         ColumnType("float", _is_float, is_number=True),
-        ColumnType("text", lambda value: isinstance(value, str)),
+        ColumnType("text", _is_text),
         ColumnType("bool", lambda value: isinstance(value, bool)),
         ColumnType("date", _is_date),
         ColumnType("timestamp", _is_timestamp),

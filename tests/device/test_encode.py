@@ -200,6 +200,7 @@ def test_public_values_keep_their_names():
         ("float", float("nan")),
         ("float", "1"),
         ("text", 1),
+        ("text", "half a character: \ud83d"),
         ("bool", 1),
         ("date", datetime(2026, 1, 1)),
         ("date", "2026-01-01"),

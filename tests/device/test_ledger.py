@@ -58,6 +58,15 @@ def test_a_second_answer_is_the_first_one_again(path):
     assert plenty(path).spent() == 2
 
 
+@pytest.mark.parametrize(
+    "version", ["half: \ud83d", "a\0b\n\u202e", "é" * 10_000, float("nan"), b"x"]
+)
+def test_whatever_a_record_holds_is_answered_and_remembered(path, version):
+    report = answer(app(), plenty(path), {**RECORD, "version": version})
+    assert report.to_json().encode()
+    assert answer(app(), plenty(path), {}) == report
+
+
 def test_budgets_are_required():
     with pytest.raises(TypeError):
         Ledger("ledger")
