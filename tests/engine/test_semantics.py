@@ -89,7 +89,7 @@ def in_duckdb(sql: str) -> str:
         start = sql.find(name)
         while start >= 0:
             end = closing(sql, start)
-            if sql.startswith(" FILTER (", end):
+            if sql.startswith((" FILTER (", " OVER ("), end):
                 end = closing(sql, end)
             sql = f"{sql[:start]}COALESCE({sql[start:end]}, 0){sql[end:]}"
             start = sql.find(name, start + len("COALESCE(") + 1)
@@ -457,6 +457,17 @@ def test_outer_sql_equals_duckdb(both: Both, sql: str) -> None:
         "SELECT year(joined), day(joined) < 4, COUNT(*) FROM app GROUP BY ALL",
         "SELECT upper(state), COUNT(*) FROM app GROUP BY ALL ORDER BY upper(state)",
         "SELECT -(age // 3), COUNT(*) FROM app GROUP BY age // 3",
+        "SELECT state, COUNT(*) AS n FROM app GROUP BY state QUALIFY RANK() OVER (ORDER BY n) < 3",
+        "SELECT state, active, SUM(COUNT(*)) OVER (PARTITION BY state) AS n, "
+        "SUM(pay) / SUM(SUM(pay)) OVER () FROM app GROUP BY state, active QUALIFY n > 30",
+        "SELECT state, LAG(COUNT(*)) OVER (ORDER BY state NULLS LAST) FROM app GROUP BY state",
+        "WITH young AS (SELECT * FROM app WHERE age < 5) SELECT AVG(pay), COUNT(*) FROM young",
+        "WITH y AS (SELECT * FROM app WHERE app.age < 5 OR active), z AS (SELECT * FROM y AS a "
+        "WHERE NOT a.active) SELECT z.state, SUM(age) FROM z WHERE z.age > 2 OR shop = 'north' "
+        "GROUP BY z.state",
+        "SELECT COUNT(*) FROM (SELECT * FROM app WHERE state LIKE 'N%') AS t WHERE t.age % 2 = 1",
+        "WITH y AS (SELECT * FROM app WHERE age < 5), n AS (SELECT COUNT(*) AS n FROM y) "
+        "SELECT n, (SELECT COUNT(*) FROM y WHERE active) FROM n",
     ],
 )
 def test_groups_by_expressions_and_sets_equal_duckdb(both: Both, sql: str) -> None:

@@ -194,3 +194,19 @@ def test_what_duckdb_must_not_see_is_refused(
 )
 def test_other_ways_around_are_refused(sql: str, reason: str) -> None:
     assert reason in refusal(sql).reason
+
+
+@pytest.mark.parametrize(
+    ("sql", "marks", "reason"),
+    [
+        ("WITH y AS (SELECT * FROM app) SELECT * FROM y", "*", "single people"),
+        ("WITH y AS (SELECT * FROM app) SELECT COUNT(*) FROM y JOIN y AS z ON TRUE", None, "JOIN"),
+        ("WITH y AS (SELECT * FROM app WHERE nope) SELECT COUNT(*) FROM y", "nope", "no column"),
+        ("WITH y AS (SELECT * FROM app LIMIT 3) SELECT COUNT(*) FROM y", "*", "single people"),
+        ("WITH y(a) AS (SELECT * FROM app) SELECT COUNT(*) FROM y", "*", "single people"),
+    ],
+)
+def test_a_query_that_filters_people_shows_nobody(sql: str, marks: str | None, reason: str) -> None:
+    error = refusal(sql)
+    assert reason in error.reason
+    assert marks is None or marked(error) == marks

@@ -37,7 +37,8 @@ class Askable(Protocol):
 
 
 SurveyOf = Callable[[str], Askable]
-Names = frozenset[str]
+Names = Mapping[str, exp.Select | None]
+"""The CTEs in sight, in lower case; with its SELECT each that only filters a survey's table."""
 
 _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
     kind: frozenset(parts.split())
@@ -79,7 +80,8 @@ class OuterReader:
         """
         while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
             tree = tree.this
-        names = self._with(tree, frozenset())
+        names = self._with(tree, {})
+        _unfold_filters(tree, names)
         table = _survey_table(tree, names)
         if table is None:
             return self._body(tree, names), ()
@@ -94,6 +96,7 @@ class OuterReader:
         return self._body(tree, self._with(tree, names))
 
     def _body(self, tree: exp.Query, names: Names) -> exp.Query:
+        _unfold_filters(tree, names)
         table = _survey_table(tree, names)
         if table is not None:
             return self._base(tree, table, names)[0]
@@ -119,11 +122,19 @@ class OuterReader:
             return names
         if clause.args.get("recursive"):
             raise unsupported("recursive queries are not answered", clause, "write WITH")
+        evaluated = []
         for cte in clause.expressions:
             _check_parts(cte)
-            cte.set("this", self._query(cte.this, names))
+            kept = cte.this if _is_filter(cte.this, names) else None
+            if kept is None or cte.alias_column_names:
+                cte.set("this", self._query(cte.this, names))
+                evaluated.append(cte)
+                kept = None
             _check_alias(cte)
-            names |= {cte.alias.lower()}
+            names = {**names, cte.alias.lower(): kept}
+        clause.set("expressions", evaluated)
+        if not evaluated:
+            tree.set("with_", None)
         return names
 
     # -- base queries ---------------------------------------------------------------------
@@ -203,8 +214,9 @@ class OuterReader:
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             return alias.lower()
         if isinstance(node, exp.Table):
-            if not _is_cte(node, names):
-                self._survey(node)
+            if not _is_cte(node, names) or names[node.name.lower()] is not None:
+                if not _is_cte(node, names):
+                    self._survey(node)
                 raise unsupported(
                     "JOIN with a survey's table is not answered",
                     node,
@@ -305,6 +317,52 @@ def _check_alias(node: exp.Expr) -> None:
 def _present(node: exp.Expr) -> dict[str, object]:
     """The parts of a node that are there."""
     return {part: value for part, value in node.args.items() if value not in (None, False, [])}
+
+
+def _is_filter(tree: exp.Expr, names: Names) -> bool:
+    """Whether a query is SELECT * over a survey's table, or such a query, with at most a WHERE."""
+    if not isinstance(tree, exp.Select) or not {*_present(tree)} <= {
+        "expressions",
+        "from_",
+        "where",
+    }:
+        return False
+    table = tree.args["from_"].this if tree.args.get("from_") else None
+    if not isinstance(table, exp.Table) or [type(item) for item in tree.expressions] != [exp.Star]:
+        return False
+    is_plain = not _present(tree.expressions[0]) and not table.alias_column_names
+    if _is_cte(table, names):
+        return is_plain and names[table.name.lower()] is not None
+    return is_plain and not catalog.relation_of(table)
+
+
+def _unfold_filters(tree: exp.Query, names: Names) -> None:
+    """Put the survey's table into FROM in place of queries that filter it, with their WHERE."""
+    clause = tree.args.get("from_") if isinstance(tree, exp.Select) else None
+    while clause is not None:
+        source, inner = clause.this, None
+        if isinstance(source, exp.Table) and _is_cte(source, names):
+            inner = names[source.name.lower()]
+        elif isinstance(source, exp.Subquery) and _is_filter(source.this, names):
+            inner = source.this
+        if inner is None or source.alias_column_names or source.args.get("joins"):
+            return
+        table = inner.args["from_"].this.copy()
+        own, where = table.alias_or_name.lower(), inner.args.get("where")
+        named = exp.TableAlias(this=exp.to_identifier(source.alias_or_name or table.alias_or_name))
+        table.set("alias", named)
+        clause.set("this", table)
+        if where is None:
+            continue
+        condition = exp.Paren(this=where.this.copy())
+        for column in condition.find_all(exp.Column):
+            if column.table.lower() == own and len(column.parts) == 2:
+                column.set("table", None)
+        outer = tree.args.get("where")
+        both = (
+            exp.And(this=condition, expression=exp.Paren(this=outer.this)) if outer else condition
+        )
+        tree.set("where", exp.Where(this=both))
 
 
 def _is_cte(table: exp.Table, names: Names) -> bool:

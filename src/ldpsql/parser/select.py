@@ -24,7 +24,7 @@ from ldpsql.aggregates import (
     find_aggregate,
 )
 from ldpsql.domains import find_dimension, find_measure, find_public_column
-from ldpsql.parser.allowed import function_name, is_scalar
+from ldpsql.parser.allowed import function_name, is_outer, is_scalar
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.predicate import read_predicate
 from ldpsql.parser.query import ROW, And, GroupKey, Measurement, Output, Predicate, Query, What
@@ -44,13 +44,12 @@ _OPERATORS: Mapping[type[exp.Expr], Operator] = {
     exp.Div: "/",
 }
 _PARTS = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
-_PARTS |= {"distinct", "with_"}
+_PARTS |= {"distinct", "with_", "qualify"}
 _REFUSED_PARTS: Mapping[str, tuple[str, str]] = {
     "joins": ("JOIN with a survey's table is not answered", "join results of aggregates in a CTE"),
     "laterals": ("LATERAL is not answered", "aggregate in a CTE first"),
     "sample": ("sampling is not answered", "leave it out: every report is used"),
-    "qualify": ("QUALIFY is not answered here", "write HAVING, or filter in an outer query"),
-    "windows": ("window functions are not answered here", "use them over a CTE of aggregates"),
+    "windows": ("named windows are not answered here", "write OVER (...)"),
     "pivots": ("PIVOT is not answered", "write GROUP BY"),
 }
 _REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
@@ -59,7 +58,6 @@ _REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
         "* would show single people",
         "name aggregates: COUNT(*), AVG(column)",
     ),
-    ((exp.Window,), *_REFUSED_PARTS["windows"]),
 )
 
 
@@ -102,6 +100,10 @@ class SelectReader:
         if having:
             meant = self._unfold(having.this, keep=lambda node: self._key(node) is not None)
             rest.set("where", exp.Where(this=self._outer(meant)))
+        qualify = args.get("qualify")
+        if qualify:
+            meant = self._unfold(qualify.this, keep=lambda node: self._key(node) is not None)
+            rest.set("qualify", exp.Qualify(this=self._outer(meant)))
         self._read_order(rest)
         for part in ("limit", "offset"):
             rest.set(part, _constant_count(args.get(part)))
@@ -346,10 +348,39 @@ class SelectReader:
             return self._column(self._error_bar(node))
         if isinstance(node, exp.Subquery):
             return self.subquery(node)
+        if isinstance(node, exp.Window):
+            return self._window(node)
         if not is_scalar(node):
             raise self._refusal(node)
         check_declared(node, self.columns)
         return type(node)(**{part: self._rebuild(value) for part, value in node.args.items()})
+
+    def _window(self, node: exp.Window) -> exp.Window:
+        """A window function, over the rows of the relation."""
+        call = node.this
+        if not isinstance(call, exp.Func) or not is_outer(call):
+            raise self._refusal(call)
+        parts = {part: self._rebuild(value) for part, value in call.args.items() if value}
+        check_parts(node, ("this", "partition_by", "order", "spec", "over"))
+        order = node.args.get("order")
+        return exp.Window(
+            this=type(call)(**parts),
+            partition_by=[self._outer(key) for key in node.args.get("partition_by") or ()],
+            order=exp.Order(
+                expressions=[
+                    exp.Ordered(
+                        this=self._outer(item.this),
+                        desc=item.args.get("desc"),
+                        nulls_first=item.args.get("nulls_first"),
+                    )
+                    for item in order.expressions
+                ]
+            )
+            if order
+            else None,
+            spec=node.args["spec"].copy() if node.args.get("spec") else None,
+            over=node.args.get("over"),
+        )
 
     def _column(self, name: str) -> exp.Column:
         """A column of the relation; with its table, lest an alias of the user's take its place."""
