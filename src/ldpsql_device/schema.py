@@ -172,7 +172,7 @@ class Measure:
         """
         value, (low, high) = plain(value), self.bounds
         fits = is_real(value)
-        given = value if fits else low
+        given = value if fits else (low + high) / 2
         number = min(max(given, low), high)
         bottom, span = self._exact
         # One span more, and taken away again: no number makes the division a trivial one.
@@ -188,9 +188,13 @@ class Measure:
 
 
 def _exact(number: float) -> int:
-    """A finite double as a whole multiple of 2^-1127, in the same steps for all of them."""
+    """A finite double as a whole multiple of 2^-1127, in the same steps for all of them.
+
+    A whole number is shifted that is never 0, for 0 would be quicker.
+    """
     mantissa, exponent = math.frexp(number)
-    return int(mantissa * 2**53) << (exponent + 1074)
+    shift = exponent + 1074
+    return (int(mantissa * 2**53) + (1 << 54) << shift) - (1 << 54 << shift)
 
 
 @dataclass(frozen=True)
