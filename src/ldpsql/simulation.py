@@ -81,7 +81,7 @@ def simulate(
     The same seed gives the same reports; those of a survey that trusts a shuffler are shuffled. A
     survey that promises nothing, or gives values away, is answered as well, for nothing leaves
     this process. spent: where to add the seconds of "design" (of later rounds), "randomize" and
-    "ingest". RecordError if a record does not fit the survey, ReportError for too few people to
+    "ingest". RecordError if a column is not there, ReportError for too few people to
     shuffle.
     """
     _, store = collect(survey, table, seed=seed, spent=spent)

@@ -1,0 +1,66 @@
+"""An oracle by type: a column is asked for as another type than the app has it in."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from support.strict_device import make_strict, seen
+from support.surveys import EVERY_TYPE, MIXED_RECORD, measure, survey_toml
+
+from ldpsql.designer import design
+
+SURVEYS = {name: design(EVERY_TYPE) for name in MIXED_RECORD}
+SURVEYS["spent"] = design(survey_toml(measure("spent", 0, 9), mechanism="ehio"))
+RECORD = {**MIXED_RECORD, "spent": 3.5}
+
+
+class Failing:
+    """Fails at whatever is done with it."""
+
+    def __getattribute__(self, name):
+        raise OSError(name)
+
+    __eq__ = __hash__ = __bool__ = __int__ = __float__ = __str__ = __len__ = __getattribute__
+
+
+STRANGE = [
+    "",
+    "SECRET",
+    "5",
+    b"5",
+    [],
+    {},
+    {"a": 1},
+    3j,
+    Decimal(3),
+    10**400,
+    -(10**400),
+    float("inf"),
+    0.1,
+    datetime(2026, 1, 1, tzinfo=UTC),
+    datetime.max,
+    date.min,
+    np.datetime64(1, "ns"),
+    np.float64("nan"),
+    np.array([1, 2]),
+    object(),
+    print,
+    Failing(),
+]
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_a_value_of_another_type_does_not_show(name):
+    survey, usual = SURVEYS[name], seen(SURVEYS[name], RECORD)
+    for number, value in enumerate(STRANGE):
+        assert seen(survey, {**RECORD, name: value}) == usual, number
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_control_a_device_that_refuses_tells_the_type(name, monkeypatch):
+    make_strict(monkeypatch)
+    usual = seen(SURVEYS[name], RECORD)
+    assert any(seen(SURVEYS[name], {**RECORD, name: value}) != usual for value in STRANGE[:6])
