@@ -12,7 +12,7 @@ import pytest
 from support.plans import EVERY_PLAN, Case
 
 from ldpsql.audit import audit_design, bisection
-from ldpsql.audit.bisection import check_device, law_of_interpreter
+from ldpsql.audit.bisection import Given, check_device, find_pieces, law_of_interpreter
 from ldpsql.decoders.base import Design
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
@@ -170,3 +170,41 @@ def test_an_audit_that_looks_at_the_device_says_what_it_saw(
     assert broken.device.problems
     assert set(broken.device.problems) <= set(broken.problems)
     assert broken.to_json()["device"]["is_whole"] is True
+
+
+def test_borders_that_are_known_cost_two_looks_each() -> None:
+    borders = np.array([0, 3, 1 << 40, (1 << 63) + 12345], dtype=np.uint64)
+    looks = []
+
+    def look(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        looks.append(len(rows))
+        return np.searchsorted(borders, values, side="right")[:, None]
+
+    found = find_pieces(look, 1, 64)
+    cost, looks = sum(looks), []
+    again = find_pieces(look, 1, 64, found[:2])
+    assert [list(part) for part in again] == [list(part) for part in found]
+    assert found[1].tolist() == borders.tolist()
+    assert sum(looks) <= 65 + 2 * len(borders) < cost
+    # Borders that are not there do no harm.
+    wrong = (np.zeros(2, np.int64), np.array([7, 1 << 50], np.uint64))
+    assert [list(part) for part in find_pieces(look, 1, 64, wrong)] == [list(p) for p in found]
+
+
+def test_a_check_says_how_much_it_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = PLANS["nodes"]
+    whole = check_device(case.plan, records(case), SeededEntropy(1))
+    assert whole.records == whole.compared == len(records(case))
+    assert (whole.questions, whole.epsilon > 0) == (case.plan.questions, True)
+    monkeypatch.setattr(bisection, "MOST_COMPARED", 1)
+    part = check_device(case.plan, records(case), SeededEntropy(1))
+    assert (part.problems, part.is_whole) == ((), False)
+    assert part.compared < part.records
+
+
+def test_given_words_say_how_many_were_asked_for() -> None:
+    given = Given(np.arange(3, dtype=np.uint64))
+    assert given.words(2).tolist() == [0, 1]
+    assert (given.left, given.is_short) == (1, False)
+    assert given.words(2).tolist() == [2, 0]
+    assert (given.left, given.is_short) == (0, True)

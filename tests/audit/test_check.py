@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -219,3 +220,20 @@ def test_a_question_that_depends_on_the_record_is_seen():
         law.inputs, tuple((node, level) for level, node in law.outputs), law.probabilities
     )
     assert not type(channel)(channel.design, turned).asks_blindly
+
+
+def test_an_audit_says_what_it_did_not_look_at():
+    quick = audit_design(made("grr", "40"))
+    assert quick.not_established == ("anything about the code of a device, which was not run",)
+    whole = " / ".join(audit_design(made("grr", "40"), device=True).not_established)
+    assert "without a survey there are only codes" in whole
+    assert "that a person's device runs this code" in whole
+    assert "questions, which did not come up" not in whole
+    assert "made-up records, which were only seen" not in whole
+
+
+@pytest.mark.slow
+def test_an_audit_says_how_many_codes_it_tried():
+    large = " / ".join(audit_design(made("grr", "9000"), device=True).not_established)
+    assert "anything about 808 of 9,000 codes, which were not tried" in large
+    assert re.search(r"the exact law of [\d,]+ of 8,19\d made-up records", large)

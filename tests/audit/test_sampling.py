@@ -17,9 +17,15 @@ from support.broken_promises import (
     with_response,
 )
 
-from ldpsql.audit import audit_design
+from ldpsql.audit import audit_design, sampling
 from ldpsql.audit.exact import made_up
-from ldpsql.audit.sampling import ALPHA, corners, random_records
+from ldpsql.audit.sampling import (
+    ALPHA,
+    check_words,
+    corners,
+    random_records,
+    records_of_every_code,
+)
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
@@ -170,3 +176,33 @@ def test_random_records_come_from_all_over_the_domain():
 
 def some_records(seed):
     return random_records(made_up("100x3", 1), SeededEntropy(seed))
+
+
+def test_every_code_of_every_attribute_is_tried_once_at_least():
+    domain = made_up("30x1x4", 1)
+    tried = records_of_every_code(domain, SeededEntropy(3))
+    for place, size in enumerate(domain.record_sizes):
+        assert {record[place] for record in tried} == set(range(size))
+    assert tried[:2] == corners(domain)[:2]
+    assert len(set(tried)) == len(tried) <= 30 + 1 + 4 + 2 + 4
+    # The other codes are not those of one corner.
+    assert len({record[0] for record in tried if record[2] == 1}) > 1
+
+
+def test_some_codes_are_tried_where_there_are_too_many(monkeypatch):
+    monkeypatch.setattr(sampling, "MOST_CODES", 50)
+    tried = records_of_every_code(made_up("300x200", 0), SeededEntropy(3))
+    assert 50 <= len(tried) <= 54
+    assert max(record[0] for record in tried[4:]) > 100
+
+
+def test_random_words_are_looked_at_bit_by_bit():
+    assert check_words(SeededEntropy(4)) is None
+    assert "gives some words twice" in check_words(SameWords())
+    assert "gives some words twice" in check_words(SeedReused())
+
+    class Stuck:
+        def words(self, count):
+            return SeededEntropy(count).words(count) | np.uint64(1 << 5)
+
+    assert "bit 5 of the device's random words is set" in check_words(Stuck())
