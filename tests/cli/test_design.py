@@ -8,6 +8,7 @@ from support.surveys import TOML, boolean, category, integer, survey_toml
 
 from ldpsql.cli.forecast import forecast
 from ldpsql.designer import design, design_survey
+from ldpsql.estimate import quantile
 from ldpsql.survey import Survey
 
 
@@ -53,7 +54,7 @@ def test_epsilon_and_mechanism_can_be_overridden(source):
 def test_the_workload_is_predicted(source):
     shown = run("design", source, "--users", "100000", "-o", source.with_suffix(".json"))
     for words in (
-        "expected standard error with 100000 people",
+        "expected 95 % intervals with 100000 people",
         "age range ",
         "SUM(spent) by age range x state =",
         "% of people x half the range",
@@ -66,7 +67,7 @@ def test_the_workload_is_predicted(source):
 def test_without_users_a_named_mechanism_is_not_predicted(source):
     assert "expected" not in run("design", source).stderr
     source.write_text(TOML.replace("[dimension.age]", "users = 300\n[dimension.age]", 1))
-    assert "expected standard error with 300 people" in run("design", source).stderr
+    assert "expected 95 % intervals with 300 people" in run("design", source).stderr
 
 
 @pytest.mark.parametrize("mechanism", ["hgrr", "grr", "fourier"])
@@ -124,8 +125,8 @@ def test_the_lines_are_the_forecasts():
     for entry in found.forecast.expected(12):
         line = next(line for line in lines if line.startswith(f"  {entry.text} "))
         shown = float(line.split("±")[1].split()[0])
-        assert shown == pytest.approx(entry.error, rel=5e-3)
-        assert f"({100 * entry.share:.2g}% of {entry.limit})" in line
+        assert shown == pytest.approx(quantile(0.95) * entry.error, rel=5e-3)
+        assert f"({100 * quantile(0.95) * entry.share:.2g}% of {entry.limit})" in line
 
 
 def test_errors_shrink_as_people_come():
@@ -275,7 +276,7 @@ def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
         "reports, of which 18,000 count as honest",
         f"a single report: epsilon {local}",
         f"guarantee    {local}-LDP; (0.5, 1e-06)-DP once shuffled",
-        "expected standard error with 20000 people",
+        "expected 95 % intervals with 20000 people",
     ):
         assert words in shown.stdout
 

@@ -16,6 +16,7 @@ from ldpsql.engine.explain import (
     explain_verbose,
 )
 from ldpsql.engine.plan import PASSES, QueryPlan, make_plans
+from ldpsql.estimate import quantile
 from ldpsql.parser import parse
 
 SURVEY = design("""
@@ -69,13 +70,15 @@ def test_the_predicted_error_is_that_of_the_design(people: int) -> None:
     sql = "SELECT AVG(pay) FROM app WHERE age < 20"
     plan = trace(sql)[-1][1]
     found = [
-        float(line.rpartition(" ")[2])
-        for line in explain(plan, [SliceReports(people)])
+        re.findall(r": ([\d.e+]+) \(90 % interval: ± ([\d.e+]+)\)", line)[0]
+        for line in explain(plan, [SliceReports(people)], level=0.9)
         if "predicted standard error" in line
     ]
+    errors, halves = np.array(found, dtype=float).T
     expected = np.sqrt(SURVEY.design.variance(plan.planned[0][0], people))
-    assert len(found) == 2
-    assert found == pytest.approx(expected, rel=1e-3)
+    assert len(errors) == 2
+    assert errors == pytest.approx(expected, rel=1e-3)
+    assert halves == pytest.approx(quantile(0.9) * expected, rel=1e-3)
 
 
 def test_without_reports_nothing_is_predicted() -> None:

@@ -38,7 +38,7 @@ _NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 # A number with its error, an interval, and what else the devices' randomness decides.
 _RANDOM = re.compile(
     rf"{_NUMBER} ± {_NUMBER}|\[{_NUMBER}, {_NUMBER}\]|typ\. {_NUMBER}"
-    rf"|(?<=standard error of these reports: ){_NUMBER}"
+    rf"|(?<=standard error of these reports: ){_NUMBER}|(?<=interval: ± ){_NUMBER}"
     rf"|(?<=epsilon >= ){_NUMBER}|{_NUMBER} of {_NUMBER}(?= reports of| pairs of)"
     r"|\((?:[\w ]+=\d+(?:, )?)+\)"  # the records that told most
     rf"|(?<=against ){_NUMBER}(?= of)|(?<=are equal, ){_NUMBER}"

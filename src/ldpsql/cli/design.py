@@ -36,7 +36,7 @@ _MOST_PEOPLE = 10_000_000_000
 @click.option(
     "--users",
     type=click.IntRange(min=1, max=_MOST_PEOPLE),
-    help="Predict the standard errors of the workload for this many people.",
+    help="Predict the intervals of the workload for this many people.",
 )
 @click.option(
     "--target",

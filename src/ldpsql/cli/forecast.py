@@ -8,12 +8,14 @@ from ldpsql.cli.text import about, significant, table_lines
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import least_users
-from ldpsql.estimate import CONFIDENCE
+from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import Error
 
 _MOST_KINDS, _MOST_COLUMNS = 12, 6  # kinds of queries: lines of a forecast, columns of a comparison
 _HEADING = 14  # letters of a heading's line
+_HALF = quantile(CONFIDENCE)  # of an interval, in standard errors: what ± means everywhere
+_LEVEL = f"{100 * CONFIDENCE:g} %"
 
 
 def expectations(
@@ -37,21 +39,21 @@ def expectations(
 
 
 def forecast(designed: DesignedSurvey) -> list[str]:
-    """Lines: the expected standard error of every kind of query, and how far it is from the best.
+    """Lines: the expected interval of every kind of query, and how far it is from the best.
 
     Sums are those about the middle of the measure's bounds, which is what an average needs.
     """
     entries = designed.forecast.expected(_MOST_KINDS)
-    room = max(len(significant(entry.error)) for entry in entries)
+    room = max(len(significant(_HALF * entry.error)) for entry in entries)
     first, *others = [
         [
             f"  {entry.text}",
-            f"± {significant(entry.error):>{room}}",
-            f"({100 * entry.share:.2g}% of {entry.limit})",
+            f"± {significant(_HALF * entry.error):>{room}}",
+            f"({100 * _HALF * entry.share:.2g}% of {entry.limit})",
         ]
         for entry in entries
     ]
-    head = f"expected standard error with {designed.people} people:"
+    head = f"expected {_LEVEL} intervals with {designed.people} people:"
     return [head, *table_lines(first, others, [False] * 3), *distance(designed)]
 
 
@@ -64,11 +66,11 @@ def distance(designed: DesignedSurvey) -> list[str]:
     ratio = None if bound is None else designed.forecast.ratio(bound)
     if bound is None or ratio is None:
         return []
-    least = significant(math.sqrt(bound * designed.people))
+    least = significant(_HALF * math.sqrt(bound * designed.people))
     return [
         f"no {designed.survey.epsilon}-LDP survey with unbiased answers can do better than "
-        f"± {least} on the whole workload with {designed.people} people; this one is at "
-        f"{ratio:.2f} of it"
+        f"± {least} ({_LEVEL} interval) on the whole workload with {designed.people} people; this "
+        f"one is at {ratio:.2f} of it"
     ]
 
 
@@ -87,7 +89,7 @@ def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
         smallest = f"no epsilon up to {LARGEST_EPSILON} is enough; ask more people"
     wanted, reached = (f"±{significant(100 * s)}%" for s in (half_width, expected.half_width))
     return [
-        f"a typical count to within {wanted} of the people ({100 * CONFIDENCE:g} % interval), "
+        f"a typical count to within {wanted} of the people ({_LEVEL} interval), "
         f"{survey.design.name}:",
         f"  {people} people, epsilon {promised}: {reached}",
         f"  {people} people: {smallest}",
@@ -105,7 +107,7 @@ def comparison(ranking: Ranking, people: int) -> list[str]:
     head = ["mechanism", *errors, "guarantee", "options"]
     right = [False, *[True] * len(errors), False, False]
     rows = [_row(candidate, ranking, len(kinds)) for candidate in ranking.ranked]
-    lines = [f"expected standard errors with {people} people, by mechanism:"]
+    lines = [f"expected ± of {_LEVEL} intervals with {people} people, by mechanism:"]
     lines += [f"  {line}" for line in table_lines(head, rows, right, heading_width=_HEADING)]
     coarse = [candidate.name for candidate in ranking.ranked if candidate.forecast.design.is_coarse]
     if coarse:
@@ -125,8 +127,8 @@ def _row(candidate: Candidate, ranking: Ranking, kinds: int) -> list[str]:
     ratio = forecast.ratio(ranking.bound)
     return [
         candidate.name,
-        significant(forecast.error),
-        *(significant(entry.error) for entry in shown),
+        significant(_HALF * forecast.error),
+        *(significant(_HALF * entry.error) for entry in shown),
         *([] if ratio is None else [f"{ratio:.2f}"]),
         f"{design.report_format.bits_per_report:.1f}",
         "1",  # every mechanism of the registry asks a person once

@@ -16,7 +16,7 @@ from ldpsql import domains
 from ldpsql.boxes import Box, CodeSet, intersect
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.where import Slice
-from ldpsql.estimate import Array
+from ldpsql.estimate import CONFIDENCE, Array, quantile
 from ldpsql.survey import Survey
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension
@@ -37,11 +37,15 @@ class SliceReports:
 
 
 def explain(
-    plan: QueryPlan, reports: Sequence[SliceReports], promised: Guarantee | None = None
+    plan: QueryPlan,
+    reports: Sequence[SliceReports],
+    promised: Guarantee | None = None,
+    level: float = CONFIDENCE,
 ) -> list[str]:
     """The final plan: boxes, nodes, groups, standard errors, guarantee.
 
     reports: per slice.  promised: what people got, where that is not what the survey promises.
+    level: of the intervals.
     """
     survey = plan.survey
     no_epsilon = f"no epsilon holds (nominal {survey.epsilon})"
@@ -57,7 +61,7 @@ def explain(
     for place, piece in enumerate(plan.slices):
         lines += _slice(piece, survey, f" ({reports[place].people})")
         if piece.boxes:
-            lines += _indent(_first_row(plan, place, reports[place]))
+            lines += _indent(_first_row(plan, place, reports[place], level))
     return lines
 
 
@@ -65,6 +69,7 @@ def explain_verbose(
     plans: Sequence[tuple[str, QueryPlan]],
     reports: Sequence[SliceReports],
     promised: Guarantee | None = None,
+    level: float = CONFIDENCE,
 ) -> list[str]:
     """The plan after every pass (`make_plans`), the last as by `explain`."""
     lines: list[str] = []
@@ -72,7 +77,7 @@ def explain_verbose(
         shown = [line for piece in plan.slices for line in _slice(piece, plan.survey)]
         lines += [f"after {name}:", *_indent(shown)]
     name, final = plans[-1]
-    return [*lines, f"after {name}:", *_indent(explain(final, reports, promised))]
+    return [*lines, f"after {name}:", *_indent(explain(final, reports, promised, level))]
 
 
 def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
@@ -87,7 +92,7 @@ def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
     return [f"reports: {piece.condition or 'all reports'}{people}", *_indent(lines)]
 
 
-def _first_row(plan: QueryPlan, place: int, reports: SliceReports) -> list[str]:
+def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float) -> list[str]:
     """How the sums of the first row are answered, and how well."""
     design, (keys, _) = plan.survey.design, plan.private_rows[0]
     lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
@@ -97,11 +102,17 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports) -> list[str]:
         if reports.people:
             stderr = float(np.sqrt(design.variance([planned], reports.people)[0]))
             note = " per unit of the public column" if target.weight else ""
-            lines.append(f"  predicted standard error: {stderr:.4g}{note}")
+            lines.append(f"  predicted standard error: {_with_interval(stderr, level)}{note}")
         if reports.errors is not None:
-            lines.append(f"  standard error of these reports: {reports.errors[number]:.4g}")
+            shown = _with_interval(reports.errors[number], level)
+            lines.append(f"  standard error of these reports: {shown}")
         lines += _indent(design.describe(planned))
     return lines
+
+
+def _with_interval(stderr: float, level: float) -> str:
+    """A standard error, and the interval that stands as ± beside answers."""
+    return f"{stderr:.4g} ({100 * level:g} % interval: ± {quantile(level) * stderr:.4g})"
 
 
 def describe_box(box: Box, survey: Survey) -> str:

@@ -277,9 +277,9 @@ class Session:
             notes += notes_on_query(plan)
             reports = [self._slice_reports(plan, i, subject) for i in range(len(plan.slices))]
             if statement.mode == "explain verbose":
-                lines += explain_verbose(plans, reports, subject.guarantee)
+                lines += explain_verbose(plans, reports, subject.guarantee, self.confidence)
             else:
-                lines += explain(plan, reports, subject.guarantee)
+                lines += explain(plan, reports, subject.guarantee, self.confidence)
             default = next(iter(subject.survey.design.estimators))
             if subject.estimator != default:
                 lines.append(

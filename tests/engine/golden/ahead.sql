@@ -23,7 +23,7 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 133.3
-    standard error of these reports: 133
+    predicted standard error: 133.3 (95 % interval: ± 261.3)
+    standard error of these reports: 133 (95 % interval: ± 260.6)
     adaptive grids of 47 leaves, round 5 of 5
     biased: frequencies are made non-negative and leaves that were not split are spread evenly; the errors hold noise, sampling and what the grid lets expect of this bias

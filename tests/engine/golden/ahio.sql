@@ -9,12 +9,12 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {38..57}
   COUNT(*)
-    predicted standard error: 363.2
-    standard error of these reports: 360.7
+    predicted standard error: 363.2 (95 % interval: ± 711.8)
+    standard error of these reports: 360.7 (95 % interval: ± 707)
     group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
     group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11
   SUM(pay)
-    predicted standard error: 3.761e+04
-    standard error of these reports: 3.874e+04
+    predicted standard error: 3.761e+04 (95 % interval: ± 7.371e+04)
+    standard error of these reports: 3.874e+04 (95 % interval: ± 7.593e+04)
     group 7 (age level 1, state level 0, sign of pay; 10 nodes, olh): nodes 3..4, 8..9
     group 9 (age level 2, state level 0, sign of pay; 40 nodes, olh): nodes 10..11, 30..31

@@ -26,16 +26,16 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 184.1
-    standard error of these reports: 183.7
+    predicted standard error: 184.1 (95 % interval: ± 360.9)
+    standard error of these reports: 183.7 (95 % interval: ± 360.1)
     24 cells of 2 marginals, grr: nodes 4..11
   SUM(pay), public
-    predicted standard error: 184.1 per unit of the public column
-    standard error of these reports: 1.079e+04
+    predicted standard error: 184.1 (95 % interval: ± 360.9) per unit of the public column
+    standard error of these reports: 1.079e+04 (95 % interval: ± 2.114e+04)
     24 cells of 2 marginals, grr: nodes 4..11
   COUNT(pay), public
-    predicted standard error: 184.1 per unit of the public column
-    standard error of these reports: 183.7
+    predicted standard error: 184.1 (95 % interval: ± 360.9) per unit of the public column
+    standard error of these reports: 183.7 (95 % interval: ± 360.1)
     24 cells of 2 marginals, grr: nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

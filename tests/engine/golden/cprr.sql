@@ -26,16 +26,16 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 468.4
-    standard error of these reports: 468.1
+    predicted standard error: 468.4 (95 % interval: ± 918)
+    standard error of these reports: 468.1 (95 % interval: ± 917.5)
     32 of 20 x 4 cells
   SUM(pay), public
-    predicted standard error: 468.4 per unit of the public column
-    standard error of these reports: 2.724e+04
+    predicted standard error: 468.4 (95 % interval: ± 918) per unit of the public column
+    standard error of these reports: 2.724e+04 (95 % interval: ± 5.34e+04)
     32 of 20 x 4 cells
   COUNT(pay), public
-    predicted standard error: 468.4 per unit of the public column
-    standard error of these reports: 468.1
+    predicted standard error: 468.4 (95 % interval: ± 918) per unit of the public column
+    standard error of these reports: 468.1 (95 % interval: ± 917.5)
     32 of 20 x 4 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -46,6 +46,6 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 438.1
-    standard error of these reports: 439.2
+    predicted standard error: 438.1 (95 % interval: ± 858.7)
+    standard error of these reports: 439.2 (95 % interval: ± 860.8)
     56 of 20 x 4 cells

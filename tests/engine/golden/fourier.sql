@@ -38,12 +38,12 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}, state in {NY, WA}
   COUNT(*)
-    predicted standard error: 243.5
-    standard error of these reports: 252.3
+    predicted standard error: 243.5 (95 % interval: ± 477.3)
+    standard error of these reports: 252.3 (95 % interval: ± 494.4)
     table age x state of 20 x 4 cells, box of 8 x 2
   SUM(pay)
-    predicted standard error: 1.729e+04
-    standard error of these reports: 1.762e+04
+    predicted standard error: 1.729e+04 (95 % interval: ± 3.389e+04)
+    standard error of these reports: 1.762e+04 (95 % interval: ± 3.454e+04)
     table age x state of 20 x 4 cells, box of 8 x 2
     with the sign of pay
 
@@ -68,15 +68,15 @@ after cells:
     box: age in {18..29}, state in {CA}
     box: age in {50..57}
     COUNT(*)
-      predicted standard error: 207.2
-      standard error of these reports: 204.8
+      predicted standard error: 207.2 (95 % interval: ± 406)
+      standard error of these reports: 204.8 (95 % interval: ± 401.3)
       table age x state of 20 x 4 cells, box of 6 x 1
       table age of 20 cells, box of 4
   reports: ("day" > DATE '2026-03-01') IS NOT TRUE (1629)
     box: age in {18..29}, state in {CA}
     COUNT(*)
-      predicted standard error: 108.7
-      standard error of these reports: 111.1
+      predicted standard error: 108.7 (95 % interval: ± 213)
+      standard error of these reports: 111.1 (95 % interval: ± 217.7)
       table age x state of 20 x 4 cells, box of 6 x 1
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE age BETWEEN 40 AND 21

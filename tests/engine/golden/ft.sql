@@ -20,17 +20,17 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: member in {True}
   COUNT(*)
-    predicted standard error: 46.42
-    standard error of these reports: 44.61
+    predicted standard error: 46.42 (95 % interval: ± 90.99)
+    standard error of these reports: 44.61 (95 % interval: ± 87.44)
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1
   SUM(pay), public
-    predicted standard error: 46.42 per unit of the public column
-    standard error of these reports: 2620
+    predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
+    standard error of these reports: 2620 (95 % interval: ± 5134)
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1
   COUNT(pay), public
-    predicted standard error: 46.42 per unit of the public column
-    standard error of these reports: 44.61
+    predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
+    standard error of these reports: 44.61 (95 % interval: ± 87.44)
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1

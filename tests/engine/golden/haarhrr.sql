@@ -22,14 +22,14 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
-    predicted standard error: 92.85
-    standard error of these reports: 93.13
+    predicted standard error: 92.85 (95 % interval: ± 182)
+    standard error of these reports: 93.13 (95 % interval: ± 182.5)
     group 0 (nodes of 2 codes): 2 of 2 coefficients
   SUM(pay), public
-    predicted standard error: 92.85 per unit of the public column
-    standard error of these reports: 5398
+    predicted standard error: 92.85 (95 % interval: ± 182) per unit of the public column
+    standard error of these reports: 5398 (95 % interval: ± 1.058e+04)
     group 0 (nodes of 2 codes): 2 of 2 coefficients
   COUNT(pay), public
-    predicted standard error: 92.85 per unit of the public column
-    standard error of these reports: 93.13
+    predicted standard error: 92.85 (95 % interval: ± 182) per unit of the public column
+    standard error of these reports: 93.13 (95 % interval: ± 182.5)
     group 0 (nodes of 2 codes): 2 of 2 coefficients

@@ -22,14 +22,14 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
-    predicted standard error: 104.8
-    standard error of these reports: 105.3
+    predicted standard error: 104.8 (95 % interval: ± 205.5)
+    standard error of these reports: 105.3 (95 % interval: ± 206.3)
     group 0 (state level 1; 4 nodes, oue): nodes 1..2
   SUM(pay), public
-    predicted standard error: 104.8 per unit of the public column
-    standard error of these reports: 6182
+    predicted standard error: 104.8 (95 % interval: ± 205.5) per unit of the public column
+    standard error of these reports: 6182 (95 % interval: ± 1.212e+04)
     group 0 (state level 1; 4 nodes, oue): nodes 1..2
   COUNT(pay), public
-    predicted standard error: 104.8 per unit of the public column
-    standard error of these reports: 105.3
+    predicted standard error: 104.8 (95 % interval: ± 205.5) per unit of the public column
+    standard error of these reports: 105.3 (95 % interval: ± 206.3)
     group 0 (state level 1; 4 nodes, oue): nodes 1..2

@@ -26,12 +26,12 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 903.3
-    standard error of these reports: 906
+    predicted standard error: 903.3 (95 % interval: ± 1770)
+    standard error of these reports: 906 (95 % interval: ± 1776)
     group 3 (age level 1, state level 0; 5 nodes, grr at 0.182): nodes 1..2
   SUM(pay)
-    predicted standard error: 9.641e+04
-    standard error of these reports: 9.64e+04
+    predicted standard error: 9.641e+04 (95 % interval: ± 1.89e+05)
+    standard error of these reports: 9.64e+04 (95 % interval: ± 1.889e+05)
     group 4 (age level 1, state level 0, sign of pay; 10 nodes, olh at 0.182): nodes 1..2, 6..7
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -42,7 +42,7 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 1373
-    standard error of these reports: 1375
+    predicted standard error: 1373 (95 % interval: ± 2690)
+    standard error of these reports: 1375 (95 % interval: ± 2694)
     group 3 (age level 1, state level 0; 5 nodes, grr at 0.182): nodes 0, 3..4
     group 5 (age level 1, state level 1; 20 nodes, olh at 0.182): nodes 7, 11

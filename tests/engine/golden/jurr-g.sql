@@ -26,16 +26,16 @@ guarantee: 2-ULDP per attribute
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 365
-    standard error of these reports: 386.2
+    predicted standard error: 365 (95 % interval: ± 715.4)
+    standard error of these reports: 386.2 (95 % interval: ± 757)
     32 of 20 x 4 cells
   SUM(pay), public
-    predicted standard error: 365 per unit of the public column
-    standard error of these reports: 2.266e+04
+    predicted standard error: 365 (95 % interval: ± 715.4) per unit of the public column
+    standard error of these reports: 2.266e+04 (95 % interval: ± 4.442e+04)
     32 of 20 x 4 cells
   COUNT(pay), public
-    predicted standard error: 365 per unit of the public column
-    standard error of these reports: 386.2
+    predicted standard error: 365 (95 % interval: ± 715.4) per unit of the public column
+    standard error of these reports: 386.2 (95 % interval: ± 757)
     32 of 20 x 4 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -46,6 +46,6 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 338
-    standard error of these reports: 362.7
+    predicted standard error: 338 (95 % interval: ± 662.5)
+    standard error of these reports: 362.7 (95 % interval: ± 710.8)
     56 of 20 x 4 cells

@@ -30,12 +30,12 @@ guarantee: not differentially private
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 163.9
-    standard error of these reports: 170.3
+    predicted standard error: 163.9 (95 % interval: ± 321.3)
+    standard error of these reports: 170.3 (95 % interval: ± 333.8)
     group 4 (age level 1, state level 0; 5 nodes): nodes 1..2
   SUM(pay)
-    predicted standard error: 1.244e+04
-    standard error of these reports: 1.3e+04
+    predicted standard error: 1.244e+04 (95 % interval: ± 2.438e+04)
+    standard error of these reports: 1.3e+04 (95 % interval: ± 2.547e+04)
     group 5 (age level 1, state level 0, sign of pay; 10 nodes): nodes 1..2, 6..7
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -46,7 +46,7 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 220.6
-    standard error of these reports: 214.9
+    predicted standard error: 220.6 (95 % interval: ± 432.4)
+    standard error of these reports: 214.9 (95 % interval: ± 421.1)
     group 4 (age level 1, state level 0; 5 nodes): nodes 0, 3..4
     group 6 (age level 1, state level 1; 20 nodes): nodes 7, 11

@@ -26,16 +26,16 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 253.6
-    standard error of these reports: 255.4
+    predicted standard error: 253.6 (95 % interval: ± 497.1)
+    standard error of these reports: 255.4 (95 % interval: ± 500.6)
     marginal of age (20 nodes, oue): nodes 4..11
   SUM(pay), public
-    predicted standard error: 253.6 per unit of the public column
-    standard error of these reports: 1.481e+04
+    predicted standard error: 253.6 (95 % interval: ± 497.1) per unit of the public column
+    standard error of these reports: 1.481e+04 (95 % interval: ± 2.902e+04)
     marginal of age (20 nodes, oue): nodes 4..11
   COUNT(pay), public
-    predicted standard error: 253.6 per unit of the public column
-    standard error of these reports: 255.4
+    predicted standard error: 253.6 (95 % interval: ± 497.1) per unit of the public column
+    standard error of these reports: 255.4 (95 % interval: ± 500.6)
     marginal of age (20 nodes, oue): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

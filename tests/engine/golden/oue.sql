@@ -26,12 +26,12 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 484.7
-    standard error of these reports: 485.1
+    predicted standard error: 484.7 (95 % interval: ± 949.9)
+    standard error of these reports: 485.1 (95 % interval: ± 950.9)
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, oue): nodes 16..47, 96..127
   SUM(pay)
-    predicted standard error: 3.43e+04
-    standard error of these reports: 3.442e+04
+    predicted standard error: 3.43e+04 (95 % interval: ± 6.723e+04)
+    standard error of these reports: 3.442e+04 (95 % interval: ± 6.747e+04)
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, oue): nodes 16..47, 96..127
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -42,6 +42,6 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 640.3
-    standard error of these reports: 640.1
+    predicted standard error: 640.3 (95 % interval: ± 1255)
+    standard error of these reports: 640.1 (95 % interval: ± 1254)
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, oue): nodes 0..15, 19, 23, 27, 31, 35, 39, 43, 47..95, 99, 103, 107, ... (5 more runs)

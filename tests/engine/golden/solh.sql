@@ -26,16 +26,16 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 193.5
-    standard error of these reports: 190.2
+    predicted standard error: 193.5 (95 % interval: ± 379.2)
+    standard error of these reports: 190.2 (95 % interval: ± 372.8)
     marginal of age (20 nodes, solh): nodes 4..11
   SUM(pay), public
-    predicted standard error: 193.5 per unit of the public column
-    standard error of these reports: 1.114e+04
+    predicted standard error: 193.5 (95 % interval: ± 379.2) per unit of the public column
+    standard error of these reports: 1.114e+04 (95 % interval: ± 2.184e+04)
     marginal of age (20 nodes, solh): nodes 4..11
   COUNT(pay), public
-    predicted standard error: 193.5 per unit of the public column
-    standard error of these reports: 190.2
+    predicted standard error: 193.5 (95 % interval: ± 379.2) per unit of the public column
+    standard error of these reports: 190.2 (95 % interval: ± 372.8)
     marginal of age (20 nodes, solh): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -26,12 +26,12 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 141.1
-    standard error of these reports: 141
+    predicted standard error: 141.1 (95 % interval: ± 276.5)
+    standard error of these reports: 141 (95 % interval: ± 276.4)
     16 of 5 x 4 x 2 cells
   SUM(pay)
-    predicted standard error: 1.044e+04
-    standard error of these reports: 1.057e+04
+    predicted standard error: 1.044e+04 (95 % interval: ± 2.047e+04)
+    standard error of these reports: 1.057e+04 (95 % interval: ± 2.072e+04)
     8 of 5 x 4 x 2 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -42,6 +42,6 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 168
-    standard error of these reports: 167.2
+    predicted standard error: 168 (95 % interval: ± 329.2)
+    standard error of these reports: 167.2 (95 % interval: ± 327.8)
     28 of 5 x 4 x 2 cells

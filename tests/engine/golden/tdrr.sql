@@ -26,16 +26,16 @@ guarantee: 2-ULDP per attribute
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 437.8
-    standard error of these reports: 437.3
+    predicted standard error: 437.8 (95 % interval: ± 858.2)
+    standard error of these reports: 437.3 (95 % interval: ± 857.2)
     32 of 20 x 4 cells
   SUM(pay), public
-    predicted standard error: 437.8 per unit of the public column
-    standard error of these reports: 2.546e+04
+    predicted standard error: 437.8 (95 % interval: ± 858.2) per unit of the public column
+    standard error of these reports: 2.546e+04 (95 % interval: ± 4.991e+04)
     32 of 20 x 4 cells
   COUNT(pay), public
-    predicted standard error: 437.8 per unit of the public column
-    standard error of these reports: 437.3
+    predicted standard error: 437.8 (95 % interval: ± 858.2) per unit of the public column
+    standard error of these reports: 437.3 (95 % interval: ± 857.2)
     32 of 20 x 4 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -46,6 +46,6 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 566.7
-    standard error of these reports: 576
+    predicted standard error: 566.7 (95 % interval: ± 1111)
+    standard error of these reports: 576 (95 % interval: ± 1129)
     56 of 20 x 4 cells

@@ -22,14 +22,14 @@ guarantee: 2-ULDP
 reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
-    predicted standard error: 81.12
-    standard error of these reports: 80.85
+    predicted standard error: 81.12 (95 % interval: ± 159)
+    standard error of these reports: 80.85 (95 % interval: ± 158.5)
     2 of 4 cells
   SUM(pay), public
-    predicted standard error: 81.12 per unit of the public column
-    standard error of these reports: 4807
+    predicted standard error: 81.12 (95 % interval: ± 159) per unit of the public column
+    standard error of these reports: 4807 (95 % interval: ± 9422)
     2 of 4 cells
   COUNT(pay), public
-    predicted standard error: 81.12 per unit of the public column
-    standard error of these reports: 80.85
+    predicted standard error: 81.12 (95 % interval: ± 159) per unit of the public column
+    standard error of these reports: 80.85 (95 % interval: ± 158.5)
     2 of 4 cells

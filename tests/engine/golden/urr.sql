@@ -22,14 +22,14 @@ guarantee: 2-ULDP
 reports: all reports (5000)
   box: state in {NY, WA}
   COUNT(*)
-    predicted standard error: 46.42
-    standard error of these reports: 46.45
+    predicted standard error: 46.42 (95 % interval: ± 90.99)
+    standard error of these reports: 46.45 (95 % interval: ± 91.03)
     2 of 4 cells
   SUM(pay), public
-    predicted standard error: 46.42 per unit of the public column
-    standard error of these reports: 2889
+    predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
+    standard error of these reports: 2889 (95 % interval: ± 5663)
     2 of 4 cells
   COUNT(pay), public
-    predicted standard error: 46.42 per unit of the public column
-    standard error of these reports: 46.45
+    predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
+    standard error of these reports: 46.45 (95 % interval: ± 91.03)
     2 of 4 cells
