@@ -65,18 +65,20 @@ class Aggregate:
     """A call of an aggregate as parsed.
 
     column: a declared name, an expression, or None for COUNT(*).  filter: index of the condition
-    of FILTER among those of the query.
+    of FILTER among those of the query.  over: for a sum over rows that agree in some keys, the
+    names of these keys in the relation.
     """
 
     function: str
     column: str | Amount | None
     place: Place = field(compare=False)
     filter: int | None = None
+    over: tuple[str, ...] | None = None
 
     @property
     def label(self) -> str:
         """The call as it would be written."""
-        return _filtered_label(f"{self.function}({self.column or '*'})", self.filter)
+        return _label_under(f"{self.function}({self.column or '*'})", self)
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Target:
     measure: index of the private measure that is summed.  weight: the public column that is
     summed.  amounts: what each person adds, or what multiplies that: (dimension, ((amount, codes),
     ...)), the amount that belongs to the code of one dimension, nothing for codes that are not
-    listed; or an expression over dimensions.  filter: index of the condition of FILTER.
+    listed; or an expression over dimensions.  filter, over: as of `Aggregate`.
     label: the sum in words, for EXPLAIN; two targets may differ in it and be the same sum.
     """
 
@@ -94,6 +96,7 @@ class Target:
     weight: Weight | None = None
     amounts: tuple[int, Amounts] | Scalar | None = None
     filter: int | None = None
+    over: tuple[str, ...] | None = None
     label: str = field(default="COUNT(*)", compare=False)
 
 
@@ -170,28 +173,32 @@ def aggregates(expression: Expression) -> Iterator[Aggregate]:
 def expand(expression: Expression, schema: Schema) -> Expression:
     """The expression with every aggregate replaced by its function of sums."""
     if isinstance(expression, Aggregate):
-        kind, number = find_aggregate(expression.function), expression.filter
+        kind = find_aggregate(expression.function)
         assert kind is not None
         value = kind.value(schema, expression.column)
-        return value if number is None else _filtered(value, number)
+        is_plain = expression.filter is None and expression.over is None
+        return value if is_plain else _under(value, expression)
     if isinstance(expression, Arithmetic):
         left, right = expand(expression.left, schema), expand(expression.right, schema)
         return Arithmetic(expression.op, left, right)
     return expression
 
 
-def _filtered(expression: Expression, number: int) -> Expression:
-    """The expression with every sum under the condition of a FILTER."""
+def _under(expression: Expression, call: Aggregate) -> Expression:
+    """The expression with every sum under the FILTER of a call, and over its rows."""
 
     def under(leaf: Leaf) -> Expression:
         assert isinstance(leaf, Target)
-        return replace(leaf, filter=number, label=_filtered_label(leaf.label, number))
+        text = _label_under(leaf.label, call)
+        return replace(leaf, filter=call.filter, over=call.over, label=text)
 
     return evaluate(expression, under, Number, Arithmetic)
 
 
-def _filtered_label(text: str, number: int | None) -> str:
-    return text if number is None else f"{text} under filter {number + 1}"
+def _label_under(text: str, call: Aggregate) -> str:
+    if call.filter is not None:
+        text = f"{text} under filter {call.filter + 1}"
+    return text if call.over is None else f"{text} of {'several' if call.over else 'all'} rows"
 
 
 def targets_of(expression: Expression, schema: Schema) -> tuple[Target, ...]:

@@ -460,6 +460,12 @@ def test_outer_sql_equals_duckdb(both: Both, sql: str) -> None:
         "SELECT state, COUNT(*) AS n FROM app GROUP BY state QUALIFY RANK() OVER (ORDER BY n) < 3",
         "SELECT state, active, SUM(COUNT(*)) OVER (PARTITION BY state) AS n, "
         "SUM(pay) / SUM(SUM(pay)) OVER () FROM app GROUP BY state, active QUALIFY n > 30",
+        "SELECT state, active, shop, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY shop, active), "
+        "AVG(pay) FROM app WHERE age > 2 GROUP BY state, active, shop",
+        "SELECT age // 3 AS t, SUM(pay) / SUM(SUM(pay)) OVER () AS s FROM app GROUP BY t",
+        "SELECT shop, COUNT(*) / SUM(COUNT(*)) OVER () FROM app GROUP BY shop",
+        "SELECT state, COUNT(*) / SUM(COUNT(*)) OVER () FROM app GROUP BY state "
+        "HAVING state < 'NZ'",
         "SELECT state, LAG(COUNT(*)) OVER (ORDER BY state NULLS LAST) FROM app GROUP BY state",
         "WITH young AS (SELECT * FROM app WHERE age < 5) SELECT AVG(pay), COUNT(*) FROM young",
         "WITH y AS (SELECT * FROM app WHERE app.age < 5 OR active), z AS (SELECT * FROM y AS a "

@@ -334,3 +334,11 @@ def test_an_expression_that_a_public_value_may_be_missing_from_has_three_shares(
     assert isinstance(column.expression.column, Amount)
     shares = [(share.column, share.kind) for share in column.expression.column.summed]
     assert shares == [("amount", "value"), ("amount", "present"), (None, "value")]
+
+
+def test_totals_of_rows_are_sums_over_people() -> None:
+    share = "COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY state)"
+    statement = parsed(f"SELECT state, active, {share} AS share FROM app GROUP BY state, active")
+    (column,) = statement.bases[0].columns
+    assert label(column.expression) == "(COUNT(*) / COUNT(*) of several rows)"
+    assert [output.estimate is not None for output in statement.outputs] == [False, False, True]

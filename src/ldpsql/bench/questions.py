@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ldpsql.aggregates import aggregates
 from ldpsql.engine.plan import rows
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL, counted
@@ -82,6 +83,10 @@ def question(sql: str, survey: Askable, workload: str) -> Question:
         raise UnsupportedSQL(
             "error bars are compared anyway", sql=sql, hint="select the aggregates alone"
         )
+    asked = [leaf for c in query.columns for leaf in aggregates(c.expression)]
+    if any(leaf.over is not None for leaf in asked):
+        hint = "compare the aggregates alone"
+        raise UnsupportedSQL("totals of several rows are not compared", sql=sql, hint=hint)
     if not set(query.keys) <= set(outputs):
         raise UnsupportedSQL(
             "rows are compared by their keys", sql=sql, hint="select every GROUP BY key"

@@ -112,17 +112,37 @@ def cells(plan: QueryPlan) -> QueryPlan:
     answer boxes take them as they are.
     """
     design, schema = plan.survey.design, plan.survey.schema
+    by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
+    asked = tuple(zip(plan.targets, plan.amounts, strict=True))
     planned = tuple(
         tuple(
             tuple(
-                design.prepare(linear(piece, row, target, terms, schema))
-                for target, terms in zip(plan.targets, plan.amounts, strict=True)
+                design.prepare(linear(piece, by_keys[target.over][row], target, terms, schema))
+                for target, terms in asked
             )
-            for _, row in in_time(plan.private_rows)
+            for row in in_time(range(len(plan.private_rows)))
         )
         for piece in plan.slices
     )
     return replace(plan, planned=planned)
+
+
+def _joined_rows(plan: QueryPlan, over: tuple[str, ...] | None) -> Sequence[tuple[Box, ...]]:
+    """The boxes of every private row; over: of all rows with the same values of these keys."""
+    schema, boxes_of = plan.survey.schema, [inside for _, inside in plan.private_rows]
+    if over is None:
+        return boxes_of
+    if not over:
+        return [(Box.whole(len(schema.dimensions)),)] * len(boxes_of)
+    private = [key.name for key in plan.query.keys if key.is_private(schema)]
+    places = [place for place, name in enumerate(private) if name in over]
+    own = [tuple(values[place] for place in places) for values, _ in plan.private_rows]
+    together: dict[Key, list[Box]] = {}
+    for key, inside in zip(own, boxes_of, strict=True):
+        together.setdefault(key, []).extend(inside)
+    sizes = RecordDomain.of(schema).sizes
+    joined = {key: disjoint(inside, sizes) for key, inside in together.items()}
+    return [joined[key] for key in own]
 
 
 PASSES: tuple[tuple[str, Callable[[QueryPlan], QueryPlan]], ...] = (

@@ -181,7 +181,10 @@ class _Compiler:
                 raise InternalError(f"the survey has no column {atom.column!r} to compare")
             text = _condition(atom, column)
         except QueryError as error:
-            raise error.at(self.sql, atom.place) from None
+            hint = None if index is None else _day_hint(atom, self.schema.dimensions[index])
+            raise (QueryError(error.reason, hint=hint) if hint else error).at(
+                self.sql, atom.place
+            ) from None
         return _Holds(text if wanted else f"NOT ({text})")
 
     def _scalar(self, scalar: Scalar, wanted: bool) -> _Formula:
@@ -343,6 +346,19 @@ def _codes(atom: OfColumn, dimension: Dimension, wanted: bool) -> CodeSet:
         if not wanted and None in atom.literals:
             return NOTHING
     return true if wanted else complement(true, domain.size)
+
+
+def _day_hint(atom: OfColumn, dimension: Dimension) -> str | None:
+    """What to write instead of a comparison of moments with a whole day, which is its midnight."""
+    if dimension.domain.type != "timestamp" or not isinstance(atom, Comparison):
+        return None
+    day = atom.literal
+    if isinstance(day, str) and len(day.strip()) == len("2026-01-31"):
+        day = domains.read_moment(day, "date").date()
+    if not isinstance(day, date) or isinstance(day, datetime):
+        return None
+    cast = f"CAST({dimension.name} AS DATE)"
+    return f"for the whole day write {cast} {atom.op} {literal(day)}"
 
 
 def _condition(atom: OfColumn, column: PublicColumn) -> str:

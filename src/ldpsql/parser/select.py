@@ -7,7 +7,7 @@ left, a SELECT over the relation of estimates that the base query gives, is Duck
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from sqlglot import exp
@@ -91,6 +91,7 @@ class SelectReader:
         where, having = args.get("where"), args.get("having")
         condition = read_predicate(where.this, self.columns) if where else None
         self._read_keys()
+        self._mark_totals()
         rest = exp.Select(
             expressions=[],
             from_=exp.From(this=exp.Table(this=exp.to_identifier(self.relation))),
@@ -103,7 +104,12 @@ class SelectReader:
         qualify = args.get("qualify")
         if qualify:
             meant = self._unfold(qualify.this, keep=lambda node: self._key(node) is not None)
-            rest.set("qualify", exp.Qualify(this=self._outer(meant)))
+            kept, met = self._outer(meant), rest.args.get("where")
+            if rest.find(exp.Window) or kept.find(exp.Window):
+                rest.set("qualify", exp.Qualify(this=kept))
+            else:  # of totals alone, which are columns of the relation
+                both = exp.And(this=exp.Paren(this=met.this), expression=kept) if met else kept
+                rest.set("where", exp.Where(this=both))
         self._read_order(rest)
         for part in ("limit", "offset"):
             rest.set(part, _constant_count(args.get(part)))
@@ -170,6 +176,26 @@ class SelectReader:
                 reason = f"{key.column} is public: it is a key of all grouping sets or of none"
                 raise unsupported(reason, group, "ask once for every set")
         self.sets = tuple(sets) if len(sets) > 1 else None
+
+    def _mark_totals(self) -> None:
+        """Note of every SUM(COUNT(...)) OVER (PARTITION BY keys) over which keys it is.
+
+        Such a total of rows is a sum over people. Not so where HAVING takes rows away, or where
+        rows of different people, by public columns, are added.
+        """
+        if self.select.args.get("having") or self.sets is not None:
+            return
+        public = [key for key in self.keys.values() if not key.is_private(self.columns.schema)]
+        for window in self.select.find_all(exp.Window):
+            call, kind = window.this, None
+            if isinstance(call, exp.Sum) and window.find_ancestor(exp.Query) is self.select:
+                kind = _kind_of(call.this)
+            keys = window.args.get("partition_by") or ()
+            by = [self._key(self._key_meant(each)) for each in keys]
+            is_plain = not (window.args.get("order") or window.args.get("spec"))
+            is_sum = kind is not None and kind.names[0] in ("COUNT", "SUM")
+            if is_sum and is_plain and None not in by and all(key in by for key in public):
+                window.meta["over"] = tuple(sorted(key.name for key in by if key))
 
     def _sets(self, clause: exp.Expr) -> list[tuple[int, ...]]:
         """The sets of keys of one GROUPING SETS, ROLLUP or CUBE."""
@@ -437,6 +463,10 @@ class SelectReader:
         """
         kind, call, conditions = _kind_of(node), node, list[exp.Expr]()
         assert kind is not None
+        if isinstance(node, exp.Window):
+            inner = self._aggregate(node.this.this)
+            assert isinstance(inner, Aggregate)
+            return replace(inner, over=node.meta["over"])
         if isinstance(node, exp.Filter):
             call, conditions = node.this, [node.expression.this]
         called = call.expressions if isinstance(call, exp.Anonymous) else call.iter_expressions()
@@ -606,6 +636,8 @@ def _kind_of(node: exp.Expr) -> AggregateKind | None:
     """The aggregate that a node calls; None for anything else."""
     if isinstance(node, exp.Filter):
         return _kind_of(node.this)
+    if isinstance(node, exp.Window):
+        return _kind_of(node.this.this) if "over" in node.meta else None
     if isinstance(node, exp.CountIf):
         return find_aggregate("COUNT")
     if isinstance(node, exp.Anonymous):
