@@ -211,10 +211,11 @@ class Audit:
         if check.left_out:
             asked = counted(check.left_out, "question")
             yield f"the exact law of the answers to {asked}, of which there are too many"
-        yield (
-            "combinations of codes beyond those tried: every code of every column was, beside "
-            "random codes of the other columns"
-        )
+        if len(self.design.domain.record_sizes) > 1:
+            yield (
+                "combinations of codes beyond those tried: every code of every column was, beside "
+                "random codes of the other columns"
+            )
         yield "that a person's device runs this code, and what it sends beside its report"
 
     def to_json(self) -> dict[str, Any]:
