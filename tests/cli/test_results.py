@@ -62,6 +62,7 @@ def test_a_table_shows_error_bars_and_marks_weak_numbers(capsysbinary):
         "NULL    10 ± 100 ~               NULL  2026-02-01",
     ]
     assert err == (
+        "note: ± is half the width of the 95 % interval\n"
         "note: 1 of 3 numbers weak (~): standard error above a fifth of the value; about 630000 "
         "reports would make it strong (there are 1000)\n"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pyarrow as pa
 
 from ldpsql.cli.formats import Document, write_document
@@ -42,6 +43,9 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
     }
     document = Document(result.explain, lambda: _cells(result), table.schema, [table], facts)
     write_document(document, form, target)
+    is_shown = target is None and form in (None, "table", "markdown")
+    if is_shown and any(np.any(bars.stderr > 0) for bars in result.intervals.values()):
+        notes = [f"± is half the width of the {100 * result.level:g} % interval", *notes]
     for note in notes:
         click.echo(f"note: {note}", err=True)
 

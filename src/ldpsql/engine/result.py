@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.guarantee import Guarantee
@@ -36,7 +36,7 @@ class Result:
     reports: how many reports they hold.  explain: the plan, where it was asked for.
     typical: for the index of every output column that is a post-processed estimate, its typical
     errors, shape (rows,).  estimators, guarantees: which estimator answered, and what people were
-    promised and got, survey by survey.
+    promised and got, survey by survey.  level: of the intervals.
     """
 
     table: pa.Table
@@ -49,6 +49,7 @@ class Result:
     typical: Mapping[int, Array] = field(default_factory=dict)
     estimators: tuple[str, ...] = ()
     guarantees: tuple[Guarantee, ...] = ()
+    level: float = CONFIDENCE
 
     @property
     def columns(self) -> list[pa.Field]:

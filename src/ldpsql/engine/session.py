@@ -262,6 +262,7 @@ class Session:
             reports=sum(map(self._people, asked)),
             estimators=tuple(each.estimator for each in asked),
             guarantees=tuple(each.guarantee for each in asked),
+            level=self.confidence,
             **more,
         )
 
