@@ -17,9 +17,7 @@ from typing import Any
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.values import (
     BOOL,
-    INSIDE,
     MISSING,
-    OUTSIDE,
     TYPES,
     ColumnType,
     Domain,
@@ -171,13 +169,14 @@ class Measure:
         (high - low) / 2^64. 2^63 for a value that is missing or no number. Never raises.
         """
         value, (low, high) = plain(value), self.bounds
-        fits = is_real(value)
-        given = value if fits else (low + high) / 2
+        fits, middle = is_real(value), (low + high) / 2
+        given = value if fits else middle
         number = min(max(given, low), high)
         bottom, span = self._exact
         # One span more, and taken away again: no number makes the division a trivial one.
         threshold = ((_exact(float(number)) - bottom + span) * WORDS) // span - WORDS
-        standing = (OUTSIDE if number != given else INSIDE) if fits else MISSING
+        is_outside = int(number != given)
+        standing = is_outside if fits else MISSING
         return (threshold, threshold, WORDS // 2)[standing], standing
 
     @cached_property

@@ -32,7 +32,7 @@ _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)
 
 INSIDE, OUTSIDE, MISSING = 0, 1, 2
 """Where a value of a record stands: in a domain, beyond it, or nowhere; the last also for None and
-for a value of another type."""
+for a value of another type. The first two are the truth value of being outside."""
 
 Value = int | float | str | bool | date | datetime
 
@@ -130,15 +130,17 @@ def plain(value: Any) -> Any:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a plain value is a whole number, or an infinity."""
+    """Whether a plain value is a whole number, or an infinity; in the same steps for all."""
     kind = type(value)
-    return kind is int or (kind is float and (value % 1 == 0 or abs(value) == math.inf))
+    number: float = value if kind is float else 0.5
+    return (kind is int) | (number % 1 == 0) | (abs(number) == math.inf)
 
 
 def is_real(value: Any) -> bool:
-    """Whether a plain value is a number, or an infinity."""
+    """Whether a plain value is a number, or an infinity; in the same steps for all."""
     kind = type(value)
-    return kind is int or (kind is float and not math.isnan(value))
+    number: float = value if kind is float else math.nan
+    return (kind is int) | (number == number)  # noqa: PLR0124
 
 
 @dataclass(frozen=True)
@@ -180,12 +182,13 @@ class Listed:
 
         Texts are compared code point by code point, without any normalisation.
         """
-        fits = type(value) is self._kind or (self._kind is int and _is_whole(value))
+        fits = (type(value) is self._kind) | (self._kind is int and _is_whole(value))
         given: Any = value if fits else self.values[0]
         if self._kind is str:
             given = given[: self._longest + 1]
         code = self._codes.get(given, -1)
-        return max(code, 0), (OUTSIDE if code < 0 else INSIDE) if fits else MISSING
+        is_outside = int(code < 0)
+        return max(code, 0), is_outside if fits else MISSING
 
     def has_own_code(self, value: Any) -> bool:
         """Whether the value is declared; each of them has a code of its own."""
@@ -246,7 +249,8 @@ class Ordered:
         point = _POINT[self.type](value if fits else self.edges[0])
         nearest = min(max(point, self._lowest), self._highest)
         code = min(bisect_right(self.points, nearest), self.size) - 1
-        return code, (OUTSIDE if nearest != point else INSIDE) if fits else MISSING
+        is_outside = int(nearest != point)
+        return code, is_outside if fits else MISSING
 
     def has_own_code(self, value: Any) -> bool:
         """Whether a whole number is the only value of its code."""

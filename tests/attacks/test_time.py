@@ -1,7 +1,7 @@
 """The time that a device takes: the same for values inside, outside, missing and of another type.
 
 Words are given, so that nothing but the value differs; the kinds of values take turns, call by
-call. The times of 20,000 calls each are compared by Welch's t.
+call, and 20,000 calls of each are compared.
 """
 
 from __future__ import annotations
@@ -73,19 +73,22 @@ def times_of(kind: str, values: list) -> np.ndarray:
     return times
 
 
-def largest_t(times: np.ndarray) -> float:
-    """Welch's t of the kind of value that differs most from values inside; the slowest tenth of
-    all calls, to which other programs came, is left out."""
-    kept = [row[row < np.quantile(times, 0.9)] for row in times]
-    inside, *others = [(row.mean(), row.var(ddof=1) / len(row)) for row in kept]
-    return max(abs(mean - inside[0]) / math.sqrt(v + inside[1]) for mean, v in others)
+def tells(times: np.ndarray) -> bool:
+    """Whether times tell a kind of value from values inside: by Welch's t over all calls, or, where
+    other programs make these too noisy to say, by medians that differ by a hundredth."""
+    (inside, *others), medians = times, np.median(times, axis=1)
+    scores = [
+        (row.mean() - inside.mean())
+        / math.sqrt(row.var(ddof=1) / len(row) + inside.var(ddof=1) / len(inside))
+        for row in others
+    ]
+    return bool(max(map(abs, scores)) > LIMIT or np.ptp(medians) > medians[0] / 100)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_time_does_not_tell_where_a_value_stands(kind):
-    t = largest_t(times_of(kind, COLUMNS[kind][1]))
-    assert t < LIMIT
+    assert not tells(times_of(kind, COLUMNS[kind][1]))
 
 
 def hasty_code(self, value, drawn):
@@ -110,8 +113,7 @@ THRESHOLD = Measure.threshold
 def test_control_a_device_that_stops_early_is_told_by_its_time(kind, monkeypatch):
     monkeypatch.setattr(Dimension, "code", hasty_code)
     monkeypatch.setattr(Measure, "threshold", hasty_threshold)
-    times = times_of(kind, COLUMNS[kind][1][:3])
-    assert largest_t(times) > LIMIT
+    assert tells(times_of(kind, COLUMNS[kind][1][:3]))
 
 
 def test_the_values_stand_where_they_should():
