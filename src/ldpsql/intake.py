@@ -21,8 +21,8 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, InternalError, ReportError
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
+from ldpsql_device.survey import Schedule, canonical
 from ldpsql_device.survey import Survey as DeviceSurvey
-from ldpsql_device.survey import canonical
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Intake:
     table: the name of the survey.  fingerprint: of the survey, 64 hexadecimal digits.  format:
     which rows are reports.  public: the columns that travel in clear.  epsilon: what one report
     keeps by itself, or None.  shuffled: what is promised once reports are shuffled, or None where
-    no shuffler is trusted.  text: the published survey, with or without the collector's part.
+    no shuffler is trusted.  schedule: of which periods a report can be.  text: the published
+    survey, with or without the collector's part.
     """
 
     table: str
@@ -41,6 +42,7 @@ class Intake:
     public: tuple[PublicColumn, ...]
     epsilon: Epsilon | None
     shuffled: Shuffled | None
+    schedule: Schedule
     text: str
 
     @classmethod
@@ -64,6 +66,7 @@ class Intake:
             survey.schema.public,
             survey.guarantee.epsilon,
             survey.shuffled,
+            survey.schedule,
             survey.to_json(),
         )
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ldpsql.intake import Intake
 from ldpsql_device.arrow import ARROW_TYPES, ID_COLUMN
 from ldpsql_device.errors import ReportError
+from ldpsql_device.survey import PERIOD_COLUMN
 from ldpsql_device.values import TYPES
 
 Booleans = NDArray[np.bool_]
@@ -98,6 +99,11 @@ def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
             amounts = values.fill_null(0.0).to_numpy(zero_copy_only=False)
             refuse(~np.isfinite(amounts), f"{column.name} is not finite")
             refuse(np.abs(amounts) > _LARGEST_FLOAT, f"{column.name} is too large to be summed")
+        if column == PERIOD_COLUMN and intake.schedule.period:
+            days = [day for day in values.unique().to_pylist() if day is not None]
+            periods = pa.array(filter(intake.schedule.has_period, days), values.type)
+            strange = ~_booleans(pc.is_in(values, periods))
+            refuse(strange, f"{column.name} is not the first day of a period of the survey")
         columns.append(values)
     batch, bad = pa.RecordBatch.from_arrays(columns, names=list(intake.columns)), cause != 0
     first = np.flatnonzero(bad)[: SHOWN + 1].tolist()

@@ -84,6 +84,19 @@ class Schedule:
         limits = "".join(f" {word} {day}" for word, day in days if day is not None)
         return f"{often}{limits}; a report may be sent again for {self.replay_window} days"
 
+    def period_of(self, day: date) -> date | None:
+        """The first day of the period that a day belongs to; None for a survey without periods."""
+        return day.replace(day=1) if self.period == "month" else day if self.period else None
+
+    def has_period(self, first: date) -> bool:
+        """Whether a period that starts on this day has a day on which the survey is answered."""
+        opening = None if self.start is None else self.period_of(self.start)
+        return (
+            self.period_of(first) == first
+            and (opening is None or first >= opening)
+            and (self.end is None or first <= self.end)
+        )
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schedule:
         """The schedule among the keys of a published survey."""
@@ -150,7 +163,7 @@ class Published:
 
     def period_of(self, day: date) -> date | None:
         """The first day of the period that a day belongs to; None for a survey without periods."""
-        return day.replace(day=1) if self.period == "month" else day if self.period else None
+        return self.schedule.period_of(day)
 
     def period_values(self, day: date) -> dict[str, date]:
         """What a device writes to the public column of the period, by the column's name."""

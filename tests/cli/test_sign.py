@@ -157,6 +157,22 @@ def test_a_schedule_that_is_none_is_refused(tmp_path, old, new, message):
     assert message in refusal(shown, 1)
 
 
+@pytest.mark.parametrize("first", [date(1999, 1, 1), date(2026, 1, 2), date(2227, 1, 1), None])
+def test_a_report_of_a_period_that_the_survey_has_not_is_refused(tmp_path, monkeypatch, first):
+    monkeypatch.chdir(tmp_path)
+    target, _ = designed(tmp_path, MONTHLY)
+    monkeypatch.setattr("ldpsql_device.files.utc_today", lambda: date(2026, 1, 31))
+    pq.write_table(pa.table({"age": [3] * 9}), "people.parquet")
+    assert run("randomize", "people.parquet", "--survey", target, "-o", "reports.parquet")
+    reports = pq.read_table("reports.parquet")
+    place = reports.schema.get_field_index("period")
+    forged = pa.array([first] + [date(2026, 1, 1)] * 8, pa.date32())
+    pq.write_table(reports.set_column(place, reports.schema.field(place), forged), "forged.parquet")
+    said = refusal(run("ingest", "forged.parquet", "--survey", target, "--db", "app.duckdb"), 1)
+    assert "row 1: period is not the first day of a period of the survey" in said
+    assert run("ingest", "reports.parquet", "--survey", target, "--db", "app.duckdb").exit_code == 0
+
+
 def test_days_may_be_texts_and_a_declared_period_is_refused(tmp_path):
     texts = MONTHLY.replace("2026-01-01", '"2026-01-01"')
     assert design(texts).schedule == design(MONTHLY).schedule
