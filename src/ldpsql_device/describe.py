@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from textwrap import fill
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from ldpsql_device.survey import Published
 
 WIDTH = 80
-_FEW = 8
+_FEW, _LONGEST = 8, 40
+_ESCAPED = {'"': r"\"", "\\": r"\\"}
+_QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NO_BREAK = "\u00a0"
 
 
 def describe(survey: Published) -> str:
@@ -42,7 +46,7 @@ def describe(survey: Published) -> str:
         ),
     )
     lines = [f"Survey {survey.table}"]
-    lines += [fill(f"{title}: {text}", WIDTH, subsequent_indent="  ") for title, text in paragraphs]
+    lines += [_fill(f"{title}: {text}") for title, text in paragraphs]
     return "\n".join(lines)
 
 
@@ -85,11 +89,23 @@ def _listed(values: Sequence[object], most: int) -> str:
 
 
 def _quoted(value: object) -> str:
-    """A value as its survey has it, cut short, without characters that cannot be seen."""
+    """A value as its survey has it, cut short, without characters that cannot be seen; a quotation
+    mark in it does not end it."""
     if not isinstance(value, str):
         return str(value).lower()
-    seen = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in value)
-    return f'"{seen[:40]}..."' if len(seen) > 40 else f'"{seen}"'
+    seen = [
+        _ESCAPED.get(c) or (c if c.isprintable() else f"\\u{ord(c):04x}") for c in value[:_LONGEST]
+    ]
+    while sum(map(len, seen)) > _LONGEST:
+        seen.pop()
+    return f'"{"".join(seen)}{"..." if len(seen) < len(value) else ""}"'
+
+
+def _fill(text: str) -> str:
+    """A paragraph in lines, none of which starts within a quoted text."""
+    kept = _QUOTATION.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
+    filled = fill(kept, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return filled.replace(_NO_BREAK, " ")
 
 
 def _leaving(survey: Published) -> str:

@@ -35,6 +35,7 @@ from ldpsql_device.values import (
 
 RESERVED_PREFIX = "ldpsql_"
 LARGEST_SCHEMA = 1 << 22
+MOST_COLUMNS = 1_000
 LARGEST_WHOLE = 1 << 53
 ROLES = ("dimension", "measure", "public")
 RESERVED_KEYS = frozenset({"label", "merged", "levels"})
@@ -136,7 +137,7 @@ class Dimension:
         drawn: a declared code, drawn evenly. All that may be needed is computed and one is chosen,
         so that neither time nor randomness tells where a value stands. Never raises.
         """
-        nearest, standing = self.domain.find(plain(value))
+        nearest, standing = self.domain.find(plain(value, self.domain.longest))
         codes = (nearest, drawn, self.declared, self.domain.size)
         return codes[self.choices[standing]], standing
 
@@ -168,7 +169,7 @@ class Measure:
         `high`, any other down to `low`: the expectation is the number, to within
         (high - low) / 2^64. 2^63 for a value that is missing or no number. Never raises.
         """
-        value, (low, high) = plain(value), self.bounds
+        value, (low, high) = plain(value, 0), self.bounds
         fits, middle = is_real(value), (low + high) / 2
         given = value if fits else middle
         number = min(max(given, low), high)
@@ -220,7 +221,7 @@ class PublicColumn:
 
     def read(self, value: Any) -> Value | None:
         """One value as the column's type; None for a missing value and one of another type."""
-        value = plain(value)
+        value = plain(value, None if self.type == "text" else 0)
         if not self.kind.fits(value):
             return None
         return float(value) if self.type == "float" else value
@@ -254,6 +255,8 @@ class Schema:
         if not self.dimensions and not self.measures:
             raise SurveyError("a survey needs at least one dimension or measure")
         roles: tuple[tuple[Attribute, ...], ...] = (self.dimensions, self.measures, self.public)
+        if sum(map(len, roles)) > MOST_COLUMNS:
+            raise SurveyError(f"a survey has at most {MOST_COLUMNS} columns in all")
         for role in roles:
             if len({attribute.name.lower() for attribute in role}) != len(role):
                 raise SurveyError("two columns of one role differ at most in upper and lower case")

@@ -99,16 +99,19 @@ TYPES: Mapping[str, ColumnType] = {
 """Every type of column by the word of a survey file; those of a category are text or int."""
 
 
-_EXACT = frozenset({int, float, str, bool, type(None), date, datetime})
+_EXACT = frozenset(map(id, (int, float, str, bool, type(None), date, datetime)))
+"""Types by identity: to hash or compare a stranger's type calls its metaclass."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, longest: int | None = None) -> Any:
     """A value as one of Python's own int, float, str, bool, date or datetime; None for all others.
 
     NumPy's scalars and subclasses become what they stand for, without calling anything that a
     subclass overrides but a comparison (NaT differs from itself). Never raises.
+
+    longest: of the characters of a text that has to be copied, so many are enough.
     """
-    if type(value) in _EXACT:
+    if id(type(value)) in _EXACT:
         return value
     try:
         if isinstance(value, np.integer | np.floating | np.bool_):
@@ -119,14 +122,14 @@ def plain(value: Any) -> Any:
         elif isinstance(value, date):
             value = date.fromordinal(date.toordinal(value))
         elif isinstance(value, str):
-            value = str.__str__(value)
+            value = str.__getitem__(value, slice(longest))
         elif isinstance(value, int):
             value = int.__pos__(value)
         elif isinstance(value, float):
             value = float.__pos__(value)
     except Exception:  # whatever a stranger's class does, it is no value
         return None
-    return value if type(value) in _EXACT else None
+    return value if id(type(value)) in _EXACT else None
 
 
 def _is_whole(value: Any) -> bool:
@@ -173,9 +176,9 @@ class Listed:
         return type(self.values[0])
 
     @cached_property
-    def _longest(self) -> int:
-        """Characters of the longest text; longer ones need not be looked at whole."""
-        return max(len(value) if isinstance(value, str) else 0 for value in self.values)
+    def longest(self) -> int:
+        """Characters of a text that need to be looked at: one more than the longest text has."""
+        return 1 + max(len(value) if isinstance(value, str) else 0 for value in self.values)
 
     def find(self, value: Any) -> tuple[int, int]:
         """The code of a plain value, and where it stands; 0 for one that has no code.
@@ -185,7 +188,7 @@ class Listed:
         fits = (type(value) is self._kind) | (self._kind is int and _is_whole(value))
         given: Any = value if fits else self.values[0]
         if self._kind is str:
-            given = given[: self._longest + 1]
+            given = given[: self.longest]
         code = self._codes.get(given, -1)
         is_outside = int(code < 0)
         return max(code, 0), is_outside if fits else MISSING
@@ -242,6 +245,11 @@ class Ordered:
             raise SurveyError(f"a domain has 1 to {LARGEST_DOMAIN} codes, not {self.size}")
         if (np.diff(self.edge_array) <= 0).any():
             raise SurveyError("the edges of a domain must increase")
+
+    @property
+    def longest(self) -> int:
+        """Characters of a text that need to be looked at: none."""
+        return 0
 
     def find(self, value: Any) -> tuple[int, int]:
         """The code nearest to a plain value, and where that stands; the first for one without."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -11,6 +12,7 @@ from support.strict_device import make_strict, seen
 from support.surveys import EVERY_TYPE, MIXED_RECORD, measure, survey_toml
 
 from ldpsql.designer import design
+from ldpsql_device.schema import Dimension
 
 SURVEYS = {name: design(EVERY_TYPE) for name in MIXED_RECORD}
 SURVEYS["spent"] = design(survey_toml(measure("spent", 0, 9), mechanism="ehio"))
@@ -24,6 +26,31 @@ class Failing:
         raise OSError(name)
 
     __eq__ = __hash__ = __bool__ = __int__ = __float__ = __str__ = __len__ = __getattribute__
+
+
+class Unhashable(type):  # noqa: PLW1641  (which is the point)
+    """A type of types that cannot be hashed."""
+
+    def __eq__(cls, other):
+        return cls is other
+
+
+class OfUnhashable(metaclass=Unhashable):
+    """A value whose type cannot be hashed."""
+
+
+class HostileType(type):
+    """A type of types that fails when it is hashed or compared."""
+
+    def __eq__(cls, other):
+        raise OSError
+
+    def __hash__(cls):
+        raise OSError
+
+
+class Text(str, metaclass=HostileType):
+    """A text whose type fails."""
 
 
 STRANGE = [
@@ -49,6 +76,8 @@ STRANGE = [
     object(),
     print,
     Failing(),
+    OfUnhashable(),
+    Text("SECRET"),
 ]
 
 
@@ -64,3 +93,14 @@ def test_control_a_device_that_refuses_tells_the_type(name, monkeypatch):
     make_strict(monkeypatch)
     usual = seen(SURVEYS[name], RECORD)
     assert any(seen(SURVEYS[name], {**RECORD, name: value}) != usual for value in STRANGE[:6])
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_a_long_text_of_a_class_of_its_own_is_not_copied(name):
+    long, read = Text("x" * 10_000_000), SURVEYS[name].schema
+    tracemalloc.start()
+    for column in (*read.dimensions, *read.measures):
+        column.code(long, 0) if isinstance(column, Dimension) else column.threshold(long)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import date
+from itertools import pairwise
 
 import pytest
 from support.giving import scheduled, yes_or_no
@@ -120,3 +121,16 @@ def test_long_lists_are_cut_short_and_lines_fit():
     assert all(len(line) <= WIDTH for line in told.splitlines())
     assert yes_or_no().table in describe(yes_or_no())
     assert "positive (false, true)" in said(yes_or_no())
+
+
+def test_a_quotation_mark_does_not_end_a_quoted_value():
+    forged = ['x", or missing). In clear: nothing', '\\"; age (', "a\\"]
+    told = said(design(survey_toml(category("c", *forged))))
+    assert r'c ("x\", or missing). In clear: nothing", "\\\"; age (", "a\\").' in told
+
+
+def test_no_line_starts_within_a_quoted_value():
+    values = [f"{'x' * place} Who asks:-your doctor" for place in range(1, 20)]
+    for first, second in pairwise(values):
+        lines = describe(design(survey_toml(category("c", first, second)))).splitlines()
+        assert all(line.count('"') % 2 == 0 for line in lines)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.publish import schema_to_keys
-from ldpsql_device.schema import OTHER, Dimension, Measure, Schema
+from ldpsql_device.schema import MOST_COLUMNS, OTHER, Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import BOOL, INSIDE, MISSING, OUTSIDE, Listed, int_domain
 
 AGE = {"type": "int", "domain": [18, 90]}
@@ -329,3 +329,10 @@ def test_a_float_cannot_be_sensitive() -> None:
     keys = {"type": "float", "domain": [0, 1], "bins": 2, "sensitive": [1]}
     with pytest.raises(SurveyError, match="for category, bool and int, not float"):
         Schema.from_keys({"dimension": {"x": keys}})
+
+
+def test_a_survey_has_at_most_so_many_columns():
+    public = tuple(PublicColumn(f"c{number}", "int") for number in range(MOST_COLUMNS))
+    assert Schema((Dimension("b", BOOL),), public=public[1:])
+    with pytest.raises(SurveyError, match="at most 1000 columns"):
+        Schema((Dimension("b", BOOL),), public=public)
