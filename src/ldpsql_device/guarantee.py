@@ -97,7 +97,7 @@ def guarantee_of(kind: str, epsilon: Epsilon | None, delta: Fraction) -> Guarant
             f"{every} e^{epsilon} times likelier under one record than under another",
             (
                 PUBLIC_IN_CLEAR,
-                "that a person took part, and when, is visible",
+                "that a person took part, when, and from which address, is visible",
                 "a person who answers several surveys loses the sum of their epsilons",
             ),
         ),

@@ -197,7 +197,7 @@ def test_a_page_is_written_to_be_printed_and_signed(published, tmp_path):
         "One report: epsilon 2, by itself: a belief of 50 %",
         "becomes at most 89 %",
         "Columns that travel in clear:",
-        "that a person took part, and when, is visible",
+        "that a person took part, when, and from which address, is visible",
         "What was not checked",
         f"ldpsql {__version__}",
         "Signature",

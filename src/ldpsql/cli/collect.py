@@ -70,8 +70,10 @@ def randomize(
     options.keep_inputs(target, survey)
     published = read_device_part(survey)
     guarantee = published.guarantee
+    if max_epsilon is None:  # an empty text is not a limit, and is refused
+        max_epsilon = str(guarantee.epsilon or 0)
     policy = Policy(
-        max_epsilon or guarantee.epsilon or 0,
+        max_epsilon,
         max_delta=guarantee.delta if accept_disclosure else 0,
         disclosure=accept_disclosure,
         no_guarantee=accept_no_guarantee,
