@@ -70,7 +70,7 @@ def test_the_file_at_fault_is_named(tmp_path):
         ("[]", SurveyError, "no key ldpsql_survey"),
         ("{", SurveyError, "not JSON|not a survey"),
         (both_texts().replace("none that", "one that"), FingerprintError, "not the one that"),
-        (device_text().replace('"people"', '"two words"'), SurveyError, "plain name"),
+        (device_text().replace('"people"', '"two words"'), SurveyError, "not a table name"),
     ],
 )
 def test_anything_else_is_refused_with_its_file(tmp_path, text, kind, words):

@@ -99,7 +99,7 @@ def without(text: str) -> str:
         ("\n[dimension.x]\n", r"no \[survey\] table"),
         (TOML.replace("epsilon", "budget = 1\nepsilon"), "unknown key 'budget'"),
         (TOML + "[dimensions.x]\n", r"unknown table \[dimensions\]"),
-        (TOML.replace('"app"', '"two words"'), "table must be a plain name"),
+        (TOML.replace('"app"', '"two words"'), "is not a table name"),
         (TOML.replace('"app"', "3"), "table must be a string"),
         (TOML.replace('"0.7"', '"much"'), "epsilon must be a number"),
         (TOML.replace('"0.7"', '"0"'), "epsilon must lie"),
@@ -193,7 +193,7 @@ def test_a_changed_collectors_part_is_refused():
         (forged(decoder=redesigned(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
         (republished(schema={}), "schema must have the keys"),
         (republished(schema={"dimension": [], "measure": [], "public": []}), "at least one"),
-        (republished(table="other table"), "table must be a plain name"),
+        (republished(table="other table"), "is not a table name"),
         (republished(promise={"kind": "local", "epsilon": "0.6"}), "does not keep its promise"),
     ],
 )

@@ -7,7 +7,7 @@ whole or not at all. Rows are counted from 1; the header of a CSV file is not on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +27,9 @@ from ldpsql_device.schema import Schema
 from ldpsql_device.survey import utc_today
 from ldpsql_device.table import (
     Tally,
+    match_columns,
     randomize_batch,
     report_schema,
-    require_columns,
 )
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def _reader(schema: Schema, source: Path) -> tuple[Iterator[pa.Table], int | Non
             return _csv_chunks(schema, source), None
         if source.suffix.lower() in (".parquet", ".pq"):
             file = pq.ParquetFile(source)
-            require_columns(schema, file.schema_arrow.names)
-            return _parquet_chunks(schema, file), file.metadata.num_rows
+            given = match_columns(schema, file.schema_arrow.names)
+            return _parquet_chunks(given, file), file.metadata.num_rows
     raise RecordError(f"{source} is neither .parquet nor .csv")
 
 
@@ -138,10 +138,10 @@ def _is_csv(source: Path) -> bool:
     return source.suffix.lower() == ".csv"
 
 
-def _parquet_chunks(schema: Schema, file: pq.ParquetFile) -> Iterator[pa.Table]:
+def _parquet_chunks(given: Mapping[str, str], file: pq.ParquetFile) -> Iterator[pa.Table]:
     with file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(arrow_types(schema))):
-            yield pa.Table.from_batches([batch])
+        for batch in file.iter_batches(BATCH_ROWS, columns=list(given.values())):
+            yield pa.table({name: batch.column(column) for name, column in given.items()})
 
 
 def _csv_chunks(schema: Schema, source: Path) -> Iterator[pa.Table]:
@@ -152,14 +152,14 @@ def _csv_chunks(schema: Schema, source: Path) -> Iterator[pa.Table]:
         ragged.append(row.number)
         return "skip"
 
-    require_columns(schema, _header(source))
+    given = match_columns(schema, _header(source))
     reader = pacsv.open_csv(
         source,
         read_options=pacsv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
         parse_options=pacsv.ParseOptions(newlines_in_values=True, invalid_row_handler=on_ragged),
         convert_options=pacsv.ConvertOptions(
-            include_columns=list(types),
-            column_types=dict.fromkeys(types, pa.string()),
+            include_columns=list(given.values()),
+            column_types=dict.fromkeys(given.values(), pa.string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
@@ -168,7 +168,7 @@ def _csv_chunks(schema: Schema, source: Path) -> Iterator[pa.Table]:
     with reader:
         for batch in reader:
             _require_whole(ragged)
-            yield pa.table({n: _typed(batch.column(n), kind) for n, kind in types.items()})
+            yield pa.table({n: _typed(batch.column(given[n]), kind) for n, kind in types.items()})
         _require_whole(ragged)
 
 

@@ -44,7 +44,7 @@ OTHER = "(other)"
 a value like the declared ones, with a code of its own."""
 WORDS = 1 << 64
 LARGEST_PLACE = 1 << 32
-_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 
 Keys = Mapping[str, Any]
@@ -230,12 +230,23 @@ class PublicColumn:
 Attribute = Dimension | Measure | PublicColumn
 
 
-def check_name(name: str) -> None:
-    """SurveyError unless the name can be that of a column, and stand in a message as it is."""
-    if not 1 <= len(name) <= 128 or _UNSHOWN.search(name):
-        raise SurveyError(f"{name!r:.60} is not a column name")
-    if name.lower().startswith(RESERVED_PREFIX):
-        raise SurveyError(f"{name}: names that start with {RESERVED_PREFIX} are reserved")
+def check_name(name: Any, what: str = "column") -> None:
+    """SurveyError unless it can be the name of a column or a table: no two such look alike."""
+    if isinstance(name, str) and name == identifier(name):
+        return
+    instead = f", such as {identifier(name[:63])}" if isinstance(name, str) else ""
+    raise SurveyError(
+        f"{name!a:.60} is not a {what} name: write at most 63 of a-z, 0-9 and _, no digit first "
+        f"and not the reserved {RESERVED_PREFIX}{instead}"
+    )
+
+
+def identifier(name: str) -> str:
+    """The name itself if it can be that of a column or a table, else one like it that can."""
+    if not _NAME.fullmatch(name):
+        name = re.sub("[^a-z0-9_]", "_", re.sub("[A-Z]", lambda letter: letter[0].lower(), name))
+        name = name if _NAME.match(name) else f"_{name}"
+    return (f"_{name}" if name.startswith(RESERVED_PREFIX) else name)[:63]
 
 
 def default_outside(domain: Domain) -> str:
@@ -258,22 +269,15 @@ class Schema:
         if sum(map(len, roles)) > MOST_COLUMNS:
             raise SurveyError(f"a survey has at most {MOST_COLUMNS} columns in all")
         for role in roles:
-            if len({attribute.name.lower() for attribute in role}) != len(role):
-                raise SurveyError("two columns of one role differ at most in upper and lower case")
-        private = {name.lower() for name in self.private_columns}
+            if len({attribute.name for attribute in role}) != len(role):
+                raise SurveyError("two columns of one role have the same name")
         for column in self.public:
-            if column.name.lower() in private:
+            if column.name in self.private_columns:
                 raise SurveyError(f"{column.name} cannot be both private and public")
-        dimensions = {dimension.name.lower(): dimension for dimension in self.dimensions}
+        dimensions = {dimension.name: dimension for dimension in self.dimensions}
         for measure in self.measures:
-            if (dimension := dimensions.get(measure.name.lower())) is None:
-                continue
-            if dimension.name != measure.name:
-                raise SurveyError(
-                    f"{measure.name} and {dimension.name} are spelt differently; "
-                    "write a dimension and its measure alike"
-                )
-            if dimension.domain.type not in ("int", "float"):
+            dimension = dimensions.get(measure.name)
+            if dimension and dimension.domain.type not in ("int", "float"):
                 raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
 
     @property

@@ -31,7 +31,7 @@ from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError
 from ldpsql_device.guarantee import KINDS, Guarantee, Shuffled, guarantee_of
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan, plan_from_json
-from ldpsql_device.schema import LARGEST_WHOLE, PublicColumn, Schema
+from ldpsql_device.schema import LARGEST_WHOLE, PublicColumn, Schema, check_name
 
 VERSION = 1
 LARGEST_TEXT = 1 << 24
@@ -337,8 +337,7 @@ def _require_kind(keys: Mapping[str, Any]) -> None:
 
 def check_table(table: Any) -> None:
     """SurveyError unless the name can be that of a survey."""
-    if not isinstance(table, str) or not table.isidentifier() or len(table) > 100:
-        raise SurveyError(f"table must be a plain name, not {table!r:.110}")
+    check_name(table, "table")
 
 
 def check_author(author: Any, signature: Any) -> None:

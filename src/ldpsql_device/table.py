@@ -146,21 +146,27 @@ def report_schema(survey: Published) -> pa.Schema:
     return pa.schema(fields, metadata={FINGERPRINT_KEY: survey.fingerprint.encode()})
 
 
-def require_columns(schema: Schema, names: Sequence[str]) -> None:
-    """RecordError unless every declared column is there once, under its exact name."""
+def match_columns(schema: Schema, names: Sequence[str]) -> dict[str, str]:
+    """The column of the data for every declared one; RecordError unless there is exactly one.
+
+    Capitals A-Z in the names of the data count as small letters.
+    """
+    found = {}
     for name in arrow_types(schema):
-        if names.count(name) != 1:
-            problem = "has no column" if name not in names else "has more than one column"
+        alike = [given for given in names if given.isascii() and given.lower() == name]
+        if len(alike) != 1:
+            problem = "has more than one column" if alike else "has no column"
             raise RecordError(f"the data {problem} {name}, which the survey declares")
+        [found[name]] = alike
+    return found
 
 
 def encode_table(schema: Schema, batch: pa.Table, words: Words) -> Encoded:
     """A batch as its survey sees it. words: shape (n, schema.words), all of them or the first."""
-    require_columns(schema, batch.column_names)
     columns = {}
-    for name in arrow_types(schema):
+    for name, given in match_columns(schema, batch.column_names).items():
         with _about(name):
-            columns[name] = _whole(batch.column(name))
+            columns[name] = _whole(batch.column(given))
     n = batch.num_rows
     masks: tuple[dict[str, NDArray[np.bool_]], ...] = ({}, {}, {})
     clamped, outside, missing = masks

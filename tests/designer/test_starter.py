@@ -13,6 +13,7 @@ import pytest
 from support.command_line import refusal, run
 
 from ldpsql.designer.file import starter_text
+from ldpsql_device.schema import check_name
 
 TABLE = pa.table(
     {
@@ -54,7 +55,7 @@ def test_columns_and_types_are_written_and_no_value(data):
         "member": "bool",
         "born": "date",
         "seen": "timestamp",
-        'odd "name"': "int",
+        "odd__name_": "int",
     }
     assert "# tags is of type list<" in shown.stdout
     assert "private data would tell something" in shown.stdout
@@ -112,11 +113,22 @@ def test_what_cannot_be_read_is_refused(tmp_path, name):
     "name",
     ["a😀", "naïve", "tab\there", "line\nbreak", "del\x7f", 'q"uo\\te', "\x01\x1f", "\x85", ""],
 )
-def test_any_column_name_is_written_as_toml(name):
+def test_any_column_name_is_written_as_an_identifier(name):
     text = starter_text("𝒜pp", {name: pa.int64(), "list": pa.struct([pa.field(name, pa.int8())])})
     survey = tomllib.loads(text)
-    assert set(survey["dimension"]) == {name}
-    assert survey["survey"]["table"] == "𝒜pp"
+    [written] = survey["dimension"]
+    check_name(written)
+    assert survey["survey"]["table"] == "_pp"
+    assert f"in the data this column is {name!a}: call it {written} there too" in text
+
+
+def test_identifiers_are_written_once_each():
+    names = ["Age", "age", "a b", "a-b", "a_b_2", "1st", "ldpsql_x", "x" * 70, "X" * 80]
+    found = tomllib.loads(starter_text("T", dict.fromkeys(names, pa.int64())))["dimension"]
+    assert list(found) == [
+        *("age", "age_2", "a_b", "a_b_2", "a_b_2_2", "_1st", "_ldpsql_x"),
+        *("x" * 63, "x" * 61 + "_2"),
+    ]
 
 
 def test_what_it_says_of_shuffling_is_a_survey(data):

@@ -47,6 +47,20 @@ def test_every_person_gets_a_report(tmp_path, name, keep_order):
     assert "diary" not in reports.column_names
 
 
+@pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
+def test_columns_are_found_whatever_their_case(tmp_path, name):
+    table = people(50)
+    renamed = table.rename_columns([column.upper() for column in table.column_names])
+    plain = read_chunks(app(), write(tmp_path / name, table))
+    assert read_chunks(app(), write(tmp_path / name, renamed)) == plain
+    twice = renamed.append_column("Age", renamed["AGE"])
+    with pytest.raises(RecordError, match="more than one column age"):
+        read_chunks(app(), write(tmp_path / name, twice))
+    cyrillic = table.rename_columns([c.replace("a", "\u0430") for c in table.column_names])
+    with pytest.raises(RecordError, match="has no column"):
+        read_chunks(app(), write(tmp_path / name, cyrillic))
+
+
 def read_chunks(survey, source):
     chunks, _ = files._reader(survey.schema, source)
     return list(chunks)

@@ -140,7 +140,7 @@ def dimension(**keys):
         ({"public": {"x": {"type": []}}}, "public x: type must be one of"),
         (dimension(type="t" * 1_000_000), "type must be one of"),
         (dimension(type="bool", **{"k\n" * 100_000: 1}), "unknown key 'k"),
-        ({"dimension": {"x": AGE, "X": AGE}}, "differ at most in upper and lower case"),
+        ({"dimension": {"x": AGE, "X": AGE}}, "'X' is not a column name: .* such as x"),
         ({"measure": {"x": {}}}, r"measure x: bounds must be \[low, high\]: public limits"),
         ({"measure": {"x": {"bounds": []}}}, r"measure x: bounds must be"),
         ({"measure": {"x": {"bounds": [5, 5]}}}, "measure x: bounds must be .* low < high"),
@@ -154,7 +154,7 @@ def dimension(**keys):
         ({"public": {"x": {"type": "text"}}}, "at least one dimension or measure"),
         ({"public": {"x": {"type": "blob"}}, "dimension": {"y": AGE}}, "public x: type must be"),
         ({"public": {"x": {}}, "dimension": {"y": AGE}}, "public x: type is missing"),
-        ({"public": {"Y": {"type": "int"}}, "dimension": {"y": AGE}}, "both private and public"),
+        ({"public": {"y": {"type": "int"}}, "dimension": {"y": AGE}}, "both private and public"),
         ({}, "at least one dimension or measure"),
     ],
 )

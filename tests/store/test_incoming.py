@@ -166,8 +166,8 @@ def test_jsonl_values_keep_their_kind(store, tmp_path):
     assert "row 5: ldpsql_answer0 is missing" in said
 
 
-def test_public_names_with_odd_characters_are_read_from_jsonl(store, tmp_path):
-    names = ["a/b~c", 'say "x"', "it's", "$.a[0]", "json"]
+def test_public_names_that_mean_something_elsewhere_are_read_from_jsonl(store, tmp_path):
+    names = ["select", "json", "row_number", "_", "nan"]
     survey = fake_survey(public=[PublicColumn(name, "text") for name in names])
     row = {
         "ldpsql_question": 0,

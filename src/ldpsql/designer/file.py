@@ -6,7 +6,6 @@ columns of a data file, of which no value is read.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tomllib
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from ldpsql.workload import DEFAULT_PREDICATES, KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import Schema, identifier
 from ldpsql_device.survey import ANY_DAY, PERIOD_COLUMN, Schedule, read_day, read_text
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ _HEAD = """\
 #   queries = ["SELECT COUNT(*) FROM {table} WHERE ..."]
 
 [survey]
-table = {quoted}
+table = "{table}"
 epsilon = "1.0"        # total for one person's report: smaller protects more, answers worse
 mechanism = "auto"     # the one with the least expected error
 # Where somebody else than the collector shuffles the reports, epsilon may be promised for the
@@ -352,13 +352,21 @@ def column_types(data: Path) -> dict[str, pa.DataType]:
 
 
 def starter_text(table: str, types: Mapping[str, pa.DataType]) -> str:
-    """The text of a survey file whose bounds are empty."""
-    name = re.sub(r"\W+", "_", table) or "app"
-    name = name if name.isidentifier() else f"t_{name}"
-    parts = [_HEAD.format(table=name, quoted=_quoted(name))]
+    """The text of a survey file whose bounds are empty.
+
+    Names that a survey cannot have are written as identifiers like them, each once.
+    """
+    parts = [_HEAD.format(table=identifier(table))]
+    taken: set[str] = set()
     for column, arrow in types.items():
-        key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else _quoted(column)
-        kind = _type_of(arrow)
+        key, kind = identifier(column), _type_of(arrow)
+        endings = (f"_{number}" for number in count(2))
+        while key in taken:
+            ending = next(endings)
+            key = identifier(column)[: 63 - len(ending)] + ending
+        taken.add(key)
+        if not column.isascii() or column.lower() != key:
+            parts.append(f"# in the data this column is {column!a}: call it {key} there too\n")
         if kind is None:
             line = "".join(c if c.isprintable() else " " for c in str(arrow))
             parts.append(f"# {key} is of type {line}, which a survey cannot hold\n")
@@ -382,8 +390,3 @@ def _type_of(arrow: pa.DataType) -> str | None:
         "timestamp": (is_type.is_timestamp,),
     }
     return next((kind for kind, known in tests.items() if any(t(arrow) for t in known)), None)
-
-
-def _quoted(text: str) -> str:
-    """A text as a TOML string, which is one of JSON except for surrogates and DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,50 @@
+"""A survey whose names look like those that a person knows, and are others."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from support.surveys import category, integer, survey_toml
+
+from ldpsql.designer import design
+from ldpsql_device import schema
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.survey import Survey, canonical
+
+LOOKALIKES = ["\u0430ge", "a\u200bge", "age\u00ad", "\uff41ge", "a\u0301ge", "Age", "age "]
+"""A Cyrillic letter, letters of no width, a wide one, an accent, a capital, a space."""
+
+
+def base():
+    columns = (integer("age", 0, 9), category("state", "a", "b"))
+    return json.loads(design(survey_toml(*columns, epsilon="1", mechanism="grr")).device_text)
+
+
+def with_column(name):
+    """The survey, with `state` called by another name."""
+    data = base()
+    data["schema"]["dimension"][1]["name"] = name
+    return canonical(data)
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_two_columns_of_one_look_are_no_survey(name):
+    with pytest.raises(SurveyError, match="is not a column name") as refusal:
+        Survey.from_json(with_column(name))
+    assert str(refusal.value).isascii()
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_a_table_that_looks_like_another_is_no_survey(name):
+    with pytest.raises(SurveyError, match="is not a table name") as refusal:
+        Survey.from_json(canonical({**base(), "table": name}))
+    assert str(refusal.value).isascii()
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_control_without_the_rule_two_columns_of_one_look_are_a_survey(monkeypatch, name):
+    monkeypatch.setattr(schema, "_NAME", re.compile(".*"))
+    names = [dimension.name for dimension in Survey.from_json(with_column(name)).schema.dimensions]
+    assert names == ["age", name]
