@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
@@ -24,7 +24,7 @@ from ldpsql_device.errors import SurveyError
 LARGEST_DOMAIN = 1 << 20
 EPOCH = datetime(1970, 1, 1)
 
-_MICROSECOND, _DAY = timedelta(microseconds=1), 86_400_000_000
+_MICROSECOND = timedelta(microseconds=1)
 _HALVES = re.compile("[\ud800-\udfff]")
 _BEYOND = 1e308
 _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
@@ -206,40 +206,54 @@ class Listed:
 BOOL = Listed("bool", (False, True))
 
 
+class _Moments(Sequence[Any]):
+    """Dates or datetimes, each made when it is asked for: a short survey can ask for many.
+
+    numbers: days or microseconds since 1970-01-01.
+    """
+
+    def __init__(self, numbers: NDArray[np.int64], resolution: str) -> None:
+        self.numbers, self._type = numbers, np.dtype(f"M8[{resolution}]")
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self.numbers[place].astype(self._type).tolist()
+        return tuple(found) if isinstance(found, list) else found
+
+
 @dataclass(frozen=True)
 class Ordered:
     """Values on a line: code i holds edges[i] <= value < edges[i + 1].
 
     Every value has a *point*, its exact place on the number line: itself for int and float, days
     since 1970-01-01 for a date, microseconds since then for a timestamp. All comparisons are made
-    between points. `keys` are the keys of the survey file, kept so that the survey can be written
-    down again. A float domain is closed at its upper end; an int, date or timestamp domain is not.
+    between points. `keys` are the keys of the survey file, from which the edges follow; the survey
+    can be written down again by them. A float domain is closed at its upper end; an int, date or
+    timestamp domain is not.
 
     size: number of codes.  is_discrete: whether values have a next value, so that <= v is
     < next(v): all types but float.  is_closed: whether the last edge itself belongs to the domain.
-    points: of the edges.  edge_array: the same, int64 for discrete types, float64 for float.
+    edge_array: the points of the edges, int64 for discrete types, float64 for float.
     """
 
     type: str
-    edges: tuple[Value, ...]
+    edges: Sequence[Value] = field(repr=False, compare=False)
     keys: tuple[tuple[str, Any], ...]
     size: int = field(init=False, repr=False, compare=False)
     is_discrete: bool = field(init=False, repr=False, compare=False)
     is_closed: bool = field(init=False, repr=False, compare=False)
-    points: tuple[int | float, ...] = field(init=False, repr=False, compare=False)
     edge_array: NDArray[Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        is_float, points = self.type == "float", self.edges
-        if self.type in ("date", "timestamp"):
-            unit = _DAY if self.type == "date" else 1
-            points = tuple(microseconds(edge) // unit for edge in self.edges)
+        is_float, edges = self.type == "float", self.edges
+        points: Any = edges.numbers if isinstance(edges, _Moments) else edges
         vars(self).update(
             size=len(self.edges) - 1,
             is_discrete=not is_float,
             is_closed=is_float,
-            points=points,
-            edge_array=np.array(points, dtype=np.float64 if is_float else np.int64),
+            edge_array=np.asarray(points, dtype=np.float64 if is_float else np.int64),
         )
         if not 2 <= len(self.edges) <= LARGEST_DOMAIN + 1:
             raise SurveyError(f"a domain has 1 to {LARGEST_DOMAIN} codes, not {self.size}")
@@ -251,10 +265,15 @@ class Ordered:
         """Characters of a text that need to be looked at: none."""
         return 0
 
+    @cached_property
+    def points(self) -> tuple[int | float, ...]:
+        """Of the edges."""
+        return tuple(self.edge_array.tolist())
+
     def find(self, value: Any) -> tuple[int, int]:
         """The code nearest to a plain value, and where that stands; the first for one without."""
-        fits = _FITS[self.type](value)
-        point = _POINT[self.type](value if fits else self.edges[0])
+        fits, first = _FITS[self.type](value), self._first
+        point = _POINT[self.type](value if fits else first)
         nearest = min(max(point, self._lowest), self._highest)
         code = min(bisect_right(self.points, nearest), self.size) - 1
         is_outside = int(nearest != point)
@@ -281,6 +300,11 @@ class Ordered:
             return codes, outside
         found = np.searchsorted(self.edge_array, nearest, side="right")
         return np.minimum(found, self.size) - 1, outside
+
+    @cached_property
+    def _first(self) -> Value:
+        """The first edge, which stands in for what cannot be read."""
+        return self.edges[0]
 
     @property
     def _lowest(self) -> int | float:
@@ -400,7 +424,7 @@ def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
     if edges[-1] >= np.datetime64("10000-01-01"):
         raise SurveyError("the range must end before the year 9999 does")
     keys = (("range", (start.isoformat(), end.isoformat())), ("unit", unit))
-    return Ordered(kind, tuple(edges.tolist()), keys)
+    return Ordered(kind, _Moments(edges.astype(np.int64), resolution), keys)
 
 
 def _moment(value: Value) -> date:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import tomllib
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -336,3 +337,14 @@ def test_a_survey_has_at_most_so_many_columns():
     assert Schema((Dimension("b", BOOL),), public=public[1:])
     with pytest.raises(SurveyError, match="at most 1000 columns"):
         Schema((Dimension("b", BOOL),), public=public)
+
+
+def test_a_short_survey_of_long_ranges_of_time_takes_little_memory():
+    hours = {"type": "timestamp", "range": ["1900-01-01", "2019-01-01T00:00:00"], "unit": "hour"}
+    columns = [{"name": f"t{number}", **hours} for number in range(4)]
+    tracemalloc.start()
+    schema = Schema.from_json({"dimension": columns, "measure": [], "public": []})
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert schema.sizes == (1_043_137,) * 4
+    assert most < 100_000_000

@@ -105,7 +105,8 @@ _KINDS = {INSIDE: "a value of its domain", OUTSIDE: "a value outside", MISSING: 
 def declared_values(dimension: Dimension) -> tuple[Any, ...]:
     """A value of every declared code."""
     domain = dimension.domain
-    return (domain.values if isinstance(domain, Listed) else domain.edges)[: dimension.declared]
+    values = domain.values if isinstance(domain, Listed) else domain.edges
+    return tuple(values[: dimension.declared])
 
 
 def _inside(column: Dimension | Measure) -> Iterator[Any]:
