@@ -6,6 +6,7 @@ below it, and every threshold is derived from that fraction by integer arithmeti
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
@@ -16,6 +17,7 @@ from ldpsql_device.errors import InterfaceError, SurveyError
 SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
 LARGEST_PRECISION = 20
 _DIGITS = Context(prec=60)
+_NUMBER = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100}|/[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,14 @@ def exact(number: Number, name: str) -> Fraction:
 
     InterfaceError, which says what it is for, for anything else.
     """
+    written = "one of too many digits"
     try:
-        value = Fraction(str(number))
+        written = str(number)
+        if _NUMBER.fullmatch(written):
+            return Fraction(written)
     except (ValueError, ZeroDivisionError):
-        value = Fraction(-1)
-    if value < 0:
-        raise InterfaceError(f"{name} is a number of at least 0, not {number!r:.40}")
-    return value
+        pass
+    raise InterfaceError(f"{name} is a number of at least 0, below 1e1000, not {written!r:.40}")
 
 
 def decimal_text(value: Fraction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,7 +57,8 @@ class Policy:
         """Numbers are exact: a float is taken by its shortest decimal form.
 
         InterfaceError for one that is negative or not finite, a text where a collection of texts is
-        wanted, and an unknown renewal.
+        wanted, an author or a fingerprint other than 64 lower-case hexadecimal digits, and an
+        unknown renewal.
         """
         if renewal not in RENEWALS:
             raise InterfaceError(f'renewal is "day", "month" or None, not {renewal!r:.40}')
@@ -66,8 +68,8 @@ class Policy:
             "disclosure": disclosure is True,
             "no_guarantee": no_guarantee is True,
             "public": _names("public", public),
-            "authors": _names("authors", authors),
-            "fingerprints": _names("fingerprints", fingerprints),
+            "authors": _digests("authors", authors),
+            "fingerprints": _digests("fingerprints", fingerprints),
             "tables": _names("tables", tables),
             "renewal": renewal,
         }
@@ -136,3 +138,13 @@ def _names(what: str, given: Collection[str] | None) -> frozenset[str] | None:
     if isinstance(given, str | bytes):
         raise InterfaceError(f'{what} is a set of texts, as in {what}={{"city"}}, not one text')
     return None if given is None else frozenset(given)
+
+
+def _digests(what: str, given: Collection[str] | None) -> frozenset[str] | None:
+    names = _names(what, given)
+    for name in names or ():
+        if not isinstance(name, str) or not re.fullmatch("[0-9a-f]{64}", name):
+            raise InterfaceError(
+                f"{what} holds texts of 64 lower-case hexadecimal digits, not {name!r:.80}"
+            )
+    return names

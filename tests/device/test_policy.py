@@ -184,3 +184,19 @@ def test_a_pinned_author_without_a_signature_that_holds_is_refused(tmp_path, mon
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
         policy.require(signed)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["1e5000", "1_0", "１", " 1", "1 ", "+1", "1/0", True, pytest.param(10**5000, id="huge")],
+)
+def test_a_budget_is_a_plain_number(wrong):
+    with pytest.raises(InterfaceError, match="max_epsilon is a number"):
+        Policy(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["A" * 64, "0" * 63, "0" * 65, f"{'0' * 64}\n", 5, "１" * 64])
+def test_pinned_keys_and_fingerprints_can_match(wrong):
+    for name in ("authors", "fingerprints"):
+        with pytest.raises(InterfaceError, match=f"{name} holds texts of 64 lower-case"):
+            Policy(1, **{name: {"0" * 64, wrong}})
