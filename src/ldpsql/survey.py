@@ -35,6 +35,7 @@ from ldpsql_device.schema import Schema
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import (
     ANY_DAY,
+    PERIOD_COLUMN,
     Published,
     Schedule,
     canonical,
@@ -97,7 +98,9 @@ class Survey(Published):
 
     def __post_init__(self) -> None:
         check_author(self.author, self.signature)
-        check_period(self.schema, self.schedule)
+        # While it is designed, the period's column is there before the period.
+        if self.schedule.period or PERIOD_COLUMN not in self.schema.public[:1]:
+            check_period(self.schema, self.schedule)
         self._check_rounds()
         self._check_trust()
         promises = self.design.guarantee.kind != "none"

@@ -134,9 +134,10 @@ def _promises(survey: Published) -> Iterator[str]:
         )
     if guarantee.central is not None:
         yield (
-            f"Whoever sees it only mixed with those of {guarantee.central.people - 1:,} honest "
-            f"people learns less: epsilon {guarantee.central.epsilon}, delta "
-            f"{_decimal(guarantee.central.delta)}. This device cannot check that."
+            "Its author claims that whoever sees it only mixed with those of "
+            f"{guarantee.central.people - 1:,} honest people learns less: epsilon "
+            f"{guarantee.central.epsilon}, delta {_decimal(guarantee.central.delta)}. "
+            "This device cannot check that."
         )
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import Number, decimal_text, exact
-from ldpsql_device.errors import Error, OperationalError, StoreError
+from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreError
 from ldpsql_device.respond import Report
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ class Ledger:
             )
             database.execute("BEGIN IMMEDIATE")
             ((salt, latest),) = database.execute("SELECT salt, latest FROM ledger")
-            day = date.fromordinal(latest)
+            if type(salt) is not bytes:
+                raise _UnreadableError
+            day = _day(latest)
             survey.require_open(day)
             report = self._recall(database, survey, day)
             if report is None:
@@ -125,7 +127,7 @@ class Ledger:
         if row is None:
             return None
         drawn, text = row
-        if day > survey.last_sending_day(date.fromordinal(drawn)):
+        if day > survey.last_sending_day(_day(drawn)):
             raise OperationalError(
                 f"survey {survey.table} was answered more than {survey.replay_window} days ago, "
                 "and its report is not sent again after that; nothing was sent"
@@ -172,6 +174,8 @@ class Ledger:
         try:
             if not self.path.exists():
                 self._create()
+            if os.name == "posix" and self.path.stat().st_mode & 0o177:
+                self.path.chmod(0o600)
             # By its address, with which SQLite never makes a file: `_create` alone does, whole.
             with closing(_connect(f"{self.path.as_uri()}?mode=rw")) as database:
                 formats = database.execute("SELECT format FROM ledger").fetchall()
@@ -216,7 +220,8 @@ class Ledger:
     def _damaged(self) -> StoreError:
         return StoreError(
             f"the ledger {self.path} is damaged or of another version, so nothing is answered; "
-            "restore it from a copy (deleting it forgets what was given)"
+            "restore its latest copy (that forgets what was given since it was made, and deleting "
+            "the file all that was given)"
         )
 
 
@@ -253,7 +258,7 @@ def _check_round(database: sqlite3.Connection, survey: Published) -> None:
 
 def _check_public(database: sqlite3.Connection, survey: Published, salt: bytes) -> None:
     """OperationalError for a column in clear that was promised to be private before."""
-    for column in survey.schema.public:
+    for column in survey.record_schema.public:
         asked = database.execute(
             "SELECT 1 FROM attributes WHERE attribute = ?", [_hash(salt, column.name)]
         )
@@ -298,6 +303,22 @@ def _renewed_on(day: date, renewal: str | None) -> int:
     return first.toordinal()
 
 
+class _UnreadableError(sqlite3.DatabaseError):
+    """A cell of a ledger holds what no ledger writes there."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+def _day(cell: int) -> date:
+    try:
+        return date.fromordinal(cell)
+    except (TypeError, ValueError, OverflowError):
+        raise _UnreadableError from None
+
+
 def _sum(rows: Iterable[tuple[str]]) -> Fraction:
     """Sum of one column of numbers, exactly."""
-    return sum((Fraction(number) for (number,) in rows), Fraction(0))
+    try:
+        return sum((exact(number, "a price") for (number,) in rows), Fraction(0))
+    except InterfaceError:
+        raise _UnreadableError from None

@@ -42,9 +42,19 @@ LARGEST_WINDOW = 366
 PERIOD_COLUMN = PublicColumn("period", "date")
 """The public column that a device fills with the first day of the period in which it answers."""
 
+SMALL_ORDER = (
+    *(f"{byte}{'00' * 31}" for byte in ("00", "01")),
+    *(f"{byte}{'ff' * 30}7f" for byte in ("ec", "ed", "ee")),
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+)
+"""Ed25519 keys of order 8 or less, all their encodings, up to the sign: the highest bit of the last
+byte."""
+
 _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector", "replay_window")
 _OPTIONAL = ("previous", "first", "validity", "period", "author", "signature")
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# Also one that nobody closes, up to the end: no character is looked at from two quotes.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -349,13 +359,22 @@ def check_author(author: Any, signature: Any) -> None:
             isinstance(digits, str) and re.fullmatch(f"[0-9a-f]{{{length}}}", digits)
         ):
             raise SurveyError(f"not a survey: {name} must be {length} hexadecimal digits")
+    if author is not None and f"{int(author, 16) & ~0x80:064x}" in SMALL_ORDER:
+        raise SurveyError("not a survey: author is a key under which anybody can sign")
 
 
 def check_period(schema: Schema, schedule: Schedule) -> None:
-    """SurveyError unless a survey with a period has the column that a device writes it to."""
+    """SurveyError unless the column of the period is there for a survey with one, and no other
+    column has its name."""
     if schedule.period and PERIOD_COLUMN not in schema.public[:1]:
         raise SurveyError(
             f"a survey with a period has {PERIOD_COLUMN.name}, a date, as its first public column"
+        )
+    public = (column.name for column in schema.public[1 if schedule.period else 0 :])
+    if PERIOD_COLUMN.name in {name.lower() for name in (*schema.private_columns, *public)}:
+        raise SurveyError(
+            f"no column is called {PERIOD_COLUMN.name}: the name is that of the column to which a "
+            "device writes the period"
         )
 
 

@@ -197,6 +197,7 @@ def test_a_ledger_and_a_key_that_follow_the_umask_are_everybodys(home, monkeypat
     """Negative control."""
     given = os.open
     monkeypatch.setattr(os, "open", lambda path, flags, mode=0o666: given(path, flags, 0o666))
+    monkeypatch.setattr(Path, "chmod", lambda *_: None)
     assert {"ledger.db", "key.pem"} <= give_and_sign(home)
 
 

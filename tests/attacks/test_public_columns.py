@@ -101,3 +101,40 @@ def _refusal(asked, record, ledger):
     with pytest.raises(OperationalError) as refused:
         respond(asked, record, policy=Policy(1), ledger=ledger)
     return str(refused.value)
+
+
+def monthly(table="visits"):
+    text = survey_toml(
+        category("reason", "work", "rest"), table=table, mechanism="grr", period="month"
+    )
+    return Survey.from_json(design(text).device_text)
+
+
+@pytest.mark.parametrize(
+    "column", [category("period", "a", "b"), category("Period", "a", "b"), public("PERIOD", "text")]
+)
+def test_no_survey_has_a_column_called_like_the_periods(column):
+    with pytest.raises(SurveyError, match=r"no column is called period|is not a column name"):
+        design(SMALL + column)
+
+
+def test_a_private_period_does_not_block_surveys_with_periods(memory_folder, monkeypatch):
+    """As if a device had answered such a question, before the name was reserved."""
+    ledger = Ledger(memory_folder / "ledger", **PLENTY)
+    with monkeypatch.context() as patched:
+        patched.setattr("ldpsql_device.survey.check_period", lambda *_: None)
+        patched.setattr("ldpsql.survey.check_period", lambda *_: None)
+        text = survey_toml(category("period", "a", "b"), table="blocking", mechanism="grr")
+        leaves(Survey.from_json(design(text).device_text), Policy(1), ledger)
+    assert json.loads(leaves(monthly(), Policy(1), ledger))["public"].keys() == {"period"}
+
+
+def test_control_a_ledger_that_judges_the_periods_column_blocks_them(memory_folder, monkeypatch):
+    monkeypatch.setattr("ldpsql_device.survey.check_period", lambda *_: None)
+    monkeypatch.setattr("ldpsql.survey.check_period", lambda *_: None)
+    text = survey_toml(category("period", "a", "b"), table="blocking", mechanism="grr")
+    ledger, asked = Ledger(memory_folder / "ledger", **PLENTY), monthly()
+    leaves(Survey.from_json(design(text).device_text), Policy(1), ledger)
+    asked.__dict__["record_schema"] = asked.schema
+    with pytest.raises(OperationalError, match="asks for period in clear"):
+        leaves(asked, Policy(1, public={"period"}), ledger)

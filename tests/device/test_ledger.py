@@ -347,3 +347,40 @@ def test_it_needs_nothing_that_one_system_alone_has():
     assert used == {"path", "urandom", "open", "close", "name", "rename", "link"} | {
         *("O_CREAT", "O_EXCL", "O_RDWR"),
     }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE answers SET epsilon = 'zz'",
+        "UPDATE answers SET epsilon = '-5'",
+        "UPDATE answers SET delta = x'00'",
+        "UPDATE answers SET day = 'abc'",
+        "UPDATE answers SET day = 0",
+        "UPDATE answers SET report = 5",
+        "UPDATE ledger SET latest = 'abc'",
+        "UPDATE ledger SET latest = 9000000000000000000",
+        "UPDATE ledger SET salt = 'abc'",
+    ],
+)
+def test_a_cell_of_another_kind_is_damage(path, change):
+    answer(app(), plenty(path))
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(change)
+    with pytest.raises(StoreError, match="is damaged"):
+        for asked in (app(), survey("1", "another")):
+            answer(asked, plenty(path))
+
+
+@pytest.mark.skipif("os.name != 'posix'", reason="modes are POSIX's")
+def test_a_ledger_that_others_can_read_is_closed_to_them(path):
+    answer(app(), plenty(path))
+    path.chmod(0o666)
+    plenty(path).spent()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_damage_says_what_an_older_copy_forgets(path):
+    path.write_bytes(b"no ledger")
+    with pytest.raises(StoreError, match=r"latest copy .that forgets what was given since"):
+        plenty(path).spent()

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from support import reference_client
 from support.later_rounds import next_survey
 from support.vectors import published_key, scheduled_survey, small_survey
 
@@ -20,8 +21,8 @@ from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError, OperationalError, SurveyError
 from ldpsql_device.schema import Schema
-from ldpsql_device.signature import SigningKey
-from ldpsql_device.survey import Schedule, canonical
+from ldpsql_device.signature import SigningKey, verify
+from ldpsql_device.survey import SMALL_ORDER, Schedule, canonical, check_author
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 STAGED = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 7]}}})
@@ -65,7 +66,7 @@ def test_another_author_makes_another_survey_and_another_chain(other):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"table": "another"}, {"replay_window": 31}, {"author": "0" * 64}, {"period": "day"}],
+    [{"table": "another"}, {"replay_window": 31}, {"author": "58" + "66" * 31}, {"period": "day"}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_an_edited_survey_is_refused(changes):
@@ -162,3 +163,23 @@ def test_a_schedule_has_days_in_order():
         Schedule("2026-02-01")
     survey = replace(small_survey(), schedule=Schedule(replay_window=366))
     assert survey.last_sending_day(date.max) == date.max
+
+
+@pytest.mark.parametrize("sign", [0, 0x80])
+def test_a_key_of_small_order_is_no_author(sign):
+    for encoded in SMALL_ORDER:
+        author = f"{encoded[:62]}{int(encoded[62:], 16) | sign:02x}"
+        with pytest.raises(SurveyError, match="anybody can sign"):
+            check_author(author, f"01{'00' * 63}")
+    # Seven values of y: two of order 8, and those of orders 1, 2 and 4 with two that are not below
+    # the prime.
+    assert len(SMALL_ORDER) == 7
+    for encoded in SMALL_ORDER:
+        whole = int.from_bytes(bytes.fromhex(encoded), "little") % reference_client.FIELD
+        point = reference_client.decompress(whole.to_bytes(32, "little"))
+        assert reference_client.multiply(8, point) == (0, 1)
+
+
+def test_control_under_the_neutral_key_one_signature_fits_every_text():
+    for text in ("one", "another"):
+        verify(f"01{'00' * 31}", f"01{'00' * 63}", text)

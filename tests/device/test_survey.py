@@ -142,7 +142,10 @@ PROMISE = {"kind": "local", "epsilon": "1"}
         (changed(author="0" * 63, signature="0" * 128), "author must be 64 hexadecimal digits"),
         (changed(author="0" * 64, signature="x" * 128), "signature must be 128 hexadecimal"),
         (changed(author=0, signature=0), "author must be 64 hexadecimal digits"),
-        (changed(author="0" * 64, signature="0" * 128), "the signature is not its author's"),
+        (
+            changed(author="58" + "66" * 31, signature="0" * 128),
+            "the signature is not its author's",
+        ),
         (changed(validity=None), "validity is null"),
         (changed(validity={}), "neither from nor until"),
         (changed(validity={"from": "2026-02-01", "until": "2026-01-31"}), "before it starts"),
@@ -205,12 +208,19 @@ def test_what_is_not_a_survey_is_refused_in_one_line(source, message):
         "[" + "1," * 5_000_000 + "1]",
         '{"ldpsql_survey":1,"x":"' + "x" * 10_000_000 + '"}',
         '{"ldpsql_survey":1,"x":"' + "\\n" * 5_000_000,
+        '"\\' * 5_000_000,
+        '\\"' * 5_000_000,
+        '{"ldpsql_survey"' * 600_000 + " " * 1_000_000,
         "9" * 10_000_000,
+        "123456789012345 " * 600_000,
         "[" + '"",' * 3_000_000 + '""]',
         changed(plan={**PLAN, "tables": [[*range(1_300_000), -1]]}),
         changed(schema=schema_with(type="category", domain=[f"{i:07}" for i in range(900_000)])),
     ],
-    ids=["deep", "lists", "numbers", "text", "escapes", "digits", "strings", "table", "values"],
+    ids=[
+        *("deep", "lists", "numbers", "text", "escapes", "quotes", "unclosed", "kinds"),
+        *("digits", "words", "strings", "table", "values"),
+    ],
 )
 def test_ten_megabytes_are_refused_quickly(source):
     """Measured in seconds of the processor, of which a faster one needs fewer."""

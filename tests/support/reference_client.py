@@ -191,6 +191,8 @@ def is_signed(survey: Json) -> bool:
     key, commitment = decompress(author), decompress(nonce)
     if base is None or key is None or commitment is None or scalar >= ORDER:
         return False
+    if multiply(8, key) == (0, 1):
+        return False
     return multiply(scalar, base) == add(commitment, multiply(challenge, key))
 
 
