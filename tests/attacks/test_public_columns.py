@@ -118,20 +118,23 @@ def test_no_survey_has_a_column_called_like_the_periods(column):
         design(SMALL + column)
 
 
+def allow_any_name(patched):
+    for module in ("ldpsql_device.survey", "ldpsql.survey", "ldpsql.designer.file"):
+        patched.setattr(f"{module}.check_period", lambda *_: None)
+
+
 def test_a_private_period_does_not_block_surveys_with_periods(memory_folder, monkeypatch):
     """As if a device had answered such a question, before the name was reserved."""
     ledger = Ledger(memory_folder / "ledger", **PLENTY)
     with monkeypatch.context() as patched:
-        patched.setattr("ldpsql_device.survey.check_period", lambda *_: None)
-        patched.setattr("ldpsql.survey.check_period", lambda *_: None)
+        allow_any_name(patched)
         text = survey_toml(category("period", "a", "b"), table="blocking", mechanism="grr")
         leaves(Survey.from_json(design(text).device_text), Policy(1), ledger)
     assert json.loads(leaves(monthly(), Policy(1), ledger))["public"].keys() == {"period"}
 
 
 def test_control_a_ledger_that_judges_the_periods_column_blocks_them(memory_folder, monkeypatch):
-    monkeypatch.setattr("ldpsql_device.survey.check_period", lambda *_: None)
-    monkeypatch.setattr("ldpsql.survey.check_period", lambda *_: None)
+    allow_any_name(monkeypatch)
     text = survey_toml(category("period", "a", "b"), table="blocking", mechanism="grr")
     ledger, asked = Ledger(memory_folder / "ledger", **PLENTY), monthly()
     leaves(Survey.from_json(design(text).device_text), Policy(1), ledger)

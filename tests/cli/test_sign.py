@@ -176,8 +176,9 @@ def test_a_report_of_a_period_that_the_survey_has_not_is_refused(tmp_path, monke
 def test_days_may_be_texts_and_a_declared_period_is_refused(tmp_path):
     texts = MONTHLY.replace("2026-01-01", '"2026-01-01"')
     assert design(texts).schedule == design(MONTHLY).schedule
-    with pytest.raises(SurveyError, match="two columns"):
-        design(MONTHLY + public("period", "date"))
+    for toml in (MONTHLY, MONTHLY.replace('period = "month"\n', "")):
+        with pytest.raises(SurveyError, match="no column is called period"):
+            design(toml + public("period", "date"))
 
 
 def test_a_shuffled_survey_has_no_period(tmp_path):

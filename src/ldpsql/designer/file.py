@@ -28,7 +28,14 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema, identifier
-from ldpsql_device.survey import ANY_DAY, PERIOD_COLUMN, Schedule, read_day, read_text
+from ldpsql_device.survey import (
+    ANY_DAY,
+    PERIOD_COLUMN,
+    Schedule,
+    check_period,
+    read_day,
+    read_text,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,10 +133,12 @@ def read_file(
             "[survey.options] belong to a mechanism: name it, or leave them out for auto"
         )
     _check_estimator(head.get("estimator"), name)
+    schema = Schema.from_keys(data)
+    check_period(schema, ANY_DAY)  # `published_schema` adds the column of a period
     return SurveyFile(
         table=head["table"],
         epsilon=Epsilon.parse(head["epsilon"]),
-        schema=Schema.from_keys(data),
+        schema=schema,
         mechanism=name,
         options=options,
         users=head.get("users"),
