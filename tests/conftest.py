@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,3 +27,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
         assert text == path.read_text()
 
     return check
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises KeyboardInterrupt, also where a shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -74,6 +74,7 @@ def test_the_deadline_holds_for_base_queries(store: Store) -> None:
         Session(store, seconds=0.0).execute("SELECT COUNT(*) FROM app")
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_many_groups_are_stopped_in_time() -> None:
     asked = design(
         '[survey]\ntable = "app"\nepsilon = "2"\nmechanism = "hio"\n'

@@ -366,7 +366,7 @@ def test_answers_say_what_they_leave_out_and_whom_they_count() -> None:
     (note,) = [note for note in found.notes if "biased" in note]
     assert note.startswith("app: estimator adaptive is biased: frequencies are made non-negative")
     errors = [
-        float(line.rsplit(": ", 1)[1])
+        float(line.rsplit(" ", 1)[1].rstrip(")"))
         for line in plan.splitlines()
         if "error" in line and ":" in line and "biased" not in line
     ]

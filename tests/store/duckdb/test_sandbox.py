@@ -148,6 +148,7 @@ def test_rows_stay_in_order_over_many_batches(sandbox):
 
 
 @pytest.mark.parametrize("sql", [ENDLESS, SPARSE])
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_query_within_a_second(sandbox, sql):
     sandbox.evaluate("SELECT 1", {})
     sent: list[float] = []
