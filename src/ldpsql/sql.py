@@ -12,6 +12,13 @@ from datetime import date, datetime
 from ldpsql.errors import Place, QueryError
 from ldpsql_device.values import Value
 
+DUCKDB_SETTINGS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+"""Every connection to DuckDB has these: it loads no code, and reads no variable of Python's."""
+
 
 @dataclass(frozen=True)
 class Scalar:

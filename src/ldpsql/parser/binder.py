@@ -22,17 +22,11 @@ from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.parser import catalog
 from ldpsql.parser.query import ROW, Query, atoms
 from ldpsql.parser.source import Refusal, wrong
-from ldpsql.sql import Scalar
+from ldpsql.sql import DUCKDB_SETTINGS, Scalar
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema
 
-_CONFIG = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "enable_external_access": "false",
-    "python_enable_replacements": "false",
-    "threads": "1",
-}
+_CONFIG = {**DUCKDB_SETTINGS, "enable_external_access": "false", "threads": "1"}
 _MARK = re.compile(r"/\* @(\d+) \*/")
 _NAME = re.compile(r'"([^"]+)"')
 _NO_COLUMN = re.compile(

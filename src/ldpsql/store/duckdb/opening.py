@@ -21,6 +21,7 @@ from typing import Any
 
 import duckdb
 
+from ldpsql.sql import DUCKDB_SETTINGS
 from ldpsql.store.duckdb.layout import FORMAT, MARKER, STORE_DDL
 from ldpsql_device.errors import StoreError
 
@@ -61,12 +62,7 @@ _UMASK = threading.Lock()
 @cache
 def _config() -> dict[str, Any]:
     """The same for all stores of a process, or DuckDB would refuse to open one twice."""
-    return {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "python_enable_replacements": "false",
-        "temp_directory": _spill_folder(),
-    }
+    return {**DUCKDB_SETTINGS, "temp_directory": _spill_folder()}
 
 
 def _spill_folder() -> str:

@@ -12,13 +12,12 @@ import pyarrow as pa
 
 from ldpsql.errors import QueryError
 from ldpsql.limits import MOST_ROWS, remaining, too_late, too_many_rows
+from ldpsql.sql import DUCKDB_SETTINGS
 from ldpsql.store.duckdb.opening import Connection, is_ctrl_c
 
 _CONFIG = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
+    **DUCKDB_SETTINGS,
     "enable_external_access": "false",
-    "python_enable_replacements": "false",
     "lock_configuration": "true",
     "temp_directory": "",
     "max_temp_directory_size": "0B",
