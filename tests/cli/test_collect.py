@@ -24,6 +24,11 @@ from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device.respond import respond
 
+RANDOMIZE = (
+    *("randomize", "people.parquet", "--survey", "app.json"),
+    *("--public", "day,version", "-o", "r.parquet"),
+)
+
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
@@ -106,16 +111,7 @@ def test_everybody_is_answered_whatever_their_values(home):
 def test_a_truncated_file_of_people_is_exit_code_1(home):
     content = (home / "people.parquet").read_bytes()
     (home / "people.parquet").write_bytes(content[:-100])
-    asked = run(
-        "randomize",
-        "people.parquet",
-        "--survey",
-        "app.json",
-        "--public",
-        "day,version",
-        "-o",
-        "r.parquet",
-    )
+    asked = run(*RANDOMIZE)
     assert "damaged or cut short" in refusal(asked, 1)
 
 
@@ -160,19 +156,9 @@ def test_what_is_missing_is_said(home):
 
 def test_a_survey_without_a_guarantee_needs_its_flag(home):
     (home / "app.json").write_text(unsound().to_json())
-    asked = (
-        "randomize",
-        "people.parquet",
-        "--survey",
-        "app.json",
-        "--public",
-        "day,version",
-        "-o",
-        "r.parquet",
-    )
-    assert "--accept-no-guarantee" in refusal(run(*asked), 1)
+    assert "--accept-no-guarantee" in refusal(run(*RANDOMIZE), 1)
     assert not (home / "r.parquet").exists()
-    assert "500 reports" in run(*asked, "--accept-no-guarantee").stderr
+    assert "500 reports" in run(*RANDOMIZE, "--accept-no-guarantee").stderr
 
 
 def test_columns_in_clear_are_named_and_an_epsilon_may_be_the_most(home):
