@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,14 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
 
 @pytest.fixture
 def interruptible():
-    """Ctrl-C raises KeyboardInterrupt, also where a shell started the tests in the background."""
+    """Ctrl-C raises KeyboardInterrupt, also where a shell started the tests in the background.
+
+    Python drops an exception that a signal raises within a callback of the garbage collector, and
+    hypothesis has one; without callbacks it is never lost.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()
     yield
+    gc.callbacks[:] = callbacks
     signal.signal(signal.SIGINT, before)
