@@ -70,9 +70,22 @@ class Estimates:
         return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
 
     def map(self, matrix: Array) -> Estimates:
-        """The linear map `matrix @ values`, with matrix of shape (l, k)."""
+        """The linear map `matrix @ values`, with matrix of shape (l, k).
+
+        What uses an estimate that no report could tell is as unknown; a zero removes it.
+        """
         mapped = None if self.replicates is None else self.replicates @ matrix.T
-        return Estimates(matrix @ self.values, matrix @ self.covariance @ matrix.T, mapped)
+        is_known = ~np.isnan(self.values) & np.isfinite(np.diagonal(self.covariance))
+        if is_known.all():
+            return Estimates(matrix @ self.values, matrix @ self.covariance @ matrix.T, mapped)
+        known = matrix[:, is_known]
+        values = known @ self.values[is_known]
+        covariance = known @ self.covariance[np.ix_(is_known, is_known)] @ known.T
+        lost = (matrix[:, ~is_known] != 0.0).any(axis=1)
+        values[lost] = np.nan
+        covariance[lost], covariance[:, lost] = 0.0, 0.0
+        covariance[lost, lost] = np.inf
+        return Estimates(values, covariance, mapped)
 
     @classmethod
     def exact(cls, values: Sequence[float]) -> Estimates:

@@ -8,7 +8,7 @@ prints the plan after any pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from math import isfinite, prod
@@ -111,20 +111,24 @@ def cells(plan: QueryPlan) -> QueryPlan:
     Mechanisms that answer from tree nodes cover each box with the fewest nodes; mechanisms that
     answer boxes take them as they are.
     """
-    design, schema = plan.survey.design, plan.survey.schema
-    by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
-    asked = tuple(zip(plan.targets, plan.amounts, strict=True))
+    prepare = plan.survey.design.prepare
     planned = tuple(
-        tuple(
-            tuple(
-                design.prepare(linear(piece, by_keys[target.over][row], target, terms, schema))
-                for target, terms in asked
-            )
-            for row in in_time(range(len(plan.private_rows)))
-        )
+        tuple(tuple(map(prepare, row)) for row in in_time(linear_queries(plan, piece)))
         for piece in plan.slices
     )
     return replace(plan, planned=planned)
+
+
+def linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
+    """The linear queries of a slice, one list per private row with one per target."""
+    schema = plan.survey.schema
+    by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
+    asked = tuple(zip(plan.targets, plan.amounts, strict=True))
+    for row in range(len(plan.private_rows)):
+        yield [
+            linear(piece, by_keys[target.over][row], target, terms, schema)
+            for target, terms in asked
+        ]
 
 
 def _joined_rows(plan: QueryPlan, over: tuple[str, ...] | None) -> Sequence[tuple[Box, ...]]:

@@ -30,8 +30,9 @@ from ldpsql.engine.notes import (
     uneven_report_types,
 )
 from ldpsql.engine.plan import Key, QueryPlan, make_plans
-from ldpsql.engine.relation import Relation, selection
+from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result
+from ldpsql.engine.sample import Sample, selection
 from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.parser import Parameters, catalog, parse
 from ldpsql.parser.query import Query, Statement
@@ -181,10 +182,12 @@ class Session:
         return self._keep(
             "relations",
             subject.key(base),
-            lambda: Relation.of(
-                make_plans(base, subject.survey, sql)[-1][1],
+            lambda: Relation(
+                Sample.of(
+                    make_plans(base, subject.survey, sql)[-1][1],
+                    lambda chosen: self._estimators_of(subject, chosen),
+                ),
                 self.confidence,
-                lambda chosen: self._estimators_of(subject, chosen),
             ),
             lambda relation: len(relation) <= _LARGEST_KEPT,
         )

@@ -1,0 +1,148 @@
+"""What the reports of one survey say about a plan: sums over the people who answered.
+
+For each combination of public GROUP BY keys, every slice of the plan has its own histogram and
+estimator; the slices are disjoint sets of people, so their estimates add. Rows are answered in
+chunks: one call gives the values and the joint covariance of all sums of a chunk.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from ldpsql import limits
+from ldpsql.decoders.base import AnyEstimator, PlannedQuery
+from ldpsql.engine.plan import Key, QueryPlan
+from ldpsql.engine.where import Slice
+from ldpsql.estimate import Estimates
+from ldpsql.store.base import Moment, Selection
+
+_ROWS_AT_ONCE = 64
+
+EstimatorsOf = Callable[[Selection], Mapping[Key, AnyEstimator]]
+"""The estimators of a selection of reports, by public key."""
+
+
+def selection(plan: QueryPlan, piece: Slice) -> Selection:
+    """The reports of a slice, with the public sums that the plan's targets need."""
+    weights = list(dict.fromkeys(t.weight for t in plan.targets if t.weight is not None))
+    moments: list[Moment] = [(weight, None) for weight in weights]
+    moments += [(left, right) for i, left in enumerate(weights) for right in weights[i:]]
+    return Selection(piece.condition, plan.public_keys, tuple(moments))
+
+
+class Source(ABC):
+    """Where the sums of a plan come from, row by row.
+
+    plan: what is asked.  keys: the combinations of public keys, in ascending order.
+    A row is a private row of the plan under a public key; it has one sum per target.
+    """
+
+    plan: QueryPlan
+    keys: tuple[Key, ...]
+
+    @property
+    @abstractmethod
+    def samples(self) -> tuple[Sample, ...]:
+        """The surveys that answer."""
+
+    @abstractmethod
+    def rows(self, key: Key) -> list[Estimates]:
+        """The sums of every private row under a public key, jointly within a row."""
+
+    @abstractmethod
+    def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
+        """The sums of some rows, each a public key and a private row, with their covariance."""
+
+    def is_group(self, key: Key) -> list[bool]:
+        """For every private row whether somebody may be in it under a public key."""
+        found = (sample.may_hold(key) for sample in self.samples)
+        return [any(each) for each in zip(*found, strict=True)]
+
+
+@dataclass(frozen=True)
+class Sample(Source):
+    """The people who answered one survey.
+
+    estimators: per slice of the plan, by public key.
+    """
+
+    plan: QueryPlan
+    keys: tuple[Key, ...]
+    estimators: tuple[Mapping[Key, AnyEstimator], ...]
+
+    @classmethod
+    def of(cls, plan: QueryPlan, estimators_of: EstimatorsOf) -> Sample:
+        """Fetch what the plan's slices need."""
+        estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
+        keys = ascending(key for by_key in estimators for key in by_key)
+        return cls(plan, keys if plan.public_keys else ((),), estimators)
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """Itself."""
+        return (self,)
+
+    def rows(self, key: Key) -> list[Estimates]:
+        """The slices' estimates, added."""
+        nothing = [self._nothing(1)] * len(self.plan.private_rows)
+        parts = [answer_rows(estimator, planned) for planned, estimator in self._asked(key)]
+        return [reduce(add, row) for row in zip(*(parts or [nothing]), strict=True)]
+
+    def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
+        """Rows under different public keys are disjoint sets of people, hence independent."""
+        targets = len(self.plan.targets)
+        values = np.zeros(len(rows) * targets)
+        covariance = np.zeros((len(values), len(values)))
+        for key in dict.fromkeys(key for key, _ in rows):
+            inside = [place for place, (own, _) in enumerate(rows) if own == key]
+            chosen = [rows[place][1] for place in inside]
+            parts = [
+                estimator.answer([query for row in chosen for query in planned[row]])
+                for planned, estimator in self._asked(key)
+            ]
+            found = reduce(add, parts or [self._nothing(len(chosen))])
+            where = (np.array(inside)[:, None] * targets + np.arange(targets)).ravel()
+            values[where] = found.values
+            covariance[np.ix_(where, where)] = found.covariance
+        return Estimates(values, covariance)
+
+    def may_hold(self, key: Key) -> list[bool]:
+        """`is_group`: whether some slice has people under the key, and boxes that meet the row."""
+        plan = self.plan
+        if not plan.query.keys or all(piece.condition is None for piece in plan.slices):
+            return [True] * len(plan.private_rows)
+        slices = zip(plan.slices, self.estimators, strict=True)
+        there = [piece for piece, by_key in slices if key in by_key]
+        return [any(piece.meets(box) for piece in there) for _, box in plan.private_rows]
+
+    def _asked(self, key: Key) -> list[tuple[Sequence[Sequence[PlannedQuery]], AnyEstimator]]:
+        """The planned queries of every slice that has people under a public key, and who answers
+        them."""
+        slices = zip(self.plan.planned, self.estimators, strict=True)
+        return [(planned, by_key[key]) for planned, by_key in slices if key in by_key]
+
+    def _nothing(self, rows: int) -> Estimates:
+        """The sums of some rows where nobody is."""
+        return Estimates.exact([0.0] * (rows * len(self.plan.targets)))
+
+
+def answer_rows(estimator: AnyEstimator, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
+    """One joint answer per row, some rows at a time, while there is time."""
+    answers: list[Estimates] = []
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        limits.check()
+        answers += estimator.answer_rows(rows[first : first + _ROWS_AT_ONCE])
+    return answers
+
+
+def ascending(keys: Iterable[Key]) -> tuple[Key, ...]:
+    """Different public keys in ascending order; NULL comes last, None and a value are never
+    compared."""
+    distinct = dict.fromkeys(keys)
+    return tuple(sorted(distinct, key=lambda key: tuple((part is None, part) for part in key)))
