@@ -31,7 +31,7 @@ from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import Plan
 from ldpsql_device.publish import plan_to_json, write_survey
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import Schema, check_label
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import (
     ANY_DAY,
@@ -77,7 +77,7 @@ class Survey(Published):
     users: how many people were expected, or None.  chosen, workload and users say why the design is
     what it is; nothing is derived from them.  shuffled: what is promised besides once reports are
     shuffled, or None where no shuffler is trusted; checked with the accountant at birth.
-    schedule: when it is answered.  author, signature: see `signed`.
+    schedule: when it is answered.  author, signature: see `signed`.  label: of the table, or None.
     """
 
     table: str
@@ -95,9 +95,11 @@ class Survey(Published):
     schedule: Schedule = ANY_DAY
     author: str | None = None
     signature: str | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         check_author(self.author, self.signature)
+        check_label(self.label)
         # While it is designed, the period's column is there before the period.
         if self.schedule.period or PERIOD_COLUMN not in self.schema.public[:1]:
             check_period(self.schema, self.schedule)
@@ -233,6 +235,7 @@ class Survey(Published):
             schedule=self.schedule,
             author=self.author,
             signature=self.signature,
+            label=self.label,
         )
 
     @cached_property
@@ -306,6 +309,7 @@ class Survey(Published):
             schedule=device.schedule,
             author=device.author,
             signature=device.signature,
+            label=device.label,
         )
         own, stated = survey.design.guarantee, device.guarantee
         keeps = (own.kind, own.epsilon) == (stated.kind, stated.epsilon)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -12,15 +12,27 @@ from typing import TYPE_CHECKING
 from ldpsql_device.epsilon import decimal_text
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.policy import partly_sensitive
+from ldpsql_device.schema import (
+    LONGEST_LABEL,
+    OTHER,
+    Attribute,
+    Dimension,
+    Measure,
+    PublicColumn,
+)
 from ldpsql_device.values import Listed
 
 if TYPE_CHECKING:
     from ldpsql_device.epsilon import Epsilon
-    from ldpsql_device.schema import Dimension
     from ldpsql_device.survey import Published
 
 WIDTH = 80
-_FEW, _LONGEST = 8, 40
+_FEW, _LONGEST, _LONGEST_LABEL = 8, 40, 64
+_OUTSIDE = {
+    "nearest": "the nearest value",
+    "random": "a value drawn evenly",
+    "other": f"the value {OTHER}",
+}
 _ESCAPED = {'"': r"\"", "\\": r"\\"}
 _QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NO_BREAK = "\u00a0"
@@ -45,7 +57,7 @@ def describe(survey: Published) -> str:
             "away the sum of their epsilons.",
         ),
     )
-    lines = [f"Survey {survey.table}"]
+    lines = [_fill(f"Survey {name_with_label(survey.table, survey.label, _LONGEST_LABEL)}")]
     lines += [_fill(f"{title}: {text}") for title, text in paragraphs]
     return "\n".join(lines)
 
@@ -68,35 +80,81 @@ def largest_belief(epsilon: Epsilon) -> str:
 
 def _asked(survey: Published) -> str:
     schema = survey.schema
-    columns = [f"{d.name} ({describe_values(d)})" for d in schema.dimensions]
-    for measure in schema.measures:
-        low, high = measure.bounds
-        columns.append(f"{measure.name} (a number from {low:.15g} to {high:.15g})")
-    return f"{'; '.join(columns)}. What is none of these counts as the nearest or a random one."
+    private: tuple[Dimension | Measure, ...] = (*schema.dimensions, *schema.measures)
+    columns = [
+        f"{name_column(survey, each.name, _LONGEST_LABEL)} ({describe_values(each)})"
+        for each in private
+    ]
+    sentences = [f"{'; '.join(columns)}."]
+    if outside := _join_rules((describe_outside(each), each.name) for each in private):
+        sentences.append(f"A value outside counts as {outside}.")
+    missing = _join_rules((describe_missing(each), each.name) for each in private)
+    sentences.append(f"A missing value counts as {missing}.")
+    return " ".join(sentences)
 
 
-def describe_values(dimension: Dimension, most: int = _FEW) -> str:
-    """The values of a dimension, so many of them at most, or its bins and bounds."""
-    domain, missing = dimension.domain, ", or missing" if dimension.has_null else ""
+def _join_rules(rules: Iterable[tuple[str, str]]) -> str:
+    """What values count as, each time with the columns, where these differ."""
+    columns: dict[str, list[str]] = {}
+    for rule, name in rules:
+        if rule:
+            columns.setdefault(rule, []).append(name)
+    if len(columns) == 1:
+        return next(iter(columns))
+    return "; ".join(f"{rule} for {', '.join(names)}" for rule, names in columns.items())
+
+
+def describe_values(column: Dimension | Measure, most: int = _FEW) -> str:
+    """The values of a private column, so many of them at most, or its bins and bounds."""
+    if not isinstance(column, Dimension):
+        low, high = column.bounds
+        return f"a number from {low:.15g} to {high:.15g}"
+    domain, missing = column.domain, ", or missing" if column.has_null else ""
     if isinstance(domain, Listed):
-        return _listed(domain.values, most) + missing
+        return _list_values(domain.values, most) + missing
     return f"one of {domain.size} bins of {domain.describe()}{missing}"
 
 
-def _listed(values: Sequence[object], most: int) -> str:
-    shown, more = ", ".join(map(_quoted, values[:most])), len(values) - most
+def describe_outside(column: Attribute) -> str:
+    """What a value outside its domain or bounds counts as; nothing where none can be outside."""
+    if isinstance(column, Measure):
+        return "the nearer bound"
+    if isinstance(column, PublicColumn) or column.domain.type == "bool":
+        return ""
+    return _OUTSIDE[str(column.outside)]
+
+
+def describe_missing(column: Attribute) -> str:
+    """What a value that is missing or of another type counts as."""
+    if isinstance(column, Measure):
+        return "a bound drawn evenly"
+    if isinstance(column, PublicColumn) or column.has_null:
+        return "missing (NULL)"
+    return _OUTSIDE["random"]
+
+
+def name_with_label(name: str, label: str | None, most: int = LONGEST_LABEL) -> str:
+    """A name, and the label beside it, where there is one, quoted."""
+    return name if label is None else f"{name} {quote(label, most)}"
+
+
+def name_column(survey: Published, name: str, most: int = LONGEST_LABEL) -> str:
+    """The name of a column with its label."""
+    return name_with_label(name, survey.schema.labels.get(name), most)
+
+
+def _list_values(values: Sequence[object], most: int) -> str:
+    shown, more = ", ".join(map(quote, values[:most])), len(values) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _quoted(value: object) -> str:
-    """A value as its survey has it, cut short, without characters that cannot be seen; a quotation
-    mark in it does not end it."""
+def quote(value: object, most: int = _LONGEST) -> str:
+    """A value or label as its survey has it, cut short, without characters that cannot be seen; a
+    quotation mark in it does not end it."""
     if not isinstance(value, str):
         return str(value).lower()
-    seen = [
-        _ESCAPED.get(c) or (c if c.isprintable() else f"\\u{ord(c):04x}") for c in value[:_LONGEST]
-    ]
-    while sum(map(len, seen)) > _LONGEST:
+    seen = [_ESCAPED.get(c) or (c if c.isprintable() else f"\\u{ord(c):04x}") for c in value[:most]]
+    while sum(map(len, seen)) > most:
         seen.pop()
     return f'"{"".join(seen)}{"..." if len(seen) < len(value) else ""}"'
 
@@ -147,11 +205,13 @@ def describe_sensitive(dimension: Dimension, most: int = _FEW) -> str:
     values = domain.values if isinstance(domain, Listed) else domain.edges
     declared = [values[code] for code in dimension.sensitive if code < domain.size]
     missing = ", or missing" if len(declared) < len(dimension.sensitive) else ""
-    return f"{_listed(declared, most)}{missing}"
+    return f"{_list_values(declared, most)}{missing}"
 
 
 def _in_clear(survey: Published) -> str:
-    names = ", ".join(column.name for column in survey.record_schema.public)
+    names = ", ".join(
+        name_column(survey, column.name, _LONGEST_LABEL) for column in survey.record_schema.public
+    )
     return f"{names}, without any protection." if names else "nothing of your record."
 
 

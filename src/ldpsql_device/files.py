@@ -129,7 +129,7 @@ def _reader(schema: Schema, source: Path) -> tuple[Iterator[pa.Table], int | Non
             return _csv_chunks(schema, source), None
         if source.suffix.lower() in (".parquet", ".pq"):
             file = pq.ParquetFile(source)
-            given = match_columns(schema, file.schema_arrow.names)
+            given = match_columns(schema, file.schema_arrow.names, source)
             return _parquet_chunks(given, file), file.metadata.num_rows
     raise RecordError(f"{source} is neither .parquet nor .csv")
 
@@ -152,7 +152,7 @@ def _csv_chunks(schema: Schema, source: Path) -> Iterator[pa.Table]:
         ragged.append(row.number)
         return "skip"
 
-    given = match_columns(schema, _header(source))
+    given = match_columns(schema, _header(source), source)
     reader = pacsv.open_csv(
         source,
         read_options=pacsv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),

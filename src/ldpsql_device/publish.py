@@ -11,7 +11,14 @@ from typing import Any
 
 from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import LARGEST, Plan, declared_fields
-from ldpsql_device.schema import LARGEST_WHOLE, ROLES, Dimension, Schema, default_outside
+from ldpsql_device.schema import (
+    LARGEST_WHOLE,
+    ROLES,
+    Attribute,
+    Dimension,
+    Schema,
+    default_outside,
+)
 from ldpsql_device.survey import ANY_DAY, VERSION, Schedule, canonical
 from ldpsql_device.values import Listed, Value
 
@@ -31,9 +38,16 @@ def write_survey(
     schedule: Schedule = ANY_DAY,
     author: str | None = None,
     signature: str | None = None,
+    label: str | None = None,
 ) -> str:
     """The canonical JSON of a survey with these parts; see `Survey`."""
-    optional = {"previous": previous, "first": first, "author": author, "signature": signature}
+    optional = {
+        "previous": previous,
+        "first": first,
+        "author": author,
+        "signature": signature,
+        "label": label,
+    }
     data = {
         "ldpsql_survey": VERSION,
         "table": table,
@@ -106,10 +120,14 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
 def schema_to_keys(schema: Schema) -> dict[str, Any]:
     """The tables [dimension], [measure] and [public] of a survey file; see `Schema.from_keys`."""
     return {
-        "dimension": {d.name: _dimension_keys(d) for d in schema.dimensions},
-        "measure": {m.name: {"bounds": list(m.bounds)} for m in schema.measures},
-        "public": {p.name: {"type": p.type} for p in schema.public},
+        "dimension": {d.name: _dimension_keys(d) | _label_key(d) for d in schema.dimensions},
+        "measure": {m.name: {"bounds": list(m.bounds)} | _label_key(m) for m in schema.measures},
+        "public": {p.name: {"type": p.type} | _label_key(p) for p in schema.public},
     }
+
+
+def _label_key(attribute: Attribute) -> dict[str, Any]:
+    return {} if attribute.label is None else {"label": attribute.label}
 
 
 def _dimension_keys(dimension: Dimension) -> dict[str, Any]:

@@ -38,13 +38,21 @@ LARGEST_SCHEMA = 1 << 22
 MOST_COLUMNS = 1_000
 LARGEST_WHOLE = 1 << 53
 ROLES = ("dimension", "measure", "public")
-RESERVED_KEYS = frozenset({"label", "merged", "levels"})
+RESERVED_KEYS = frozenset({"merged", "levels"})
+LONGEST_LABEL = 200
 OTHER = "(other)"
 """What SQL sees in place of every value that a category does not declare, where outside = "other":
 a value like the declared ones, with a code of its own."""
 WORDS = 1 << 64
 LARGEST_PLACE = 1 << 32
 _NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
+# Control characters, line breaks, private use and halves of characters; what Unicode calls default
+# ignorable, which is not seen, changes the direction of writing, or only how others look.
+_UNSEEN = re.compile(
+    "[\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
+)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 
 Keys = Mapping[str, Any]
@@ -59,7 +67,7 @@ class Dimension:
     have an order), "random" (any declared one; the default elsewhere) or "other" (one more code).
     missing: the code of a value that is missing or of another type: "random", or "code" (one more
     code, the last, which SQL sees as NULL).  sensitive: the codes that a utility-optimised
-    mechanism protects, ascending; empty where it protects all.
+    mechanism protects, ascending; empty where it protects all.  label: see `check_label`, or None.
     """
 
     name: str
@@ -67,9 +75,11 @@ class Dimension:
     outside: str | None = None
     missing: str = "random"
     sensitive: tuple[int, ...] = ()
+    label: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_label(self.label)
         if self.outside is None:
             object.__setattr__(self, "outside", default_outside(self.domain))
         kind, listed = self.domain.type, isinstance(self.domain, Listed) and self.domain.values
@@ -152,9 +162,11 @@ class Measure:
 
     name: str
     bounds: tuple[float, float]
+    label: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_label(self.label)
         low, high = self.bounds
         if not 0 < high - low < math.inf:
             raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
@@ -203,8 +215,10 @@ class PublicColumn:
 
     name: str
     type: str
+    label: str | None = None
 
     def __post_init__(self) -> None:
+        check_label(self.label)
         if not isinstance(self.type, str) or self.type not in TYPES:
             raise SurveyError(f"public {self.name}: type must be one of {', '.join(TYPES)}")
         check_name(self.name)
@@ -241,6 +255,25 @@ def check_name(name: Any, what: str = "column") -> None:
     )
 
 
+def check_label(label: Any) -> None:
+    """SurveyError unless it can stand beside the name of a column or a table, or is None.
+
+    A label is text for people, in any script. Nothing is allowed or counted by it, and two may look
+    alike; that is what names are for.
+    """
+    if label is None or (isinstance(label, str) and is_label(label)):
+        return
+    raise SurveyError(
+        f"label {label!a:.60}: write 1 to {LONGEST_LABEL} characters that can be seen, in one line "
+        "that neither starts nor ends with a space"
+    )
+
+
+def is_label(text: str) -> bool:
+    """Whether a text can be a label."""
+    return 0 < len(text) <= LONGEST_LABEL and text == text.strip() and not _UNSEEN.search(text)
+
+
 def identifier(name: str) -> str:
     """The name itself if it can be that of a column or a table, else one like it that can."""
     if not _NAME.fullmatch(name):
@@ -274,11 +307,45 @@ class Schema:
         for column in self.public:
             if column.name in self.private_columns:
                 raise SurveyError(f"{column.name} cannot be both private and public")
+        self._check_labels()
         dimensions = {dimension.name: dimension for dimension in self.dimensions}
         for measure in self.measures:
             dimension = dimensions.get(measure.name)
             if dimension and dimension.domain.type not in ("int", "float"):
                 raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
+
+    def _check_labels(self) -> None:
+        """SurveyError for a label that stands for two columns."""
+        owner = {attribute.name: attribute.name for attribute in self.attributes}
+        for attribute in self.attributes:
+            if (label := attribute.label) is None:
+                continue
+            if self.labels[attribute.name] != label:
+                raise SurveyError(
+                    f"{attribute.name} has two labels: write one of them, or one twice"
+                )
+            # As a header of a table it would be read as that name.
+            name = label.lower() if label.isascii() else label
+            for known in (name, f"label {label}"):
+                if owner.setdefault(known, attribute.name) != attribute.name:
+                    raise SurveyError(
+                        f"the label {label!a:.60} of {attribute.name} also stands for "
+                        f"{owner[known]}; two columns need two labels"
+                    )
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of columns that have one, by name."""
+        labels: dict[str, str] = {}
+        for attribute in self.attributes:
+            if attribute.label is not None:
+                labels.setdefault(attribute.name, attribute.label)
+        return labels
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """All of them, in the order of the file."""
+        return (*self.dimensions, *self.measures, *self.public)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -379,8 +446,11 @@ def _read(role: str, tables: Any) -> Iterator[Any]:
         if not isinstance(table, Mapping):
             raise SurveyError(f"[{role}.{name}] must be a table")
         keys, prefix = dict(table), f"{role} {name}: "
+        label = keys.pop("label", None)
         try:
-            attribute = _READERS[role](name, keys)
+            if "label" in table:
+                check_label(label or "")
+            attribute = replace(_READERS[role](name, keys), label=label)
         except SurveyError as error:
             raise SurveyError(prefix + str(error).removeprefix(prefix)) from None
         if keys:

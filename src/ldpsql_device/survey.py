@@ -31,12 +31,11 @@ from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError
 from ldpsql_device.guarantee import KINDS, Guarantee, Shuffled, guarantee_of
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan, plan_from_json
-from ldpsql_device.schema import LARGEST_WHOLE, PublicColumn, Schema, check_name
+from ldpsql_device.schema import LARGEST_WHOLE, PublicColumn, Schema, check_label, check_name
 
 VERSION = 1
 LARGEST_TEXT = 1 << 24
 DEEPEST, MOST_CONTAINERS = 32, 1 << 18
-RESERVED_KEYS = ("label",)
 PERIODS = ("day", "month")
 LARGEST_WINDOW = 366
 PERIOD_COLUMN = PublicColumn("period", "date")
@@ -52,7 +51,7 @@ SMALL_ORDER = (
 byte."""
 
 _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector", "replay_window")
-_OPTIONAL = ("previous", "first", "validity", "period", "author", "signature")
+_OPTIONAL = ("previous", "first", "validity", "period", "author", "signature", "label")
 # Also one that nobody closes, up to the end: no character is looked at from two quotes.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
@@ -139,7 +138,7 @@ class Published:
     its canonical JSON.  fingerprint: SHA-256 (64 hexadecimal digits) of that.  first: fingerprint
     of the first of the rounds that it is one of, None for that one and for a survey that does not
     ask in rounds.  author, signature: an Ed25519 public key and its signature of everything else
-    (64 and 128 hexadecimal digits), or None.
+    (64 and 128 hexadecimal digits), or None.  label: of the table, see `check_label`, or None.
     """
 
     table: str
@@ -152,6 +151,7 @@ class Published:
     schedule: Schedule
     author: str | None
     signature: str | None
+    label: str | None
 
     @property
     def chain(self) -> str:
@@ -253,9 +253,11 @@ class Survey(Published):
     schedule: Schedule = ANY_DAY
     author: str | None = None
     signature: str | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         check_table(self.table)
+        check_label(self.label)
         check_author(self.author, self.signature)
         check_period(self.schema, self.schedule)
         require_hashes(self.collector, self.previous, self.first)
@@ -304,9 +306,6 @@ class Survey(Published):
             raise SurveyError("not a survey: no key ldpsql_survey (make one with `ldpsql design`)")
         if data["ldpsql_survey"] != VERSION or type(data["ldpsql_survey"]) is not int:
             raise SurveyError(f"not a survey of version {VERSION}, which is the one known here")
-        for key in RESERVED_KEYS:
-            if key in data:
-                raise SurveyError(f"not a survey: {key} is reserved for a later version")
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
         for key in _OPTIONAL:
             if data.get(key, "") is None:
@@ -325,6 +324,7 @@ class Survey(Published):
             Schedule.from_json(data),
             data.get("author"),
             data.get("signature"),
+            data.get("label"),
         )
         if survey.author is not None:
             # Who trusts nobody in particular learns from it only that the file is whole.

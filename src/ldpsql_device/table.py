@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,18 +147,32 @@ def report_schema(survey: Published) -> pa.Schema:
     return pa.schema(fields, metadata={FINGERPRINT_KEY: survey.fingerprint.encode()})
 
 
-def match_columns(schema: Schema, names: Sequence[str]) -> dict[str, str]:
-    """The column of the data for every declared one; RecordError unless there is exactly one.
+def match_columns(
+    schema: Schema, names: Sequence[str], source: Path | str = "the data"
+) -> dict[str, str]:
+    """The column of the data for every declared one, which is called by its name or by its label.
 
-    Capitals A-Z in the names of the data count as small letters.
+    Capitals A-Z of a name count as small letters, and spaces around a label do not count. source:
+    where the names are from, for the RecordError unless there is exactly one column.
     """
+    places: dict[str, set[int]] = {}
+    for place, given in enumerate(names):
+        for key in {given.lower() if given.isascii() else given, given.strip()}:
+            places.setdefault(key, set()).add(place)
     found = {}
     for name in arrow_types(schema):
-        alike = [given for given in names if given.isascii() and given.lower() == name]
+        label = schema.labels.get(name)
+        alike = places.get(name, set()) | (places.get(label, set()) if label else set())
         if len(alike) != 1:
-            problem = "has more than one column" if alike else "has no column"
-            raise RecordError(f"the data {problem} {name}, which the survey declares")
-        [found[name]] = alike
+            known = f"{name} (or {label!a:.60})" if label else name
+            problem = (
+                f"has more than one column {known}: leave one of them"
+                if alike
+                else f"has no column {known}, which the survey declares: give its column that name"
+            )
+            raise RecordError(f"{source} {problem}")
+        [place] = alike
+        found[name] = names[place]
     return found
 
 

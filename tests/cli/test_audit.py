@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from support.broken_promises import TrueAncestor
 from support.command_line import refusal, run
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
-from support.surveys import TOML, category, partly_sensitive, survey_toml
+from support.surveys import LABELLED, TOML, category, partly_sensitive, survey_toml
 
 from ldpsql import __version__
 from ldpsql.decoders.base import Design
@@ -413,3 +414,16 @@ def test_the_batches_of_a_database_are_audited(tmp_path):
     shown = run(*QUICK, published, "--db", store)
     assert (shown.exit_code, "in a batch of 300 reports" in shown.stdout) == (1, True)
     assert "--users and --db" in refusal(run(*QUICK, published, "--db", store, "--users", 5), 2)
+
+
+def test_labels_stand_beside_names(tmp_path):
+    survey = design(LABELLED)
+    path = tmp_path / "app.json"
+    path.write_text(survey.to_json())
+    shown = run(*QUICK, path, "--html", tmp_path / "page.html").stdout
+    page = html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    for words in ('app "\u00c9tude \\"2026\\""', 'age "How old are you?"', 'version "App Version"'):
+        assert words in shown
+        assert words in page
+    facts = json.loads(run(*QUICK, path, "--format", "json").stdout)["survey"]
+    assert (facts["label"], facts["labels"]["spent"]) == (survey.label, "Ausgaben")

@@ -103,7 +103,9 @@ def test_people_who_do_not_fit_are_compared_as_they_are_encoded(
     table = stored(tmp_path, with_age([1, 13, 4, None] * 50))
     found = bench(table, survey, "--mechanisms", "grr", "--predicates", 1)
     assert found.exit_code == 0, found.output
-    outside = "50 of 200 values of age (25.00%) were outside its domain: the nearest value counts"
+    outside = (
+        "50 of 200 values of age (25.00%) were outside its domain: counted as the nearest value"
+    )
     assert f"note: {outside}, in the truth too" in found.stderr
     assert "50 of 200 values of age (25.00%) were missing or unreadable" in found.stderr
     assert "200 people" in found.stdout

@@ -59,7 +59,7 @@ def counted():
 def test_a_survey_end_to_end(home):
     done = randomized(home)
     assert (done.stdout, done.stderr.splitlines()[0]) == ("", "reports.parquet: 500 reports")
-    states = "values of state .* were missing or unreadable: NULL counts"
+    states = "values of state .* were missing or unreadable: counted as missing"
     assert re.search(f"note: [0-9]+ of 500 {states}", done.stderr)
     taken = run("ingest", "reports.parquet")
     assert (taken.exit_code, taken.stdout) == (0, "")
@@ -94,7 +94,7 @@ def test_reports_of_devices_need_the_survey(home):
 def test_clamped_values_are_reported(home):
     pq.write_table(replaced("spent", pa.array([900.0, -1.0, 3.0])), "people.parquet")
     done = randomized(home)
-    outside = "of 3 values of spent (66.67%) were outside its bounds: the nearer bound counts"
+    outside = "of 3 values of spent (66.67%) were outside its bounds: counted as the nearer bound"
     assert f"note: 2 {outside}" in done.stderr
 
 
@@ -102,9 +102,9 @@ def test_everybody_is_answered_whatever_their_values(home):
     pq.write_table(replaced("age", pa.array([30, 123, None])), "people.parquet")
     done = randomized(home)
     assert "3 reports" in done.stderr
-    nearest = "of 3 values of age (33.33%) was outside its domain: the nearest value counts"
+    nearest = "of 3 values of age (33.33%) was outside its domain: counted as the nearest value"
     assert f"note: 1 {nearest}" in done.stderr
-    drawn = "was missing or unreadable: a declared value, drawn evenly, counts"
+    drawn = "was missing or unreadable: counted as a value drawn evenly"
     assert f"note: 1 of 3 values of age (33.33%) {drawn}" in done.stderr
 
 

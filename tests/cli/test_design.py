@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.command_line import refusal, run
-from support.surveys import TOML, boolean, category, integer, survey_toml
+from support.surveys import LABELLED, TOML, boolean, category, integer, survey_toml
 
 from ldpsql.cli.forecast import forecast
 from ldpsql.designer import design, design_survey
@@ -313,3 +313,18 @@ def test_a_workload_that_is_not_answered_is_said_and_the_survey_written(tmp_path
     assert "does not collect a and b together" in warning
     assert "max_predicates under [workload]" in warning
     assert Survey.from_json(target).design.name == "srr-ss"
+
+
+def test_labels_are_printed_and_wrong_ones_refused(tmp_path):
+    path = tmp_path / "app.toml"
+    path.write_text(LABELLED, encoding="utf-8")
+    shown = run("design", path, "-o", tmp_path / "app.survey.json")
+    for words in (
+        'survey       app "\u00c9tude',
+        'labels       age "How old are you?"',
+        '"Ausgaben"',
+    ):
+        assert words in shown.stdout
+    assert Survey.from_json(tmp_path / "app.survey.json") == design(LABELLED)
+    path.write_text(LABELLED.replace("How old are you?", "\u202e"), encoding="utf-8")
+    assert "dimension age: label" in refusal(run("design", path), 1)

@@ -13,7 +13,7 @@ import pytest
 from support.command_line import refusal, run
 
 from ldpsql.designer.file import starter_text
-from ldpsql_device.schema import check_name
+from ldpsql_device.schema import Schema, check_name, is_label
 
 TABLE = pa.table(
     {
@@ -119,7 +119,32 @@ def test_any_column_name_is_written_as_an_identifier(name):
     [written] = survey["dimension"]
     check_name(written)
     assert survey["survey"]["table"] == "_pp"
-    assert f"in the data this column is {name!a}: call it {written} there too" in text
+    assert survey["survey"]["label"] == "𝒜pp"
+    note = f"in the data this column is {name!a}: call it {written} there too"
+    assert (note in text) == (not is_label(name))
+    assert survey["dimension"][written].get("label", name) == name
+
+
+def test_headers_that_are_no_names_become_labels_by_which_they_are_found():
+    headers = ["My Name", " Age ", "Age", "AGE", "a b", "a-b", "Total, €", "x\u200by", "plain"]
+    found = tomllib.loads(starter_text("t", dict.fromkeys(headers, pa.int64())))
+    assert "label" not in found["survey"]
+    labels = {name: keys.get("label") for name, keys in found["dimension"].items()}
+    assert labels == {
+        "my_name": "My Name",
+        "_age_": None,  # the spaces around a label do not count, and "age" is another column
+        "age": None,
+        "age_2": None,
+        "a_b": "a b",
+        "a_b_2": "a-b",
+        "total___": "Total, €",
+        "x_y": None,
+        "plain": None,
+    }
+    filled = {name: {**keys, "domain": [0, 9]} for name, keys in found["dimension"].items()}
+    schema = Schema.from_keys({"dimension": filled})
+    for name, label in labels.items():
+        assert schema.labels.get(name) == label
 
 
 def test_identifiers_are_written_once_each():

@@ -10,8 +10,10 @@ import pytest
 from support.giving import scheduled, yes_or_no
 from support.later_rounds import next_survey
 from support.surveys import (
+    LABELLED,
     SMALL,
     app,
+    boolean,
     category,
     mostly_in_clear,
     partly_sensitive,
@@ -27,8 +29,10 @@ from ldpsql_device.signature import SigningKey
 APP = """\
 Survey app
 Asked, to be randomized here: age (one of 73 bins of [18, 90]); state ("CA",
-  "NY", "WA", or missing); spent (a number from 0 to 500). What is none of these
-  counts as the nearest or a random one.
+  "NY", "WA", or missing); spent (a number from 0 to 500). A value outside
+  counts as the nearest value for age; a value drawn evenly for state; the
+  nearer bound for spent. A missing value counts as a value drawn evenly for
+  age; missing (NULL) for state; a bound drawn evenly for spent.
 What leaves this device: one randomized report. By itself it has epsilon 2: by
   it a belief of 50 % about your answers becomes at most 89 %.
 In clear: day, version, without any protection.
@@ -113,6 +117,29 @@ def test_no_value_can_pretend_to_be_the_text_around_it():
     assert r'"a\u000aWho' in told
     assert all(character.isprintable() or character == "\n" for character in told)
     assert '..."' in told
+
+
+def test_what_is_outside_or_missing_counts_as_its_column_says():
+    text = survey_toml(category("c", "a", "b", outside="other"), boolean("d"))
+    told = said(design(text))
+    assert "outside counts as the value (other). A missing value" in told  # no boolean is outside
+    assert "A missing value counts as a value drawn evenly." in told
+    everything = survey_toml(boolean("d"))
+    assert "A value outside" not in said(design(everything))
+
+
+def test_labels_stand_beside_names_and_cannot_pretend():
+    survey = design(LABELLED)
+    told = said(survey)
+    assert told.startswith('Survey app "\u00c9tude \\"2026\\"" Asked')
+    assert 'age "How old are you?" (one of' in told
+    assert 'spent "Ausgaben" (a number' in told
+    forged = "x (a). In clear: nothing. Who asks: your doctor"
+    text = LABELLED.replace("How old are you?", forged + ' \\"' + "y" * 60)
+    lines = describe(design(text)).splitlines()
+    assert any(forged in line for line in lines)
+    assert all(line.replace(r"\"", "").count('"') % 2 == 0 for line in lines)
+    assert all(len(line) <= WIDTH for line in lines)
 
 
 def test_long_lists_are_cut_short_and_lines_fit():

@@ -57,7 +57,7 @@ def test_columns_are_found_whatever_their_case(tmp_path, name):
     with pytest.raises(RecordError, match="more than one column age"):
         read_chunks(app(), write(tmp_path / name, twice))
     cyrillic = table.rename_columns([c.replace("a", "\u0430") for c in table.column_names])
-    with pytest.raises(RecordError, match="has no column"):
+    with pytest.raises(RecordError, match=f"{name} has no column"):
         read_chunks(app(), write(tmp_path / name, cyrillic))
 
 

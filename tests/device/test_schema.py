@@ -7,20 +7,31 @@ import math
 import re
 import tomllib
 import tracemalloc
+import unicodedata
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.vectors import BAD_LABELS
 
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.publish import schema_to_keys
-from ldpsql_device.schema import MOST_COLUMNS, OTHER, Dimension, Measure, PublicColumn, Schema
+from ldpsql_device.schema import (
+    MOST_COLUMNS,
+    OTHER,
+    Dimension,
+    Measure,
+    PublicColumn,
+    Schema,
+    is_label,
+)
 from ldpsql_device.values import BOOL, INSIDE, MISSING, OUTSIDE, Listed, int_domain
 
 AGE = {"type": "int", "domain": [18, 90]}
+LABELLED = {"dimension": {"age": {**AGE, "label": "Years"}}}
 KEYS = {
     "dimension": {
         "age": AGE,
@@ -348,3 +359,62 @@ def test_a_short_survey_of_long_ranges_of_time_takes_little_memory():
     tracemalloc.stop()
     assert schema.sizes == (1_043_137,) * 4
     assert most < 100_000_000
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "How old are you?",
+        "年龄",
+        "Ärger & <Spaß>",
+        "\U0001f600",
+        "a\u0308",
+        "x" * 200,
+        "-1",
+        "العمر",
+    ],
+)
+def test_a_label_is_any_text_that_can_be_seen(label):
+    schema = Schema.from_keys({"dimension": {"age": {**AGE, "label": label}}})
+    assert schema.labels == {"age": label}
+    assert Schema.from_keys(schema_to_keys(schema)) == schema
+    assert schema != Schema.from_keys({"dimension": {"age": AGE}})
+
+
+@pytest.mark.parametrize("label", [*BAD_LABELS.values(), ["x"], True])
+def test_a_label_that_could_hide_something_is_refused(label):
+    with pytest.raises(SurveyError, match=r"label .* characters that can be seen"):
+        Schema.from_keys({"dimension": {"age": {**AGE, "label": label}}})
+
+
+@pytest.mark.parametrize("category", ["Cc", "Cf", "Cs", "Co", "Zl", "Zp"])
+def test_no_character_of_these_categories_is_in_a_label(category):
+    """But for marks of Arabic, Syriac and Kaithi numbers and of hieroglyphs, which are seen."""
+    seen = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+    seen |= set(range(0x13430, 0x13440))
+    characters = (chr(code) for code in range(0x110000) if code not in seen)
+    hidden = [c for c in characters if unicodedata.category(c) == category]
+    assert hidden
+    assert not any(map(is_label, hidden))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"measure": {"age": {"bounds": [0, 9], "label": "Old"}}}, "age has two labels"),
+        ({"measure": {"pay": {"bounds": [0, 9], "label": "Years"}}}, "Years.* also stands for age"),
+        ({"public": {"x": {"type": "int", "label": "Age"}}}, "'Age' of x also stands for age"),
+        ({"public": {"years": {"type": "int"}}}, "'Years' of age also stands for years"),
+    ],
+)
+def test_a_label_stands_for_one_column(columns, message):
+    with pytest.raises(SurveyError, match=message):
+        Schema.from_keys({**LABELLED, **columns})
+
+
+def test_a_dimension_and_a_measure_of_one_column_share_its_label():
+    for keys in ({"bounds": [0, 9]}, {"bounds": [0, 9], "label": "Years"}):
+        schema = Schema.from_keys({**LABELLED, "measure": {"age": keys}})
+        assert schema.labels == {"age": "Years"}
+    named = Schema.from_keys({"dimension": {"age": {**AGE, "label": "Age"}}})  # its own name
+    assert named.labels == {"age": "Age"}

@@ -113,6 +113,17 @@ def test_a_device_answers_from_the_survey_file_alone():
     assert codes[0, :5].tolist() == [73, 1, 0, 0, 1]
 
 
+def test_labels_are_part_of_the_survey_and_its_fingerprint():
+    plain = Survey.from_json(text())
+    labelled = Survey.from_json(text(label="L\u00e4nder"))
+    assert (plain.label, labelled.label) == (None, "L\u00e4nder")
+    assert plain.fingerprint != labelled.fingerprint
+    column = Survey.from_json(changed(schema=schema_with(label="How old are you?")))
+    assert column.schema.labels == {"age": "How old are you?"}
+    assert column.fingerprint != plain.fingerprint
+    assert "label" not in plain.device_text
+
+
 def schema_with(**changes: object) -> dict[str, object]:
     """The schema with the first dimension changed."""
     data = schema_to_json(SCHEMA)
@@ -136,7 +147,9 @@ PROMISE = {"kind": "local", "epsilon": "1"}
         (changed(ldpsql_survey=True), "not a survey of version 1"),
         (changed(ldpsql_survey="1"), "not a survey of version 1"),
         (changed(extra=1), "the survey has the unknown key 'extra'"),
-        (changed(label="x"), "label is reserved"),
+        (changed(label=None), "label is null"),
+        (changed(label="a\nb"), r"label 'a\\nb': write 1 to 200 characters"),
+        (changed(schema=schema_with(label="\u202e")), "dimension age: label"),
         (changed(signature="0" * 128), "a signature needs its author"),
         (changed(author="0" * 64), "an author a signature"),
         (changed(author="0" * 63, signature="0" * 128), "author must be 64 hexadecimal digits"),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from support.surveys import (
     ANYTHING,
+    LABELLED,
     MIXED_RECORD,
     TOML,
     CountedEntropy,
@@ -324,6 +325,29 @@ def test_missing_and_doubled_columns_are_named():
     doubled = people(3).append_column("age", pa.array([1, 2, 3]))
     with pytest.raises(RecordError, match="more than one column age"):
         randomize(app(), doubled, policy=ANYTHING)
+
+
+def test_columns_are_found_by_their_labels():
+    survey = design(LABELLED)
+    names = ["age", "state", "spent", "version"]
+    table = pa.table(dict(zip(names, ([30], ["CA"], [3.5], ["1"]), strict=True)))
+    words = SeededEntropy(1).words(survey.schema.words).reshape(1, -1)
+    expected = encode_table(survey.schema, table, words)
+    for given in (
+        ["How old are you?", "State", " Ausgaben ", "App Version"],
+        ["AGE", "state", "spent", "App Version\t"],
+    ):
+        found = encode_table(survey.schema, table.rename_columns(given), words)
+        assert found.codes.tolist() == expected.codes.tolist()
+        assert found.numbers.tolist() == expected.numbers.tolist()
+        assert found.public == expected.public
+    for given in ("How old are you?", " How old are you?", "AGE"):
+        doubled = table.append_column(given, pa.array([31]))
+        with pytest.raises(RecordError, match=r"more than one column age \(or 'How old are you"):
+            encode_table(survey.schema, doubled, words)
+    for given in ("how old are you?", "How old are you", "How  old are you?"):
+        with pytest.raises(RecordError, match=r"no column age \(or 'How old are you\?'\)"):
+            encode_table(survey.schema, table.rename_columns([given, *names[1:]]), words)
 
 
 def test_an_empty_table_gives_no_reports():

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 from support.sql_survey import APP, refusal
+from support.surveys import LABELLED
 from support.two_estimators import known, stored, survey_of_two
 
+from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.parser.catalog import COLUMNS, describe, relations
+from ldpsql.store import open_store
 
 
 @pytest.fixture
@@ -80,3 +83,26 @@ def test_the_catalog_is_asked_like_any_result(session: Session) -> None:
 )
 def test_anything_else_is_refused(sql: str, reason: str) -> None:
     assert reason in refusal(sql).reason
+
+
+def test_labels_and_what_values_count_as_are_described() -> None:
+    survey = design(LABELLED)
+    found = {column["column_name"]: column for column in describe(survey.schema)}
+    assert {name: column["label"] for name, column in found.items()} == {
+        "age": "How old are you?",
+        "state": None,
+        "spent": "Ausgaben",
+        "version": "App Version",
+    }
+    assert [(column["outside"], column["missing"]) for column in found.values()] == [
+        ("the nearest value", "a value drawn evenly"),
+        ("a value drawn evenly", "a value drawn evenly"),
+        ("the nearest value", "a value drawn evenly"),
+        (None, "missing (NULL)"),
+    ]
+    with open_store(None, read_only=False) as opened:
+        opened.register(survey)
+        (table,) = rows(Session(opened), "SELECT label FROM information_schema.tables")
+        described = rows(Session(opened), "DESCRIBE app")
+    assert table == {"label": survey.label}
+    assert [row["label"] for row in described] == [column["label"] for column in found.values()]

@@ -104,6 +104,16 @@ TOML = survey_toml(
     epsilon="2",
     mechanism="hgrr",
 )
+LABELLED = survey_toml(
+    integer("age", 18, 90, label="How old are you?"),
+    category("state", "CA", "NY"),
+    dimension("spent", "float", domain=[0, 500], bins=5),
+    _section("measure.spent", {"bounds": [0, 500], "label": "Ausgaben"}),
+    public("version", "text", label="App Version"),
+    label='\u00c9tude "2026"',
+    mechanism="hgrr",
+)
+"""Labels of the table and of some columns, one of which is a dimension and a measure."""
 _DAY = date(2026, 1, 1)
 EVERY_TYPE = survey_toml(
     integer("i", 0, 9, bin_width=5),

@@ -332,12 +332,27 @@ def scheduled_survey(period: str | None) -> Survey:
     return replace(survey, schema=schema, schedule=Schedule(*days, 2, period))
 
 
+def labelled_survey() -> Survey:
+    """The small survey with labels of the table and of columns of every role."""
+    survey = small_survey()
+    schema = replace(
+        survey.schema,
+        dimensions=tuple(
+            replace(d, label=f"\u00bfQu\u00e9 {d.name}? \u5e74\u9f62 \U0001f600")
+            for d in survey.schema.dimensions
+        ),
+        public=tuple(replace(p, label='"App" \\ \u0627\u0644') for p in survey.schema.public),
+    )
+    return replace(survey, schema=schema, label="L" * 200)
+
+
 def scheduled_surveys() -> list[dict[str, Any]]:
     """Surveys with a schedule, some of them signed: what their signatures cover, and per day
     whether they are open, which period it is, and until when a report drawn then may be sent."""
     key = published_key()
     surveys = [small_survey().signed(key), scheduled_survey(None)]
     surveys += [scheduled_survey(period).signed(key) for period in ("day", "month")]
+    surveys += [labelled_survey().signed(key)]
     found = []
     for survey in surveys:
         device = DeviceSurvey.from_json(survey.device_text)
@@ -373,6 +388,27 @@ def is_open(survey: DeviceSurvey, day: date) -> bool:
     return True
 
 
+BAD_LABELS: dict[str, Any] = {
+    "is null": None,
+    "is a number": 1,
+    "is empty": "",
+    "is a space": " ",
+    "starts with a space": " x",
+    "ends with a space of another kind": "x\u3000",
+    "is too long": "x" * 201,
+    "has two lines": "a\nb",
+    "has two paragraphs": "a\u2029b",
+    "has a control character": "a\x85b",
+    "turns the direction of writing": "a\u202eb",
+    "has a letter of no width": "a\u200bb",
+    "has a filler that is not seen": "a\u3164b",
+    "has a tag that is not seen": "a\U000e0041b",
+    "has a variation selector": "a\ufe0fb",
+    "has a character of private use": "a\ue000b",
+    "has a character that there is not": "a\uffffb",
+}
+
+
 def bad_surveys() -> list[dict[str, str]]:
     """Texts that are not surveys, each with the reason."""
     text = small_survey().device_text
@@ -391,6 +427,9 @@ def bad_surveys() -> list[dict[str, str]]:
     column = {"name": "period", "type": "date"}
     later = {**schema, "public": [*schema["public"], column]}
     as_text = {**schema, "public": [{**column, "type": "text"}, *schema["public"]]}
+    labelled = {**schema, "dimension": [{**age, "label": "Years"}, *others]}
+    version = {**schema["public"][0], "label": "Years"}
+    renamed = {**schema["measure"][0], "name": "age", "label": "Age"}
     letters = {
         "name": "age",
         "type": "category",
@@ -409,7 +448,13 @@ def bad_surveys() -> list[dict[str, str]]:
         ("an unknown key of the plan", but(plan={**plan, "extra": 1})),
         ("a missing key", canonical({k: v for k, v in data.items() if k != "promise"})),
         ("a repeated key", text.replace('"table":', '"table":"x","table":')),
-        ("a reserved key", but(label="x")),
+        *((f"a label that {why}", but(label=bad)) for why, bad in BAD_LABELS.items()),
+        ("a label of a column that has none", dimension(label=None)),
+        ("a label of a column that is empty", dimension(label="")),
+        ("a label of a column that hides", dimension(label="a\u200bge")),
+        ("two labels of one column", but(schema={**labelled, "measure": [renamed]})),
+        ("a label that another column has, too", but(schema={**labelled, "public": [version]})),
+        ("a label that is another column's name", dimension(label="VERSION")),
         ("a signature without its author", but(signature="0" * 128)),
         ("an author without a signature", but(author="0" * 64)),
         ("a signature of another text", canonical({**signed, "replay_window": 29})),

@@ -11,18 +11,21 @@ from importlib.metadata import version
 
 from ldpsql.audit.check import METHODS, Audit, CentralAudit
 from ldpsql.survey import Survey
-from ldpsql_device.describe import describe_sensitive, describe_values, largest_belief
+from ldpsql_device.describe import (
+    describe_missing,
+    describe_outside,
+    describe_sensitive,
+    describe_values,
+    largest_belief,
+    name_column,
+    name_with_label,
+)
 from ldpsql_device.errors import Error
 from ldpsql_device.guarantee import PUBLIC_IN_CLEAR
+from ldpsql_device.schema import Dimension, PublicColumn
 
 COLUMN_HEADS = ("column", "role", "values", "if outside", "if missing")
-_OUTSIDE = {
-    "nearest": "the nearest value",
-    "random": "a value drawn evenly",
-    "other": "(other), a value of its own",
-}
 _MOST_VALUES = 64
-_MISSING = {"random": "a value drawn evenly", "code": "a value of its own"}
 _STYLE = """
 @page { size: A4; margin: 18mm 16mm }
 body { font: 10.5pt/1.45 "Liberation Sans", Arial, sans-serif; color: #1a1a1a;
@@ -61,19 +64,18 @@ def author_line(survey: Survey) -> str:
 
 def column_rows(survey: Survey) -> Iterator[tuple[str, ...]]:
     """A row per column, under COLUMN_HEADS: what of a record is read, and how it is read."""
-    for dimension in survey.schema.dimensions:
-        is_bool = dimension.domain.type == "bool"  # of which nothing is outside
-        outside = "" if is_bool else _OUTSIDE[str(dimension.outside)]
-        values = describe_values(dimension, _MOST_VALUES)
-        if 0 < len(dimension.sensitive) < dimension.size:
-            values += f"; sensitive: {describe_sensitive(dimension, _MOST_VALUES)}"
-        yield dimension.name, "private", values, outside, _MISSING[dimension.missing]
-    for measure in survey.schema.measures:
-        low, high = measure.bounds
-        values = f"a number from {low:.15g} to {high:.15g}"
-        yield measure.name, "private, summed", values, "the nearer bound", "a bound drawn evenly"
-    for column in survey.record_schema.public:
-        yield column.name, "IN CLEAR", column.type, "sent as it is", "sent as missing"
+    for column in survey.record_schema.attributes:
+        name = name_column(survey, column.name)
+        outside, missing = describe_outside(column), describe_missing(column)
+        if isinstance(column, PublicColumn):
+            yield name, "IN CLEAR", f"{column.type}, sent as it is", outside, missing
+            continue
+        role, values = "private, summed", describe_values(column, _MOST_VALUES)
+        if isinstance(column, Dimension):
+            role = "private"
+            if 0 < len(column.sensitive) < column.size:
+                values += f"; sensitive: {describe_sensitive(column, _MOST_VALUES)}"
+        yield name, role, values, outside, missing
     if survey.period:
         yield "period", "in clear", f"first day of the {survey.period}, set by the device", "", ""
 
@@ -107,7 +109,8 @@ def write_page(
     guarantee, title = survey.guarantee, f"Privacy audit of the survey {survey.table}"
     problems = (*audit.problems, *(central.problems if central else ()))
     schedule = [("Author", author_line(survey)), ("Answered", str(survey.schedule))]
-    facts = [("Survey", survey.table), ("Date of this audit", f"{today.isoformat()} (UTC)")]
+    name = name_with_label(survey.table, survey.label)
+    facts = [("Survey", name), ("Date of this audit", f"{today.isoformat()} (UTC)")]
     parts = [
         f"<h1>{escape(title)}</h1>",
         _table((*facts, *schedule), "facts", code=("Fingerprint", survey.fingerprint)),

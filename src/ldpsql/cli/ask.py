@@ -208,15 +208,18 @@ def _dot_command(store: Store, text: str) -> str:
 
 def _columns(survey: Survey) -> str:
     from ldpsql.parser.catalog import describe  # noqa: PLC0415
+    from ldpsql_device.describe import name_with_label  # noqa: PLC0415
 
     rows = []
     for column in describe(survey.schema):
         extent = column.get("declared_values") or column.get("domain") or ""
         nulls = "NULL" if column["is_nullable"] == "YES" else ""
         shown = ", or ".join(filter(None, (extent, nulls)))
-        rows.append((column["column_name"], column["role"], column["type"], shown))
+        name = name_with_label(column["column_name"], column["label"])
+        rows.append((name, column["role"], column["type"], shown))
     lines = table_lines(rows[0], rows[1:], [False] * 4)
-    return "\n".join([survey.table, *(f"  {line}" for line in lines)])
+    name = name_with_label(survey.table, survey.label)
+    return "\n".join([name, *(f"  {line}" for line in lines)])
 
 
 def _promise(survey: Survey) -> str:

@@ -219,6 +219,8 @@ def _warnings(result: Audit, warn_above: float) -> Iterator[str]:
 def _identity(survey: Survey, today: date) -> dict[str, Any]:
     return {
         "table": survey.table,
+        "label": survey.label,
+        "labels": dict(survey.schema.labels),
         "fingerprint": survey.fingerprint,
         "audited": today.isoformat(),
         "author": survey.author,
@@ -234,8 +236,9 @@ def _about(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
         column_rows,
         public_line,
     )
+    from ldpsql_device.describe import name_with_label  # noqa: PLC0415
 
-    yield "survey", survey.table
+    yield "survey", name_with_label(survey.table, survey.label)
     yield "fingerprint", survey.fingerprint
     yield "audited", f"{today} (UTC)"
     yield "author", author_line(survey)

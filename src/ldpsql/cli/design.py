@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import zlib
+from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
 from ldpsql.cli.text import labelled_lines
 from ldpsql.record_domain import RecordDomain
+from ldpsql_device.describe import name_with_label
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import ANY_DAY
 
@@ -148,7 +150,7 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
     """What a survey is, promises, and sends."""
     design, guarantee, form = survey.design, survey.guarantee, survey.design.report_format
     kilobytes = len(zlib.compress(survey.device_text.encode(), 9)) / 1000
-    known = f"{survey.table} ({survey.fingerprint[:12]})"
+    known = f"{name_with_label(survey.table, survey.label)} ({survey.fingerprint[:12]})"
     yield "survey", f"{known}, {kilobytes:.1f} kB for each device"
     if survey.author is not None:
         yield "author", survey.author
@@ -175,6 +177,8 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
     yield "protects", guarantee.protects
     if guarantee.witness:
         yield "witness", guarantee.witness
+    labelled = (name_with_label(*pair) for pair in survey.schema.labels.items())
+    yield from zip(chain(["labels"], repeat("")), labelled, strict=False)
     yield from _sensitive(survey)
     if guarantee.delta:
         yield "warning", f"A REPORT MAY BE THE RECORD ITSELF, {_SEE_BELOW}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ldpsql.errors import counted
 
 if TYPE_CHECKING:
-    from ldpsql_device.schema import Schema
+    from ldpsql_device.schema import Attribute, Schema
     from ldpsql_device.table import Tally
 
 _ENDLESS, _END = 1_000_000, "\u200b"
@@ -175,28 +175,20 @@ def about(count: float) -> str:
 
 def misfit_notes(schema: Schema, tally: Tally) -> list[str]:
     """Which values of a table did not fit, by column, and what stands for them."""
-    outside = {
-        "nearest": "its domain: the nearest value counts",
-        "random": "its domain: a declared value, drawn evenly, counts",
-        "other": "its domain: they count as (other)",
-    }
-    dimensions = {dimension.name: dimension for dimension in schema.dimensions}
-    public = {column.name for column in schema.public}
+    from ldpsql_device.describe import describe_missing, describe_outside  # noqa: PLC0415
+
+    bounded = {measure.name: measure for measure in schema.measures}
+    clamped, outside, missing = (
+        counts.items() for counts in (tally.clamped, tally.outside, tally.missing)
+    )
+    columns: dict[str, Attribute] = {column.name: column for column in schema.attributes[::-1]}
     notes = [
-        (n, c, "outside its bounds: the nearer bound counts") for n, c in tally.clamped.items()
+        *((n, c, "outside its bounds", describe_outside(bounded[n])) for n, c in clamped),
+        *((n, c, "outside its domain", describe_outside(columns[n])) for n, c in outside),
+        *((n, c, "missing or unreadable", describe_missing(columns[n])) for n, c in missing),
     ]
-    for name, count in tally.outside.items():
-        notes.append((name, count, f"outside {outside[str(dimensions[name].outside)]}"))
-    for name, count in tally.missing.items():
-        counts = "one bound or the other, drawn evenly, counts"
-        if name in public:
-            counts = "null is sent"
-        elif name in dimensions:
-            has_null = dimensions[name].has_null
-            counts = "NULL counts" if has_null else "a declared value, drawn evenly, counts"
-        notes.append((name, count, f"missing or unreadable: {counts}"))
     return [
         f"{count:,} of {counted(tally.people, 'value')} of {name} ({count / tally.people:.2%}) "
-        f"{'was' if count == 1 else 'were'} {rest}"
-        for name, count, rest in notes
+        f"{'was' if count == 1 else 'were'} {what}: counted as {code}"
+        for name, count, what, code in notes
     ]

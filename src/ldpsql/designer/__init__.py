@@ -142,5 +142,6 @@ def design_survey(
         # What a shuffled survey says of its users is part of its promise.
         users=file.users if file.shuffled is None else None,
         schedule=file.schedule,
+        label=file.label,
     )
     return DesignedSurvey(survey, file.workload, ranking, people)

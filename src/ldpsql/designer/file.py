@@ -6,10 +6,11 @@ columns of a data file, of which no value is read.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -27,7 +28,7 @@ from ldpsql.workload import DEFAULT_PREDICATES, KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
-from ldpsql_device.schema import Schema, identifier
+from ldpsql_device.schema import Schema, check_label, identifier, is_label
 from ldpsql_device.survey import (
     ANY_DAY,
     PERIOD_COLUMN,
@@ -48,6 +49,7 @@ _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "
 _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
     "survey": {
         "table": (str, "a string"),
+        "label": (str, "a string"),
         "options": (dict, "a table"),
         "accept_no_guarantee": (bool, "true or false"),
         "from": (date | str, "a day"),
@@ -73,7 +75,8 @@ class SurveyFile:
     users: how many people are expected, or None.  workload_options: the table [workload] as
     written, or None.  estimator: as written, or None; the survey checks it.
     accept_no_guarantee: whether the mechanism may promise nothing.  shuffled: what is promised once
-    reports are shuffled, or None for trust = "local".  schedule: when it is answered.
+    reports are shuffled, or None for trust = "local".  schedule: when it is answered.  label: of
+    the table, or None.
     """
 
     table: str
@@ -87,6 +90,7 @@ class SurveyFile:
     accept_no_guarantee: bool
     shuffled: Shuffled | None = None
     schedule: Schedule = ANY_DAY
+    label: str | None = None
 
     @property
     def published_schema(self) -> Schema:
@@ -125,6 +129,7 @@ def read_file(
     if epsilon is not None:
         head["epsilon"] = epsilon
     _require(head, "table", "epsilon")
+    check_label(head.get("label", None))
     check_users(head.get("users"))
     name = str(head.get("mechanism", AUTO) if mechanism is None else mechanism)
     options = head.get("options", {})
@@ -147,6 +152,7 @@ def read_file(
         accept_no_guarantee=head.get("accept_no_guarantee", False),
         shuffled=_read_trust(head),
         schedule=_read_schedule(head),
+        label=head.get("label"),
     )
 
 
@@ -303,7 +309,7 @@ _HEAD = """\
 
 [survey]
 table = "{table}"
-epsilon = "1.0"        # total for one person's report: smaller protects more, answers worse
+{label}epsilon = "1.0"        # total for one person's report: smaller protects more, answers worse
 mechanism = "auto"     # the one with the least expected error
 # Where somebody else than the collector shuffles the reports, epsilon may be promised for the
 # shuffled batch, at a delta; a single report then keeps a larger, derived epsilon only:
@@ -363,25 +369,46 @@ def column_types(data: Path) -> dict[str, pa.DataType]:
 def starter_text(table: str, types: Mapping[str, pa.DataType]) -> str:
     """The text of a survey file whose bounds are empty.
 
-    Names that a survey cannot have are written as identifiers like them, each once.
+    Names that a survey cannot have are written as identifiers like them, each once, and become
+    labels, by which the columns of the data are found; those that no label can be are noted.
     """
-    parts = [_HEAD.format(table=identifier(table))]
-    taken: set[str] = set()
-    for column, arrow in types.items():
-        key, kind = identifier(column), _type_of(arrow)
-        endings = (f"_{number}" for number in count(2))
+    is_name = table.isascii() and table.lower() == identifier(table)
+    own = _label_line(table) if not is_name and is_label(table.strip()) else ""
+    parts = [_HEAD.format(table=identifier(table), label=own)]
+    taken = _name_columns(types)
+    labels: set[str] = set(taken)
+    for key, column in taken.items():
+        kind, label = _type_of(types[column]), ""
+        if not column.isascii() or column.lower() != key:
+            text = column.strip()
+            known = text.lower() if text.isascii() else text
+            if is_label(text) and labels.isdisjoint((known, text)):
+                labels.add(text)
+                label = _label_line(column)
+            else:
+                parts.append(f"# in the data this column is {column!a}: call it {key} there too\n")
+        if kind is None:
+            line = "".join(c if c.isprintable() else " " for c in str(types[column]))
+            parts.append(f"# {key} is of type {line}, which a survey cannot hold\n")
+        else:
+            parts.append(f'[dimension.{key}]\n{label}type = "{kind}"\n{_BODIES[kind]}')
+    return "\n".join(parts)
+
+
+def _name_columns(columns: Iterable[str]) -> dict[str, str]:
+    """The columns of a data file by the names that a survey gives them."""
+    taken: dict[str, str] = {}
+    for column in columns:
+        key, endings = identifier(column), (f"_{number}" for number in count(2))
         while key in taken:
             ending = next(endings)
             key = identifier(column)[: 63 - len(ending)] + ending
-        taken.add(key)
-        if not column.isascii() or column.lower() != key:
-            parts.append(f"# in the data this column is {column!a}: call it {key} there too\n")
-        if kind is None:
-            line = "".join(c if c.isprintable() else " " for c in str(arrow))
-            parts.append(f"# {key} is of type {line}, which a survey cannot hold\n")
-        else:
-            parts.append(f'[dimension.{key}]\ntype = "{kind}"\n{_BODIES[kind]}')
-    return "\n".join(parts)
+        taken[key] = column
+    return taken
+
+
+def _label_line(text: str) -> str:
+    return f"label = {json.dumps(text.strip(), ensure_ascii=False)}\n"
 
 
 def _type_of(arrow: pa.DataType) -> str | None:

@@ -12,7 +12,8 @@ from sqlglot import Token, TokenType, exp
 
 from ldpsql import domains
 from ldpsql.parser.source import unsupported
-from ldpsql_device.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.describe import describe_missing, describe_outside
+from ldpsql_device.schema import RESERVED_PREFIX, Attribute, Schema
 from ldpsql_device.values import Listed
 
 if TYPE_CHECKING:
@@ -33,7 +34,13 @@ _SCHEMA = "information_schema"
 _HEAD = {"table_catalog": "text", "table_schema": "text", "table_name": "text"}
 COLUMNS: Mapping[str, Mapping[str, str]] = {
     "tables": _HEAD
-    | {"table_type": "text", "mechanism": "text", "epsilon": "float", "guarantee": "text"},
+    | {
+        "table_type": "text",
+        "mechanism": "text",
+        "epsilon": "float",
+        "guarantee": "text",
+        "label": "text",
+    },
     "columns": _HEAD
     | {
         "column_name": "text",
@@ -46,7 +53,10 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "domain": "text",
         "declared_values": "text",
         "bins": "int",
+        "outside": "text",
+        "missing": "text",
         "epsilon": "float",
+        "label": "text",
     },
 }
 """The tables of information_schema: their columns with their types."""
@@ -59,7 +69,10 @@ _DESCRIBED = (
     "declared_values",
     "bins",
     "is_nullable",
+    "outside",
+    "missing",
     "epsilon",
+    "label",
 )
 
 
@@ -109,6 +122,7 @@ def relations(surveys: Iterable[Survey]) -> dict[str, pa.Table]:
                 "mechanism": survey.design.name,
                 "epsilon": epsilon,
                 "guarantee": str(survey.guarantee),
+                "label": survey.label,
             }
         )
         for position, column in enumerate(describe(survey.schema), start=1):
@@ -141,6 +155,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "declared_values": values and _cut(values),
             "bins": domain.size,
             "is_nullable": "YES" if domains.null_codes(dimension) else "NO",
+            **_rules(schema, dimension),
         }
     for measure in measures.values():
         low, high = measure.bounds
@@ -151,6 +166,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "data_type": "DOUBLE",
             "domain": f"[{low:g}, {high:g}]",
             "is_nullable": "NO",
+            **_rules(schema, measure),
         }
     for column in schema.public:
         yield {
@@ -159,7 +175,17 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "type": column.type,
             "data_type": _DATA_TYPES[column.type],
             "is_nullable": "YES",
+            **_rules(schema, column),
         }
+
+
+def _rules(schema: Schema, column: Attribute) -> dict[str, str | None]:
+    """What values beside the declared ones count as, and the label."""
+    return {
+        "outside": describe_outside(column) or None,
+        "missing": describe_missing(column),
+        "label": schema.labels.get(column.name),
+    }
 
 
 def _cut(text: str) -> str:
