@@ -14,17 +14,17 @@ from ldpsql.aggregates import (
     AGGREGATES,
     Aggregate,
     AggregateKind,
-    Arithmetic,
     Expression,
+    Moments,
     Target,
     people_with,
+    sum_of,
     targets_of,
 )
 from ldpsql.bench.questions import question
 from ldpsql.bench.truth import Truth
 from ldpsql.boxes import Weight
 from ldpsql.designer import design
-from ldpsql.domains import domain_labels, find_dimension
 from ldpsql.engine.session import Session
 from ldpsql.errors import Place, QueryError
 from ldpsql.recipes import registry
@@ -76,29 +76,17 @@ def test_a_column_that_the_parser_should_have_refused_is_a_bug(function: str) ->
 # -- an aggregate of one's own ----------------------------------------------------------------
 
 
-def square_sum(schema: Schema, column: str | None, power: int) -> Target:
-    """The sum of a power of a dimension's values."""
-    index = find_dimension(schema, str(column))
-    assert index is not None
-    values = enumerate(domain_labels(schema.dimensions[index].domain))
-    amounts = tuple((float(value) ** power, ((code, code + 1),)) for code, value in values)
-    return Target(amounts=(index, amounts), label=f"SUM({column}^{power})")
+def second_moment(schema: Schema, moments: Moments) -> Expression:
+    """E[x^2]."""
+    return sum_of(schema, moments.products["xx"]) / people_with(schema, moments)
 
 
-def variance(schema: Schema, column: str | None) -> Expression:
-    """E[x^2] - E[x]^2."""
-    count = people_with(schema, column)
-    mean = Arithmetic("/", square_sum(schema, column, 1), count)
-    square = Arithmetic("/", square_sum(schema, column, 2), count)
-    return Arithmetic("-", square, Arithmetic("*", mean, mean))
-
-
-VARIANCE = AggregateKind(("VAR_POP", "VARIANCE_POP"), "dimension", variance, "VAR_POP({})")
+OWN = AggregateKind(("SECOND_MOMENT",), "number", second_moment, "AVG({0} * {0})", ("xx",))
 
 
 @pytest.fixture
-def with_variance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aggregates, "AGGREGATES", (*AGGREGATES, VARIANCE))
+def with_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregates, "AGGREGATES", (*AGGREGATES, OWN))
 
 
 PEOPLE = pa.table(
@@ -120,12 +108,12 @@ type = "bool"
 """
 
 
-def true_variance(members_only: bool) -> float:
+def true_moment(members_only: bool) -> float:
     ages = PEOPLE["age"].to_numpy()
-    return float(np.var(ages[PEOPLE["member"].to_numpy()] if members_only else ages))
+    return float(np.mean((ages[PEOPLE["member"].to_numpy()] if members_only else ages) ** 2))
 
 
-@pytest.mark.usefixtures("with_variance")
+@pytest.mark.usefixtures("with_own")
 @pytest.mark.parametrize("kind", [ExactNodes, ExactBoxes])
 def test_one_entry_is_all_that_an_aggregate_takes(
     kind: type[ExactDesign], monkeypatch: pytest.MonkeyPatch
@@ -139,45 +127,49 @@ def test_one_entry_is_all_that_an_aggregate_takes(
     with open_store(None, read_only=False) as store:
         store.ingest_table(reports, survey)
         session = Session(store)
-        whole = session.execute("SELECT VAR_POP(age) FROM app").table.column(0).to_pylist()
-        assert whole == pytest.approx([true_variance(False)])
-        inside = session.execute("SELECT var_pop(age) / 2 FROM app WHERE member").table.column(0)
-        assert inside.to_pylist() == pytest.approx([true_variance(True) / 2])
+        whole = session.execute("SELECT SECOND_MOMENT(age) FROM app").table.column(0).to_pylist()
+        assert whole == pytest.approx([true_moment(False)])
+        inside = session.execute(
+            "SELECT second_moment(age) / 2 FROM app WHERE member"
+        ).table.column(0)
+        assert inside.to_pylist() == pytest.approx([true_moment(True) / 2])
 
 
-@pytest.mark.usefixtures("with_variance")
+@pytest.mark.usefixtures("with_own")
 def test_a_new_aggregate_has_an_interval_a_plan_and_notes() -> None:
-    """From a mechanism with noise; the interval is that of the delta method."""
+    """From a mechanism with noise; the interval is Fieller's."""
     with simulate(design(SURVEY), PEOPLE, seed=3) as connection:
-        sql = "SELECT VAR_POP(age) FROM app WHERE member"
+        sql = "SELECT SECOND_MOMENT(age) FROM app WHERE member"
         answer = connection.execute(sql).result
         (value,), bars = answer.table.column(0).to_pylist(), answer.intervals[0]
         assert bars.low[0] < value < bars.high[0]
-        assert abs(value - true_variance(True)) < 4.0 * bars.stderr[0]
+        assert abs(value - true_moment(True)) < 4.0 * bars.stderr[0]
         lines = str(connection.execute(f"EXPLAIN {sql}").result.explain).splitlines()
         sums = [line.strip() for line in lines if line.startswith("  ") and "(" in line]
-        assert {"SUM(age^1)", "SUM(age^2)", "COUNT(*)"} <= set(sums)
+        assert any(line.startswith("SUM(") for line in sums)
+        assert any(line.startswith("COUNT(") for line in sums)
         with pytest.raises(QueryError, match="no column 'nope'"):
-            connection.execute("SELECT VAR_POP(nope) FROM app")
-        nobody = connection.execute("SELECT VAR_POP(age) FROM app WHERE age > 19 AND NOT member")
+            connection.execute("SELECT SECOND_MOMENT(nope) FROM app")
+        nobody = connection.execute(
+            "SELECT SECOND_MOMENT(age) FROM app WHERE age > 19 AND NOT member"
+        )
         assert "1 value is NULL" in nobody.notes[0]
 
 
-@pytest.mark.usefixtures("with_variance")
+@pytest.mark.usefixtures("with_own")
 def test_the_exact_answer_reads_the_same_entry() -> None:
     """The comparison with the truth needs nothing besides."""
     survey = design(SURVEY)
-    asked = question("SELECT VAR_POP(age) FROM app WHERE member", survey, "one")
+    asked = question("SELECT SECOND_MOMENT(age) FROM app WHERE member", survey, "one")
     found = Truth(survey.schema, PEOPLE).answer(asked).rows[()]
-    assert found == pytest.approx([true_variance(True)])
+    assert found == pytest.approx([true_moment(True)])
 
 
-@pytest.mark.usefixtures("with_variance")
+@pytest.mark.usefixtures("with_own")
 def test_hints_list_what_there_is() -> None:
-    assert refusal("SELECT MEDIAN(age) FROM app").hint == "use COUNT, SUM, AVG, VAR_POP"
-    assert "VAR_POP" in refusal("SELECT state FROM app GROUP BY state").hint
+    assert "SECOND_MOMENT" in refusal("SELECT state FROM app GROUP BY state").hint
 
 
 def test_without_the_entry_it_is_refused() -> None:
-    error = refusal("SELECT VAR_POP(age) FROM app")
-    assert "VAR_POP is not answered" in error.reason
+    error = refusal("SELECT SECOND_MOMENT(age) FROM app")
+    assert "SECOND_MOMENT is not answered" in error.reason

@@ -128,7 +128,7 @@ def test_explain_prints_the_plan(tmp_path):
     [
         ("SELECT COUNT(*) FROM app WHERE height > 3", "height"),
         ("SELECT COUNT(*) FROM people", "people"),
-        ("SELECT MEDIAN(age) FROM app", "MEDIAN"),
+        ("SELECT KURTOSIS(age) FROM app", "KURTOSIS"),
         ("SELECT COUNT(*) FROM app; SELECT COUNT(*) FROM app", "one"),
         ("SELECT COUNT(* FROM app", "syntax"),
         ("DROP TABLE app", ""),

@@ -135,8 +135,8 @@ class Both:
     @cached_property
     def of_nobody(self) -> dict[str, Any]:
         """What DuckDB gives for every aggregate of an empty group."""
-        (row,) = self.theirs(f"SELECT {', '.join(AGGREGATES)} FROM app WHERE FALSE")
-        return dict(zip(AGGREGATES, row, strict=True))
+        (row,) = self.theirs(f"SELECT {', '.join(EVERY)} FROM app WHERE FALSE")
+        return dict(zip(EVERY, row, strict=True))
 
 
 @pytest.fixture(scope="module", params=[ExactNodes, ExactBoxes], ids=lambda kind: kind.__name__)
@@ -315,7 +315,33 @@ AGGREGATES = [
     "AVG(version + age)",
     "AVG(price * day(joined) - pay)",
 ]
-aggregate = st.sampled_from(AGGREGATES)
+FUNCTIONS = [
+    "VAR_POP(age)",
+    "VAR_SAMP(age * 2 - day(joined))",
+    "STDDEV(age) FILTER (WHERE active)",
+    "STDDEV_POP(nullif(age, 4)) / 2 + 1",
+    "COVAR_POP(pay, age)",
+    "COVAR_SAMP(age, day(joined))",
+    "CORR(length(nullif(state, 'NY')) * age, day(joined))",
+    "CORR(age, day(joined)) FILTER (WHERE shop = 'north' OR age > 3)",
+    "REGR_SLOPE(pay, age)",
+    "REGR_SLOPE(version, age)",
+    "REGR_INTERCEPT(age, day(joined))",
+    "REGR_COUNT(age, length(nullif(state, 'CA')))",
+    "REGR_AVGX(pay, nullif(age, 2))",
+    "REGR_AVGY(version, nullif(age, 2))",
+    "REGR_SXX(nullif(age, 2), day(joined))",
+    "REGR_SYY(age, nullif(day(joined), 3))",
+    "REGR_SXY(age, pay)",
+    "MEDIAN(age)",
+    "MEDIAN(age) FILTER (WHERE active) - AVG(pay)",
+    "QUANTILE_CONT(age, 0.35)",
+    "QUANTILE_DISC(age, 0.25)",
+    "QUANTILE_DISC(age, -0.25)",
+    "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age)",
+    "PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY age DESC)",
+]
+EVERY = [*AGGREGATES, *FUNCTIONS]
 PUBLIC = ("version", "shop")
 DECLARED: dict[str, list[Any]] = {
     "age": list(range(1, 12)),
@@ -361,14 +387,14 @@ class Question:
 
 
 @st.composite
-def question(draw: st.DrawFn, double: int) -> Question:
-    """A question for one of the doubles."""
+def question(draw: st.DrawFn, double: int, pool: Sequence[str]) -> Question:
+    """A question for one of the doubles, about aggregates of a pool."""
     where = f" WHERE {draw(predicate)}" if draw(st.integers(0, 9)) else ""
     keys = draw(group) if draw(st.integers(0, 2)) == 0 else ()
-    wanted = tuple(draw(st.lists(aggregate, min_size=1, max_size=4)))
+    wanted = tuple(draw(st.lists(st.sampled_from(pool), min_size=1, max_size=4)))
     # One more aggregate hands a question to the other double; nearly always one of 17 does.
     choices = [Question(keys, wanted, where)]
-    choices += [Question(keys, (*wanted, more), where) for more in AGGREGATES]
+    choices += [Question(keys, (*wanted, more), where) for more in pool]
     asked = next((choice for choice in choices if choice.double == double), None)
     assume(asked is not None)
     return asked
@@ -397,27 +423,42 @@ def check(both: Both, asked: Question) -> None:
 QUESTIONS = 2_500
 
 
-def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest) -> None:
-    """2,500 different queries for each double, 5,000 in all: AND, OR, NOT, IN, BETWEEN, NULLs,
-    dates, public columns, GROUP BY."""
-    double = [ExactNodes, ExactBoxes].index(request.node.callspec.params["both"])
+def ask_many(both: Both, double: int, pool: Sequence[str], questions: int) -> None:
+    """Check so many different generated questions."""
     seen: set[str] = set()
 
     @seed(double)
     @settings(
-        max_examples=QUESTIONS * 6 // 5,
+        max_examples=questions * 6 // 5,
         deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    @given(asked=question(double))
+    @given(asked=question(double, pool))
     def ask(asked: Question) -> None:
-        if str(asked) not in seen and len(seen) < QUESTIONS:
+        if str(asked) not in seen and len(seen) < questions:
             check(both, asked)
             seen.add(str(asked))
 
     ask()
-    assert len(seen) == QUESTIONS
+    assert len(seen) == questions
+
+
+def double_of(request: pytest.FixtureRequest) -> int:
+    """Which double a test is for."""
+    return [ExactNodes, ExactBoxes].index(request.node.callspec.params["both"])
+
+
+def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest) -> None:
+    """2,500 different queries for each double, 5,000 in all: AND, OR, NOT, IN, BETWEEN, NULLs,
+    dates, public columns, GROUP BY."""
+    ask_many(both, double_of(request), AGGREGATES, QUESTIONS)
+
+
+@pytest.mark.parametrize("questions", [60, pytest.param(1_200, marks=pytest.mark.slow)])
+def test_functions_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
+    """Variances, correlations, regressions, quantiles, with FILTER, WHERE and GROUP BY."""
+    ask_many(both, double_of(request), FUNCTIONS, questions)
 
 
 @pytest.mark.parametrize(

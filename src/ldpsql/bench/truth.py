@@ -23,7 +23,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ldpsql.aggregates import Aggregate, Amount, Leaf, find_aggregate, label
+from ldpsql.aggregates import (
+    Aggregate,
+    Amount,
+    Column,
+    Leaf,
+    Moments,
+    Ranked,
+    find_aggregate,
+    label,
+)
 from ldpsql.bench.questions import Question
 from ldpsql.domains import find_dimension, find_measure, labels
 from ldpsql.estimate import Array
@@ -219,18 +228,24 @@ class Truth:
         assert isinstance(call, Aggregate)
         kind = find_aggregate(call.function)
         assert kind is not None
-        column = "*"
-        if kind.takes == "number":
-            column = self._summed(call.column)
+        columns = ["*"]
+        if isinstance(call.column, Ranked):
+            columns = [quote(call.column.column)]
+        elif isinstance(call.column, Moments):
+            columns = [f"({text})::DOUBLE" for text in call.column.texts]
+        elif kind.takes == "number":
+            columns = [self._summed(call.column)]
         elif call.column is not None:
             name = str(call.column) if isinstance(call.column, Amount) else quote(call.column)
-            column = f"{name}::DOUBLE" if kind.takes == "dimension" else name
+            columns = [name]
         if call.filter is not None:
-            counted = "1" if column == "*" else column
-            column = f"CASE WHEN {conditions[call.filter]} THEN {counted} END"
-        return kind.exact.format(column)
+            counted = ["1" if column == "*" else column for column in columns]
+            columns = [f"CASE WHEN {conditions[call.filter]} THEN {each} END" for each in counted]
+        if isinstance(call.column, Ranked):
+            columns.append(f"{'-' * call.column.is_descending}{call.column.share!r}")
+        return kind.exact.format(", ".join(columns))
 
-    def _summed(self, name: str | Amount | None) -> str:
+    def _summed(self, name: Column) -> str:
         """A column or expression as a number; a measure by itself clamped to its bounds, and
         halfway between them where it is missing, as it counts then."""
         if not isinstance(name, str):

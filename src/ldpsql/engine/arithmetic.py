@@ -1,9 +1,11 @@
 """Arithmetic over jointly estimated sums, with its error carried along.
 
-Over T sums, jointly estimated for each of R rows, an expression is kept in the simplest of three
-forms: `Affine` (exactly linear, normal interval), `Quotient` of two affine forms (Fieller's
-interval), or else `Form` (value and gradient, delta method). An expression stays affine or a
-quotient as long as it is one, so AVG(x) * 12 - 3 has as honest an interval as AVG(x).
+Over T sums, jointly estimated for each of R rows, an expression is an `Affine` form as long as it
+is exactly linear (normal interval), else a `Form`: value and gradient. The interval of a form is
+that of the delta method, or one of its own: Fieller's for a quotient, whose numerator and
+denominator are linear to first order, and for a function what becomes of the ends of its operand,
+or an inverted test. Scaling and shifting keep it, so AVG(x) * 12 - 3 has as honest an interval as
+AVG(x).
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldpsql.aggregates import Expression, Target, evaluate
+from ldpsql.aggregates import Expression, Function, Mode, Quantile, Target, Transform, evaluate
 from ldpsql.estimate import Array, Ratio, quantile
+
+_DRAWS = 20_000
 
 SURCHARGE = 1.15
 """What a typical error is multiplied by, see `typical_error`."""
@@ -59,34 +63,53 @@ class Form:
     """A number per row, computed from sums; + - * / give another form.
 
     value: shape (R,), NaN where it is not estimable at the level of the sums.  slope: its
-    gradient per row, shape (R, T).  constant: the number that it is where no sum enters, else None.
+    gradient per row, shape (R, T).  ends: of its interval, each of shape (R,), where they are not
+    those of the delta method.  constant: the number that it is where no sum enters, else None.
     """
 
     constant: float | None = None
 
-    def __init__(self, sums: Sums, value: Array, slope: Array) -> None:
+    def __init__(
+        self, sums: Sums, value: Array, slope: Array, ends: tuple[Array, Array] | None = None
+    ) -> None:
         self.sums = sums
         self.value = value
         self.slope = slope
+        self.ends = ends
 
     @property
     def interval(self) -> Interval:
-        """Standard errors by the delta method, which is exact for an affine form, and the normal
-        interval at the level of the sums; NaN wherever the value is."""
-        is_finite = np.isfinite(self.slope)
-        stderr = np.sqrt(self.sums.variance(np.where(is_finite, self.slope, 0.0)))
-        is_known = is_finite.all(axis=1) & np.isfinite(stderr) & ~np.isnan(self.value)
-        stderr = np.where(is_known, stderr, np.nan)
-        half = quantile(self.sums.level) * stderr
-        return Interval(stderr, self.value - half, self.value + half)
+        """Standard errors by the delta method, which is exact for an affine form, and the interval
+        at the level of the sums, normal if it has no ends of its own; NaN wherever the value is.
+
+        Where the slope is not finite, the standard error is what the interval would have made of
+        it: half of its width over the normal quantile.
+        """
+        is_finite = np.asarray(np.isfinite(self.slope).all(axis=1))
+        z = quantile(self.sums.level)
+        stderr = np.sqrt(self.sums.variance(np.where(is_finite[:, None], self.slope, 0.0)))
+        is_known = np.isfinite(stderr) & ~np.isnan(self.value)
+        if self.ends is None:
+            stderr = np.where(is_known & is_finite, stderr, np.nan)
+            return Interval(stderr, self.value - z * stderr, self.value + z * stderr)
+        low, high = (np.where(is_known, end, np.nan) for end in self.ends)
+        own = np.where(is_finite, stderr, (high - low) / (2.0 * z))
+        return Interval(np.where(is_known, own, np.nan), low, high)
 
     def scaled(self, factor: float) -> Form:
         """The form times a number."""
-        return Form(self.sums, self.value * factor, self.slope * factor)
+        ends = None
+        if self.ends is not None:
+            low, high = (end * factor for end in self.ends)
+            ends = (low, high) if factor >= 0.0 else (high, low)
+        return Form(self.sums, self.value * factor, self.slope * factor, ends)
 
     def shifted(self, constant: float) -> Form:
         """The form plus a number."""
-        return Form(self.sums, self.value + constant, self.slope)
+        ends = None
+        if self.ends is not None:
+            ends = (self.ends[0] + constant, self.ends[1] + constant)
+        return Form(self.sums, self.value + constant, self.slope, ends)
 
     def __add__(self, other: Form) -> Form:
         if other.constant is not None:
@@ -112,10 +135,7 @@ class Form:
             return Form(self.sums, nothing, np.zeros_like(self.slope))
         if other.constant is not None:
             return self.scaled(1.0 / other.constant)
-        # d(x / y) = (dx - (x / y) dy) / y
-        ratio = self.value / np.where(other.value == 0.0, np.nan, other.value)
-        slope = (self.slope - ratio[:, None] * other.slope) / other.value[:, None]
-        return Form(self.sums, ratio, slope)
+        return _quotient(self, other)
 
 
 class Affine(Form):
@@ -143,47 +163,139 @@ class Affine(Form):
             return Affine(self.sums, self.offset + other.offset, self.gradient + other.gradient)
         return super().__add__(other)
 
-    def __truediv__(self, other: Form) -> Form:
-        if isinstance(other, Affine) and other.constant is None:
-            return Quotient(self.sums, self, other)
-        return super().__truediv__(other)
+
+def _quotient(numerator: Form, denominator: Form) -> Form:
+    """numerator / denominator with Fieller's interval; NULL (NaN) exactly where it is unbounded."""
+    sums = numerator.sums
+    ratio = Ratio(
+        numerator.value,
+        denominator.value,
+        sums.variance(numerator.slope),
+        sums.variance(denominator.slope),
+        sums.cross(numerator.slope, denominator.slope),
+    )
+    low, high = ratio.interval(sums.level)
+    # d(x / y) = (dx - (x / y) dy) / y
+    bottom = denominator.value[:, None]
+    slope = (numerator.slope - numerator.value[:, None] / bottom * denominator.slope) / bottom
+    return Form(sums, np.where(np.isnan(low), np.nan, ratio.value), slope, (low, high))
 
 
-class Quotient(Form):
-    """numerator / denominator. NULL (NaN) exactly where Fieller's interval is unbounded."""
+def _transformed(function: Transform, operand: Form) -> Form:
+    """A root or a square, with what becomes of the ends of the operand's interval."""
+    bars, value = operand.interval, function.value([operand.value])
+    low, high = function.value([bars.low]), function.value([bars.high])
+    if function.name == "root":
+        factor = 0.5 / np.where(value > 0.0, value, np.nan)
+    else:
+        factor = 2.0 * operand.value
+        has_zero = (bars.low < 0.0) & (bars.high > 0.0)
+        low, high = np.where(has_zero, 0.0, np.minimum(low, high)), np.maximum(low, high)
+    return Form(operand.sums, value, factor[:, None] * operand.slope, (low, high))
 
-    def __init__(self, sums: Sums, numerator: Affine, denominator: Affine) -> None:
-        ratio = Ratio(
-            numerator.value,
-            denominator.value,
-            sums.variance(numerator.gradient),
-            sums.variance(denominator.gradient),
-            sums.cross(numerator.gradient, denominator.gradient),
+
+def _inverted(function: Quantile, operands: Sequence[Form]) -> Form:
+    """A quantile with Woodruff's interval: the codes that a test does not reject.
+
+    The quantile is at code k where the people up to k reach its rank and those up to k - 1 do not.
+    Each is tested against the rank, jointly with the number of people that the rank depends on.
+    Neither the estimated counts nor the bounds of these tests need grow with the codes; they are
+    put in order (Chernozhukov, Fernández-Val, Galichon, Biometrika 96, 2009), so that every end
+    is simply how many codes lie below it.
+
+    The standard error is the interval's width over twice the normal quantile, and the slope that
+    of the test's statistic scaled to it (Woodruff, Journal of the ASA 47, 1952).
+    """
+    sums, z = operands[0].sums, quantile(operands[0].sums.level)
+    people, below = _place(operands[0]), [_place(each) for each in operands[1:]]
+    shares = function.together or (function.share,)
+    own = shares.index(function.share)
+    low, value, high, stderr = (np.full(len(sums.values), np.nan) for _ in range(4))
+    slope = np.zeros_like(sums.values)
+    for row, (values, covariance) in enumerate(zip(sums.values, sums.covariance, strict=True)):
+        count, spread = values[people], covariance[people, people]
+        if not np.isfinite(values[[people, *below]]).all() or count <= z * np.sqrt(max(spread, 0)):
+            continue
+        ranks = [function.with_share(share).ranks(count) for share in shares]
+        # How the rank grows with the number of people.
+        steps = [1.0 - share if function.is_descending else share for share in shares]
+        first = values[below] - (ranks[own][0] - 0.5)
+        last = values[below] - (ranks[own][1] - 0.5)
+        variance = (
+            covariance[below, below]
+            - 2.0 * steps[own] * covariance[below, people]
+            + steps[own] ** 2 * spread
         )
-        low, high = ratio.interval(sums.level)
-        bottom = denominator.value[:, None]
-        plain = numerator.value[:, None] / bottom
-        slope = (numerator.gradient - plain * denominator.gradient) / bottom
-        super().__init__(sums, np.where(np.isnan(low), np.nan, ratio.value), slope)
-        self._interval = Interval(np.where(np.isnan(low), np.nan, ratio.stderr), low, high)
-        self.numerator = numerator
-        self.denominator = denominator
+        deviation = np.sqrt(np.maximum(variance, 0.0))
+        # The tests of several quantiles look at the codes where these are.
+        gradient = np.zeros((len(shares), len(values)))
+        for number, (rank, *_) in enumerate(ranks if below else ()):
+            code = min(int((values[below] < rank - 0.5).sum()), len(below) - 1)
+            gradient[number, below[code]] += 1.0
+            gradient[number, people] -= steps[number]
+        factor = z
+        if len(shares) > 1:
+            factor = _largest_of(gradient @ covariance @ gradient.T, sums.level)
+        from_code = int((first + factor * deviation < 0.0).sum())
+        to_code = int((last - factor * deviation < 0.0).sum())
+        low[row], high[row] = function.values[from_code], function.highest[to_code]
+        value[row] = function.value([count, *values[below]])
+        stderr[row] = (high[row] - low[row]) / (2.0 * factor)
+        own_variance = gradient[own] @ covariance @ gradient[own]
+        if own_variance > 0.0:
+            slope[row] = -gradient[own] * stderr[row] / np.sqrt(own_variance)
+    return Form(sums, value, slope, (low, high))
 
-    @property
-    def interval(self) -> Interval:
-        """Fieller's interval and the delta method's standard error."""
-        return self._interval
 
-    def scaled(self, factor: float) -> Quotient:
-        """The form times a number."""
-        return Quotient(self.sums, self.numerator.scaled(factor), self.denominator)
+def _place(form: Form) -> int:
+    """Which sum a form is."""
+    assert isinstance(form, Affine)
+    return int(np.argmax(form.gradient))
 
-    def shifted(self, constant: float) -> Quotient:
-        """The form plus a number: x / y + c = (x + c y) / y."""
-        x, y = self.numerator, self.denominator
-        gradient = x.gradient + constant * y.gradient
-        raised = Affine(self.sums, x.offset + constant * y.offset, gradient)
-        return Quotient(self.sums, raised, y)
+
+def _largest_of(covariance: Array, level: float) -> float:
+    """Within how many standard errors several normal variables lie together with a probability, by
+    simulation; no less than one of them alone."""
+    roots = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    scale = np.where(roots > 0.0, roots, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.multiply.outer(scale, scale))
+    drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(roots)))
+    largest = np.abs(drawn * np.sqrt(np.maximum(values, 0.0)) @ vectors.T).max(axis=1)
+    return max(float(np.quantile(largest, level)), quantile(level))
+
+
+def _most_frequent(function: Mode, operands: Sequence[Form]) -> Form:
+    """The mode, with the codes from the first to the last that may be it.
+
+    A code is rejected where another one is more frequent by a test at the level of the sums; as
+    there are many others, each test has its part of the error (Bonferroni).
+    """
+    sums, codes = operands[0].sums, [_place(each) for each in operands]
+    low, value, high = (np.full(len(sums.values), np.nan) for _ in range(3))
+    others = max(len(codes) - 1, 1)
+    factor = quantile(1.0 - 2.0 * (1.0 - sums.level) / others) if others > 1 else 0.0
+    for row, (values, covariance) in enumerate(zip(sums.values, sums.covariance, strict=True)):
+        counts, own = values[codes], covariance[np.ix_(codes, codes)]
+        if not np.isfinite(counts).all() or not (counts > 0.0).any():
+            continue
+        diagonal = np.diagonal(own)
+        variance = diagonal[:, None] + diagonal[None, :] - 2.0 * own
+        lead = counts[:, None] - counts[None, :] - factor * np.sqrt(np.maximum(variance, 0.0))
+        kept = np.flatnonzero(~(lead > 0.0).any(axis=0))
+        top = int(np.argmax(counts))
+        value[row] = function.values[top]
+        low[row], high[row] = function.values[min(top, *kept)], function.highest[max(top, *kept)]
+    return Form(sums, value, np.full_like(sums.values, np.nan), (low, high))
+
+
+def _form_of_function(function: Function, operands: list[Form]) -> Form:
+    """The form of a function of forms."""
+    if isinstance(function, Quantile):
+        return _inverted(function, operands)
+    if isinstance(function, Mode):
+        return _most_frequent(function, operands)
+    assert isinstance(function, Transform)
+    return _transformed(function, *operands)
 
 
 def form_of(expression: Expression, targets: Sequence[Target], sums: Sums) -> Form:
@@ -195,6 +307,7 @@ def form_of(expression: Expression, targets: Sequence[Target], sums: Sums) -> Fo
             expression,
             lambda target: Affine(sums, 0.0, units[targets.index(target)]),
             lambda value: Affine(sums, value, nothing),
+            apply=_form_of_function,
         )
 
 
@@ -204,7 +317,12 @@ def replicate(expression: Expression, targets: Sequence[Target], sums: Sums) -> 
     if drawn is None:
         return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        values = evaluate(expression, lambda target: drawn[:, :, targets.index(target)], np.asarray)
+        values = evaluate(
+            expression,
+            lambda target: drawn[:, :, targets.index(target)],
+            np.asarray,
+            apply=lambda function, operands: function.value(operands),
+        )
     return np.broadcast_to(values, drawn.shape[:2])
 
 

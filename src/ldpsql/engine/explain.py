@@ -22,6 +22,7 @@ from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension
 
 _SHOWN = 20
+_MOST_SUMS = 12
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
     """How the sums of the first row are answered, and how well."""
     design, (keys, _) = plan.survey.design, plan.private_rows[0]
     lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
-    for number, target in enumerate(plan.targets):
+    for number, target in enumerate(plan.targets[:_MOST_SUMS]):
         planned = plan.planned[place][0][number]
         lines.append(target.label)
         if reports.people:
@@ -107,6 +108,8 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
             shown = _with_interval(reports.errors[number], level)
             lines.append(f"  standard error of these reports: {shown}")
         lines += _indent(design.describe(planned))
+    if len(plan.targets) > _MOST_SUMS:
+        lines.append(f"... {len(plan.targets) - _MOST_SUMS} more sums")
     return lines
 
 

@@ -15,6 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.aggregates import Ranked, aggregates, ends_of_codes, find_aggregate
 from ldpsql.domains import find_dimension, is_outside, matching
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.relation import Relation
@@ -54,7 +55,30 @@ def notes_on_statement(statement: Statement, relations: Collection[Relation]) ->
 
 def notes_on_query(plan: QueryPlan) -> list[str]:
     """Where a person counts several times, and where nobody can be found."""
-    return [*_on_periods(plan), *_on_domains(plan)]
+    return [*_on_periods(plan), *_on_domains(plan), *_on_orders(plan)]
+
+
+def _on_orders(plan: QueryPlan) -> list[str]:
+    """Notes on quantiles of bins, and on several quantiles at once."""
+    schema, notes = plan.survey.schema, dict[str, None]()
+    leaves = [leaf for column in plan.query.columns for leaf in aggregates(column.expression)]
+    for leaf in leaves:
+        kind = find_aggregate(leaf.function)
+        if kind is None or kind.takes not in ("order", "share"):
+            continue
+        name = leaf.column.column if isinstance(leaf.column, Ranked) else str(leaf.column)
+        lowest, highest = ends_of_codes(schema, name)[1:]
+        if lowest != highest:
+            notes[
+                f"{name} is collected in bins: {leaf.function} is the lower end of one, and its "
+                "interval ends at the upper end of one"
+            ] = None
+        if isinstance(leaf.column, Ranked) and len(leaf.column.together) > 1:
+            shares = ", ".join(f"{share:g}" for share in leaf.column.together)
+            notes[
+                f"the intervals of {leaf.function}({name}, [{shares}]) hold together at their level"
+            ] = None
+    return list(notes)
 
 
 def _on_periods(plan: QueryPlan) -> list[str]:

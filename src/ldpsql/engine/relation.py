@@ -19,12 +19,13 @@ from ldpsql.aggregates import Expression, expand
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.sample import Source
+from ldpsql.errors import QueryError
 from ldpsql.estimate import Array, Estimates
 from ldpsql.parser.binder import relation_types
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.values import Value
 
-_LARGEST_JOINT = 4000
+_LARGEST_JOINT, _LARGEST_SUMS = 4000, 40_000_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,12 @@ class Relation:
         """All sums of all rows, with the covariance within each row."""
         if len(self) > limits.MOST_ROWS:
             raise limits.too_many_rows()
+        sums = len(self.plan.targets)
+        if len(self) * sums**2 > _LARGEST_SUMS:
+            raise QueryError(
+                f"{len(self)} rows of {sums} sums each have too large a covariance",
+                hint="ask for fewer groups, or about columns with fewer values",
+            )
         is_asked = len(self.plan.private_rows) > 0
         rows = [row for key in self.source.keys if is_asked for row in self.source.rows(key)]
         shape = (len(rows), len(self.plan.targets))

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
-from ldpsql.parser.source import Refusal, Source, wrong
+from ldpsql.parser.source import Refusal, Source, unsupported, wrong
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
 
@@ -68,9 +68,26 @@ class Columns:
                 node,
                 f"declare [measure.{name}] with bounds in the survey to sum it in later reports",
             )
-        if takes == "dimension" and not is_dimension:
-            raise wrong(f"{name} is not a dimension", node)
+        if takes in ("order", "share"):
+            self._check_order(name, node)
         return name
+
+    def _check_order(self, name: str, node: exp.Expr) -> None:
+        """Refuse a column whose people cannot be put in order by a number."""
+        index = find_dimension(self.schema, name)
+        if index is None and find_public_column(self.schema, name):
+            hint = f"group by {name} and compute this in an outer query"
+            raise unsupported(f"{name} is public: its order is not kept", node, hint)
+        if index is None:
+            hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
+            raise unsupported(
+                f"{name} is a measure: reports tell its sum, not its order", node, hint
+            )
+        domain = self.schema.dimensions[index].domain
+        first = domain.values[0] if isinstance(domain, Listed) else domain.edges[0]
+        if isinstance(first, bool) or not isinstance(first, int | float):
+            hint = f"count by it: GROUP BY {name}"
+            raise unsupported(f"{name} is of type {domain.type}, not a number", node, hint)
 
     def unknown(self, node: exp.Expr) -> Refusal:
         """The error for a name that is not a column, with the names that come close."""

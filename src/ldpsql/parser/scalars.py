@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import reduce
 
 from sqlglot import exp
 
 from ldpsql import domains
-from ldpsql.aggregates import Amount, Share
+from ldpsql.aggregates import Amount, Moments, Share
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import is_deterministic
@@ -157,6 +158,64 @@ def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
     for part in list(written.find_all(exp.Column)):
         part.replace(exp.column(columns.find(part.name) or "", quoted=True))
     return Amount(written.this.sql(dialect="duckdb"), tuple(shares), tuple(counted))
+
+
+def read_moments(
+    factors: Mapping[str, exp.Expr], products: Collection[str], columns: Columns
+) -> Moments:
+    """Products of numbers, by letters that stand for them, of people for whom all are known.
+
+    An error as for `read_amount`, and for the product of two measures or public columns.
+    """
+    amounts = {
+        letter: read_amount(node, columns, is_summed=True) for letter, node in factors.items()
+    }
+    collected = {letter: _collected(node, columns) for letter, node in factors.items()}
+    for product in products:
+        names = [collected[letter] for letter in product if collected[letter]]
+        if len(names) > 1:
+            raise _no_product(product, names[0][0], factors[product[0]], columns)
+
+    def number(letter: str) -> exp.Expr:
+        node = exp.Paren(this=factors[letter].copy())
+        return node if collected[letter] else exp.cast(node, "DOUBLE")
+
+    made = {}
+    for product in sorted(products):
+        tree = reduce(
+            lambda left, right: exp.Mul(this=left, expression=right), map(number, product)
+        )
+        for other in factors.keys() - set(product):
+            if not _is_measure(factors[other], columns):  # which may be NULL: then so is the sum
+                nothing = exp.Mul(this=exp.Literal.number(0), expression=number(other))
+                tree = exp.Add(this=tree, expression=nothing)
+        made[product] = read_amount(tree, columns, is_summed=True)
+    return Moments(tuple(map(str, amounts.values())), made)
+
+
+def _collected(node: exp.Expr, columns: Columns) -> list[str]:
+    """The measures and public columns in an expression."""
+    names = [columns.name(part) for part in node.find_all(exp.Column)]
+    return [name for name in names if find_dimension(columns.schema, name) is None]
+
+
+def _is_measure(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a node is a measure, which is never NULL."""
+    if not isinstance(node, exp.Column):
+        return False
+    return find_dimension(columns.schema, node.name) is None and not _public(
+        columns.find(node.name) or "", columns
+    )
+
+
+def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Refusal:
+    what = "squares" if len(set(product)) == 1 else "products with other columns"
+    if _public(name, columns):
+        reason = f"{what} of the public column {name} are not kept"
+        return unsupported(reason, node, f"group by {name} and compute this in an outer query")
+    reason = f"reports tell sums of the measure {name}, not its {what}"
+    hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
+    return unsupported(reason, node, hint)
 
 
 def _converted(scalar: Scalar, text: str = "{}") -> Scalar:

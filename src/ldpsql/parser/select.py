@@ -18,9 +18,12 @@ from ldpsql.aggregates import (
     AggregateKind,
     Amount,
     Arithmetic,
+    Column,
     Expression,
+    Moments,
     Number,
     Operator,
+    Ranked,
     find_aggregate,
 )
 from ldpsql.domains import find_dimension, find_measure, find_public_column
@@ -28,7 +31,7 @@ from ldpsql.parser.allowed import function_name, is_outer, is_scalar
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.predicate import read_predicate
 from ldpsql.parser.query import ROW, And, GroupKey, Measurement, Output, Predicate, Query, What
-from ldpsql.parser.scalars import check_declared, read_amount, read_scalar
+from ldpsql.parser.scalars import check_declared, read_amount, read_moments, read_scalar
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import is_constant, number
 from ldpsql_device.values import Listed
@@ -83,6 +86,7 @@ class SelectReader:
     outputs: list[Output] = field(default_factory=list)
     _aliases: dict[str, exp.Expr] = field(default_factory=dict)
     _nodes: int = 0
+    _has_lists: bool = False
 
     def read(self) -> tuple[Query, exp.Select]:
         """The base query, and the SELECT over its relation, whose columns are `outputs`."""
@@ -281,17 +285,20 @@ class SelectReader:
     # -- SELECT and ORDER BY --------------------------------------------------------------
 
     def _read_items(self, rest: exp.Select) -> None:
-        for item in self.select.expressions:
+        items = [part for item in self.select.expressions for part in _one_by_one(item)]
+        self._has_lists = len(items) > len(self.select.expressions)
+        for item in items:
             written = item.unalias()
             meant = self._unfold(written, keep=lambda node: bool(self.columns.find(node.name)))
             outer = self._outer(meant)
-            name = alias_of(item)
+            name, suffix = alias_of(item), item.meta.get("suffix", "")
             if name:
-                self._aliases.setdefault(name.lower(), meant)
+                self._aliases.setdefault(f"{name}{suffix}".lower(), meant)
             else:
                 inner = written.unnest()
                 key = self._key(inner) if isinstance(inner, exp.Column) else None
                 name = key.column if key else self.columns.source.text(written)
+            name += suffix
             rest.append("expressions", _named(outer, name))
             values = {
                 column.name: index
@@ -323,6 +330,9 @@ class SelectReader:
             return [exp.Literal.number(position + 1) for position in range(count)]
         if isinstance(node, exp.Literal):
             self._item_at(node)
+            if self._has_lists:
+                reason = "positions are not answered beside a list of shares"
+                raise unsupported(reason, node, "order by a name")
             return [node.copy()]
         meant = self._unfold(node, keep=lambda _: False)
         # The alias of a constant orders nothing; written out it would be read as a position.
@@ -469,7 +479,9 @@ class SelectReader:
             return replace(inner, over=node.meta["over"])
         if isinstance(node, exp.Filter):
             call, conditions = node.this, [node.expression.this]
-        called = call.expressions if isinstance(call, exp.Anonymous) else call.iter_expressions()
+        is_within = isinstance(call, exp.WithinGroup)
+        called = _arguments(call)
+        call = call.this if is_within else call
         argument, *others = [*called] or [exp.Star()]
         column = argument.unnest()
         if isinstance(call, exp.CountIf):
@@ -478,6 +490,10 @@ class SelectReader:
         written = function_name(call)
         if isinstance(column, exp.Distinct):
             raise self._distinct(call, column)
+        is_pair = "y" in "".join(kind.products)
+        if is_pair or (kind.takes == "share" and not isinstance(column, exp.Star)):
+            read = self._pair if is_pair else self._ranked
+            return self._call(kind.names[0], read(kind, column, others, call), conditions, node)
         if others:
             raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
         column, condition = _one_case(column, kind.names[0])
@@ -493,10 +509,13 @@ class SelectReader:
             return self._call("COUNT", None, conditions, node)
         if isinstance(column.this if isinstance(column, exp.Column) else column, exp.Star):
             raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
+        if kind.products:
+            moments = read_moments({"x": column}, kind.products, self.columns)
+            return self._call(kind.names[0], moments, conditions, node)
         return self._call(kind.names[0], self._amount(column, kind), conditions, node)
 
     def _call(
-        self, function: str, column: str | Amount | None, conditions: list[exp.Expr], node: exp.Expr
+        self, function: str, column: Column, conditions: list[exp.Expr], node: exp.Expr
     ) -> Aggregate:
         """An aggregate under conditions."""
         number = None
@@ -506,12 +525,42 @@ class SelectReader:
             number = self.filters.setdefault(predicate, len(self.filters))
         return Aggregate(function, column, self.columns.place(node), number)
 
+    def _pair(
+        self, kind: AggregateKind, column: exp.Expr, others: list[exp.Expr], call: exp.Expr
+    ) -> Moments:
+        """The moments of y and x."""
+        if len(others) != 1 or isinstance(column, exp.Star):
+            name = kind.names[0]
+            raise wrong(f"{name} takes two columns", call, f"write {name}(y, x)")
+        factors = {"y": column, "x": others[0].unnest()}
+        return read_moments(factors, kind.products, self.columns)
+
+    def _ranked(
+        self, kind: AggregateKind, column: exp.Expr, others: list[exp.Expr], call: exp.Expr
+    ) -> Ranked:
+        """A dimension and a share; a negative one counts from the highest value."""
+        name = kind.names[0]
+        hint = f"write {name}(column, 0.5)"
+        if not isinstance(column, exp.Column):
+            raise unsupported(f"{name} takes a dimension", column, hint)
+        if any(other.find(exp.Array) for other in others):
+            reason = "a list of shares stands by itself in the select list"
+            raise unsupported(reason, call, f"write {name} once for each share")
+        share = number(others[0]) if len(others) == 1 else None
+        if share is None or abs(share) > 1.0:
+            raise wrong(f"{name} takes a dimension and a share from 0 to 1", call, hint)
+        is_descending = share < 0.0 or isinstance(others[0], exp.Neg)
+        written = others[0].find(exp.Literal)
+        together = written.meta.get("together", ()) if written else ()
+        found = self.columns.name(column, "share")
+        return Ranked(found, abs(share), is_descending, tuple(map(abs, together)))
+
     def _amount(self, node: exp.Expr, kind: AggregateKind) -> str | Amount:
         """What an aggregate is of: the declared name of a column, or an expression."""
         if not isinstance(node, exp.Column):
-            if kind.takes == "dimension":
+            if kind.takes == "order":
                 name = kind.names[0]
-                raise unsupported(f"{name} takes one column", node, f"write {name}(column)")
+                raise unsupported(f"{name} takes a dimension", node, f"write {name}(column)")
             return read_amount(node, self.columns, is_summed=kind.takes == "number")
         schema, name = self.columns.schema, self.columns.name(node)
         index = find_dimension(schema, name)
@@ -553,8 +602,12 @@ class SelectReader:
                 return unsupported(reason, node, hint)
         name, what = self.columns.source.name_call(node)
         if isinstance(node, exp.AggFunc):
-            reason = f"{name} is not answered from randomized reports"
-            return unsupported(reason, node, f"use {_aggregates()}")
+            reason, hint = f"{name} is not answered from randomized reports", f"use {_aggregates()}"
+            if isinstance(node, exp.Min | exp.Max):
+                share = 0.01 if isinstance(node, exp.Min) else 0.99
+                reason = f"{name} depends on single people, whom reports do not tell"
+                hint = f"ask QUANTILE_DISC(column, {share}), or make a table with ldpsql synthesize"
+            return unsupported(reason, node, hint)
         if _is_bin(node):
             return unsupported("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
         hint = "use aggregates and arithmetic over them"
@@ -638,12 +691,57 @@ def _kind_of(node: exp.Expr) -> AggregateKind | None:
         return _kind_of(node.this)
     if isinstance(node, exp.Window):
         return _kind_of(node.this.this) if "over" in node.meta else None
+    if isinstance(node, exp.WithinGroup):
+        return _kind_of(node.this)
     if isinstance(node, exp.CountIf):
         return find_aggregate("COUNT")
     if isinstance(node, exp.Anonymous):
         return find_aggregate(function_name(node))
     names = type(node).sql_names() if isinstance(node, exp.Func) else []
     return next((kind for name in names if (kind := find_aggregate(name))), None)
+
+
+def _one_by_one(item: exp.Expr) -> list[exp.Expr]:
+    """A select item; one for each share where it is an aggregate with a list of shares.
+
+    Each share knows all of them, and each item what follows the name.
+    """
+    call = item.unalias().unnest()
+    kind, lists = _kind_of(call), list(call.find_all(exp.Array))
+    if kind is None or kind.takes != "share" or len(lists) != 1:
+        return [item]
+    shares = [number(each) for each in lists[0].expressions]
+    if not shares or any(share is None or abs(share) > 1.0 for share in shares):
+        raise wrong("a list of shares holds numbers from 0 to 1", lists[0], "write [0.1, 0.5, 0.9]")
+    if len({share < 0.0 for share in shares if share}) > 1:
+        raise unsupported("shares of one list count from the same end", lists[0], "write two lists")
+    items = []
+    for place, written in enumerate(lists[0].expressions):
+        copy = item.copy()
+        share = written.copy()
+        for literal in share.find_all(exp.Literal):
+            literal.meta["together"] = shares
+        next(iter(copy.find_all(exp.Array))).replace(share)
+        copy.meta["suffix"] = f"[{place + 1}]"
+        items.append(copy)
+    return items
+
+
+def _arguments(call: exp.Expr) -> list[exp.Expr]:
+    """What stands in the brackets of an aggregate; what WITHIN GROUP orders by stands first.
+
+    With a descending order a share is counted from the highest value, as a negative one is.
+    """
+    if isinstance(call, exp.WithinGroup):
+        (item, *more) = call.expression.expressions
+        shares = [share.copy() for share in _arguments(call.this)]
+        if more:
+            raise unsupported("WITHIN GROUP orders by one column", more[0], "leave it out")
+        if item.args.get("desc"):
+            shares = [exp.Neg(this=exp.Paren(this=share)) for share in shares]
+        return [item.this, *shares]
+    called = call.expressions if isinstance(call, exp.Anonymous) else call.iter_expressions()
+    return list(called)
 
 
 def _constant_count(node: exp.Expr | None) -> exp.Expr | None:
@@ -657,4 +755,6 @@ def _constant_count(node: exp.Expr | None) -> exp.Expr | None:
 
 
 def _aggregates() -> str:
-    return ", ".join(kind.names[0] for kind in aggregates.AGGREGATES)
+    """Those of one column."""
+    kinds = (kind for kind in aggregates.AGGREGATES if "y" not in "".join(kind.products))
+    return ", ".join(kind.names[0] for kind in kinds)
