@@ -10,8 +10,9 @@ from support.surveys import category, integer, survey_toml
 
 from ldpsql.designer import design
 from ldpsql_device import schema
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.survey import Survey, canonical
+from ldpsql_device.table import match_columns
 
 LOOKALIKES = ["\u0430ge", "a\u200bge", "age\u00ad", "\uff41ge", "a\u0301ge", "Age", "age "]
 """A Cyrillic letter, letters of no width, a wide one, an accent, a capital, a space."""
@@ -44,7 +45,44 @@ def test_a_table_that_looks_like_another_is_no_survey(name):
 
 
 @pytest.mark.parametrize("name", LOOKALIKES)
+def test_control_without_the_rule_a_table_that_looks_like_another_is_a_survey(monkeypatch, name):
+    monkeypatch.setattr(schema, "_NAME", re.compile(".*"))
+    assert Survey.from_json(canonical({**base(), "table": name})).table == name
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
 def test_control_without_the_rule_two_columns_of_one_look_are_a_survey(monkeypatch, name):
     monkeypatch.setattr(schema, "_NAME", re.compile(".*"))
     names = [dimension.name for dimension in Survey.from_json(with_column(name)).schema.dimensions]
     assert names == ["age", name]
+
+
+HIDDEN = ["Age\u200b", "\u202eegA", "a\u034fge", "A\u3164"]
+"""Labels that look like others, or as their author wishes, by characters that are not seen."""
+
+
+def with_label(label):
+    data = base()
+    data["schema"]["dimension"][1]["label"] = label
+    return canonical(data)
+
+
+@pytest.mark.parametrize("label", HIDDEN)
+def test_a_label_hides_nothing(label, monkeypatch):
+    with pytest.raises(SurveyError, match="can be seen") as refusal:
+        Survey.from_json(with_label(label))
+    assert str(refusal.value).isascii()
+    # The control: without the rule it is a label.
+    monkeypatch.setattr(schema, "_UNSEEN", re.compile("(?!)"))
+    assert Survey.from_json(with_label(label)).schema.labels == {"state": label}
+
+
+def test_a_label_that_is_anothers_name_leads_no_table_astray(monkeypatch):
+    """Values of one column would be read as those of another, and charged to its name."""
+    with pytest.raises(SurveyError, match="also stands for age"):
+        Survey.from_json(with_label("Age"))
+    monkeypatch.setattr(schema.Schema, "_check_labels", lambda _: None)
+    survey = Survey.from_json(with_label("Age"))
+    with pytest.raises(RecordError, match="more than one column age"):
+        match_columns(survey.schema, ["age", "Age"])
+    assert match_columns(survey.schema, ["Age"]) == {"age": "Age", "state": "Age"}

@@ -120,15 +120,39 @@ def test_an_author_written_into_the_file_does_not_pin_itself(edited, attacker):
     assert not answers({**HONEST, "author": attacker.author}, PINNED)
 
 
-def test_every_byte_of_the_file_is_covered():
-    """Each value of the file is changed in turn, and stays of its kind where it can."""
-    for key, value in HONEST.items():
-        changed = {
-            str: lambda text: text[:-1] + ("0" if text[-1] != "0" else "1"),
-            int: lambda number: number + 1,
-            dict: lambda data: {**data, "more": 1},
-        }[type(value)](value)
-        assert not answers({**HONEST, key: changed}, PINNED), key
+CHANGES = {
+    "ldpsql_survey": None,
+    "table": "app0",
+    "schema": {
+        **PLAIN["schema"],
+        "dimension": [{**PLAIN["schema"]["dimension"][0], "label": "Good?"}],
+    },
+    "promise": {**PLAIN["promise"], "epsilon": "0.51"},
+    "plan": {**PLAIN["plan"], "odds": [str(int(PLAIN["plan"]["odds"][0]) - 1)]},
+    "collector": "0" * 64,
+    "replay_window": 31,
+    "author": None,
+    "signature": None,
+}
+"""For every key of the file another value with which it is a survey, where there is one."""
+
+
+def test_every_key_of_the_file_is_covered():
+    """Each is changed a little, and again with the author's signature: the control."""
+    assert set(CHANGES) == set(HONEST)
+    for key, changed in CHANGES.items():
+        if changed is not None:
+            edited = {**HONEST, key: changed}
+            assert edited != HONEST
+            assert not answers(edited, PINNED), key
+            assert answers(signed(unsigned(edited)), PINNED), key
+    assert not answers({**HONEST, "ldpsql_survey": 2}, PINNED)
+    for key in ("author", "signature"):
+        text = HONEST[key]
+        for place in range(len(text)):
+            digit = "1" if text[place] == "0" else "0"
+            forged = {**HONEST, key: text[:place] + digit + text[place + 1 :]}
+            assert not answers(forged, PINNED), (key, place)
 
 
 def test_a_device_that_cannot_check_answers_nobody(monkeypatch):

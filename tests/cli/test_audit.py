@@ -13,7 +13,15 @@ import pytest
 from support.broken_promises import TrueAncestor
 from support.command_line import refusal, run
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
-from support.surveys import LABELLED, TOML, category, partly_sensitive, survey_toml
+from support.surveys import (
+    LABELLED,
+    TOML,
+    category,
+    mostly_in_clear,
+    partly_sensitive,
+    survey_toml,
+    unsound,
+)
 
 from ldpsql import __version__
 from ldpsql.decoders.base import Design
@@ -129,6 +137,24 @@ def test_a_large_epsilon_is_warned_of_and_an_error_where_asked(published):
     assert strict.exit_code == 1
     found = json.loads(strict.stdout)
     assert (found["holds"], len(found["warnings"])) == (True, 1)
+
+
+def test_a_large_delta_is_warned_of_and_an_error_where_asked(tmp_path):
+    warning = "delta 0.9 of one report is above 1e-05: so likely does the promise not hold"
+    path = tmp_path / "app.json"
+    path.write_text(mostly_in_clear().to_json())
+    shown = run(*QUICK, path, "--html", tmp_path / "page.html")
+    assert f"warning      {warning}" in shown.stdout
+    assert f"Warning: {warning}" in html.unescape((tmp_path / "page.html").read_text("utf-8"))
+    assert (shown.exit_code, run(*QUICK, path, "--strict").exit_code) == (0, 1)
+
+
+def test_a_survey_that_promises_nothing_never_holds(tmp_path):
+    path = tmp_path / "app.json"
+    path.write_text(unsound().to_json())
+    shown = run(*QUICK, path)
+    assert shown.exit_code == 1
+    assert "problem      the mechanism promises nothing" in shown.stdout
 
 
 def test_a_survey_is_named_with_its_columns_and_those_in_clear(published):

@@ -424,6 +424,20 @@ def test_undeclared_public_values_are_refused(store, tmp_path):
         store.ingest([tmp_path], skip_invalid=True)
 
 
+def test_the_key_of_a_public_column_may_hold_null_and_may_not_be_missing(store, tmp_path):
+    """In lines as devices send them and in lines of columns."""
+    survey, path = fake_survey(public=[PublicColumn("x", "int")]), tmp_path / "r.jsonl"
+    store.register(survey)
+    sent = json.loads(Report.of(survey, (0, 0, 0), {"x": None}).to_json())
+    flat = {"ldpsql_question": 0, "ldpsql_answer0": 0, "ldpsql_answer1": 0}
+    for good, bad in ((sent, {**sent, "public": {}}), ({**flat, "x": None}, flat)):
+        path.write_text(f"{json.dumps(good)}\n{json.dumps(bad)}\n")
+        with pytest.raises(ReportError, match="row 2: the key x is missing; write null where"):
+            store.ingest([path])
+        [batch] = store.ingest([path], skip_invalid=True)
+        assert (batch.reports, batch.skipped) == (1, 1)
+
+
 def test_many_small_files_are_one_batch_each(store, tmp_path):
     survey = fake_survey()
     store.register(survey)

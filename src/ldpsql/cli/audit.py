@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ldpsql.survey import Survey
 
 _FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
-_LARGE = 5.0
+_LARGE, _LARGE_DELTA = 5.0, 1e-5
 _LONG = 20_000
 
 
@@ -209,6 +209,11 @@ def _warnings(result: Audit, warn_above: float) -> Iterator[str]:
     from ldpsql_device.describe import largest_belief  # noqa: PLC0415
 
     guarantee = result.design.guarantee
+    if guarantee.delta > _LARGE_DELTA:
+        yield (
+            f"delta {float(guarantee.delta):g} of one report is above {_LARGE_DELTA:g}: so likely "
+            "does the promise not hold for a person"
+        )
     if guarantee.epsilon is not None and float(guarantee.epsilon) > warn_above:
         yield (
             f"epsilon {guarantee.epsilon} of one report is above {warn_above:g}: it lets a belief "

@@ -29,6 +29,7 @@ from ldpsql.decoders.linear import (
     Answer,
     CellQuery,
     GroupCells,
+    GroupPart,
     LinearDesign,
     LinearEstimator,
     Moments,
@@ -164,15 +165,9 @@ class TableEstimator(LinearEstimator):
 
     channel: Channel
 
-    def _group(
-        self,
-        group: int,
-        nodes: Codes,
-        weights: Array,
-        kinds: Sequence[Weight | None],
-        owners: Codes,
-    ) -> tuple[Array, Array]:
+    def _group(self, part: GroupPart) -> tuple[Array, Array]:
         """See `LinearEstimator`; the nodes are all cells."""
+        group, nodes, weights, kinds = part.group, part.nodes, part.weights, part.kinds
         members: dict[Weight | None, list[int]] = {}
         for row, kind in enumerate(kinds):
             members.setdefault(kind, []).append(row)

@@ -59,6 +59,21 @@ Alternative = tuple[GroupCells, ...]
 
 
 @dataclass(frozen=True, eq=False)
+class GroupPart:
+    """What k queries want of one group.
+
+    nodes: the c nodes that any of them reads.  weights: of these in each query, shape (k, c).
+    kinds, owners: the public weight and the row of each query.
+    """
+
+    group: int
+    nodes: Codes
+    weights: Array
+    kinds: Sequence[Weight | None]
+    owners: Codes
+
+
+@dataclass(frozen=True, eq=False)
 class CellQuery(PlannedQuery):
     """A linear query by weighted nodes of groups.
 
@@ -299,7 +314,7 @@ class LinearEstimator:
             asked = np.unique([number for number, _, _ in entries])
             nodes, weights = merge_entries(entries, asked)
             kinds = [queries[number].weight for number in asked]
-            means, spread = self._group(group, nodes, weights, kinds, owners[asked])
+            means, spread = self._group(GroupPart(group, nodes, weights, kinds, owners[asked]))
             values[asked] += source.people * means
             covariance[np.ix_(asked, asked)] += source.people**2 / source.size(group) * spread
         return Estimates(values, covariance)
@@ -329,18 +344,9 @@ class LinearEstimator:
         size = self.source.size(cells.group)
         return self.source.answers[cells.group].spread(cells) / size if size else float(np.inf)
 
-    def _group(
-        self,
-        group: int,
-        nodes: Codes,
-        weights: Array,
-        kinds: Sequence[Weight | None],
-        owners: Codes,
-    ) -> tuple[Array, Array]:
-        """Means (k,) and covariance (k, k) of Y for a report of one group.
-
-        weights: shape (k, c).  kinds, owners: the public weight and the row of each query.
-        """
+    def _group(self, part: GroupPart) -> tuple[Array, Array]:
+        """Means (k,) and covariance (k, k) of Y for a report of one group."""
+        group, nodes, weights, kinds = part.group, part.nodes, part.weights, part.kinds
         source, answer, k = self.source, self.source.answers[group], len(kinds)
         moments = answer.moments
         members: dict[Weight | None, list[int]] = {}
@@ -389,8 +395,8 @@ class LinearEstimator:
                 covariance[place] = block
         if not moments.own and not moments.cross:
             # Noise alone, as by Hadamard entries: E[Y Y'] does not depend on the frequencies.
-            for owner in np.unique(owners):
-                mine = np.flatnonzero(owners == owner)
+            for owner in np.unique(part.owners):
+                mine = np.flatnonzero(part.owners == owner)
                 if len(mine) > 1:
                     second = answer.path / moments.same * covariance[np.ix_(mine, mine)]
                     likely[mine] = limit_jointly(likely[mine], second)

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.base import AnyDesign, Codes, Estimators
 from ldpsql.decoders.groups import GroupTable, weigh_evenly, whole
 from ldpsql.decoders.law import Outcome
@@ -36,6 +36,7 @@ from ldpsql.decoders.linear import (
     Answer,
     CellQuery,
     GroupCells,
+    GroupPart,
     LinearDesign,
     LinearEstimator,
     Moments,
@@ -122,21 +123,14 @@ class PublishedEstimator(LinearEstimator):
 
     forests: Sequence[Forest]
 
-    def _group(
-        self,
-        group: int,
-        nodes: Codes,
-        weights: Array,
-        kinds: Sequence[Weight | None],
-        owners: Codes,
-    ) -> tuple[Array, Array]:
+    def _group(self, part: GroupPart) -> tuple[Array, Array]:
         """(f - L even / (e + L - 1)) / (p - q) for the unbiased frequencies f."""
-        means, covariance = super()._group(group, nodes, weights, kinds, owners)
-        forest = self.forests[group]
+        means, covariance = super()._group(part)
+        group, forest = part.group, self.forests[part.group]
         total = forest.odds + forest.path - 1.0
         scale = (forest.odds - 1.0) / total
-        baseline = weights @ (forest.path / total * forest.even[nodes])
-        levels = np.array([self.source.mean(group, (kind, None)) for kind in kinds])
+        baseline = part.weights @ (forest.path / total * forest.even[part.nodes])
+        levels = np.array([self.source.mean(group, (kind, None)) for kind in part.kinds])
         return (means - baseline * levels) / scale, covariance / scale**2
 
 

@@ -282,7 +282,19 @@ def _flat(intake: Intake, name: str, rows: Rows) -> Unpacked:
     """Lines whose members are the columns of a report."""
     if not set[str]().union(*rows) <= {*intake.columns, ID_COLUMN}:
         raise refuse_column(intake, name, "one of the keys")
-    return {column: [row.get(column) for row in rows] for column in intake.columns}, []
+    columns = {column: [row.get(column) for row in rows] for column in intake.columns}
+    return columns, _absent(intake, rows)
+
+
+def _absent(intake: Intake, rows: Rows) -> list[tuple[Booleans, str]]:
+    """Rows without the key of a public column; one without a value has null there."""
+    return [
+        (
+            np.array([column.name not in row for row in rows]),
+            f"the key {column.name} is missing; write null where there is no value",
+        )
+        for column in intake.public
+    ]
 
 
 def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
@@ -312,7 +324,7 @@ def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
         (public, "its public values are not a JSON object"),
     )
     faults = [(np.array([v is None for v in values]), reason) for values, reason in reasons]
-    return columns, faults
+    return columns, [*faults, *_absent(intake, [values or {} for values in public])]
 
 
 def _match(pattern: re.Pattern[str], value: object) -> str | None:
