@@ -65,14 +65,17 @@ class Column:
     missing: Mask
 
 
-def dimension_codes(dimension: Dimension, column: pa.Array, words: Words, place: int) -> Column:
-    """Codes of a column. words, place: what its drawn codes come from, see `Schema.draws`."""
+def dimension_codes(
+    dimension: Dimension, column: pa.Array, words_of: Callable[[Mask], Words], place: int
+) -> Column:
+    """Codes of a column. words_of, place: what the drawn codes of some rows come from, see
+    `Schema.draws`."""
     codes, outside, missing = _find(dimension, column)
     added = {2: dimension.declared, 3: dimension.domain.size}
     _, *choices = dimension.choices
     for rows, choice in zip((outside, missing), choices, strict=True):
         if choice and rows.any():
-            drawn = draw_codes(words[rows], place, dimension.declared)
+            drawn = draw_codes(words_of(rows), place, dimension.declared)
             codes[rows] = added.get(choice, drawn)
     return Column(codes, outside, missing)
 

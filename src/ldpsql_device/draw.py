@@ -48,9 +48,9 @@ _BLOCK_WORDS = 1 << 19
 
 
 def draw(plan: Plan, codes: Integers, entropy: Entropy) -> list[Integers]:
-    """The reports of people with these codes, shape (n, attributes): its columns, each (n,)."""
+    """The reports of people with these codes, shape (n, attributes): (n,) each of `plan.types`."""
     count = len(codes)
-    columns = [np.zeros(count, dtype=np.int64) for _ in plan.columns]
+    columns = [np.empty(count, dtype=kind) for kind in plan.types]
     block = max(1, _BLOCK_WORDS // plan.words)
     for start in range(0, count, block):
         part = slice(start, min(start + block, count))
@@ -67,7 +67,7 @@ def interpret(plan: Plan, codes: Integers, words: Words) -> list[Integers]:
     face_of = plan.face_choice.find(halves_of(words, 0))
     if len(plan.faces) == 1:
         return _answer_face(plan, 0, codes, words)
-    # People of one face stand together from here on, and go back to their places at the end.
+    # People of one face are answered together.
     order = np.argsort(face_of.astype(np.uint16), kind="stable")
     ends = np.cumsum(np.bincount(face_of, minlength=len(plan.faces)))
     codes, words = codes.take(order, axis=0), words.take(order, axis=0)
@@ -77,10 +77,8 @@ def interpret(plan: Plan, codes: Integers, words: Words) -> list[Integers]:
         for column, answer in zip(
             columns, _answer_face(plan, number, codes[rows], words[rows]), strict=True
         ):
-            column[rows] = answer
-    back = np.empty_like(order)
-    back[order] = np.arange(count)
-    return [column.take(back) for column in columns]
+            column[order[rows]] = answer
+    return columns
 
 
 def halves_of(words: Words, number: int) -> NDArray[np.uint32]:
@@ -191,18 +189,19 @@ class Rungs:
     def locate(self, words: Words) -> tuple[Integers, Integers]:
         """The rung of every word, and the point in it, shape (n,) each; in a fixed number of
         steps."""
-        (lasts, widths, points), count = self.table.reshape(3, -1), self.table.shape[2]
-        end = self.table.shape[1] - 1
-        rung = np.zeros(len(words), dtype=np.int64)
-        for bit in reversed(range(end.bit_length())):
-            candidate = np.minimum(rung + (1 << bit), end)
-            above = words > lasts.take((candidate - 1) * count + self.kinds)
-            rung = np.where(above, candidate, rung)
-        place = rung * count + self.kinds
-        # Before the first rung an index is negative and takes the last one, where last + 1 is 0.
-        beyond = words - (lasts.take(place - count) + _ONE)
+        lasts, widths, points = self.table.reshape(3, -1)
+        _, rungs, count = self.table.shape
+        # The last word before each rung; before the first ones 2^64 - 1, which stands for -1.
+        before = np.concatenate([lasts[-count:], lasts[:-count]])
+        place: Whole = self.kinds
+        top = place + (rungs - 1) * count
+        for bit in reversed(range((rungs - 1).bit_length())):
+            candidate = np.minimum(place + (count << bit), top)
+            place = np.where(words > before.take(candidate), candidate, place)
+        beyond = words - (before + _ONE).take(place)
         # Limited before it is signed: up to 2^64 words may lie behind the last point.
-        index = np.minimum(beyond // widths.take(place), points.take(place) - _ONE)
+        index = np.minimum(beyond // widths.take(place), (points - _ONE).take(place))
+        rung = np.broadcast_to(place // count, words.shape)
         return rung, index.astype(np.int64)
 
 
@@ -224,11 +223,14 @@ def rungs(plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices) 
     if isinstance(response, Rows):
         return Rungs(response.table, flatten(symbol, part_radices(part, choices)))
     assert isinstance(response, Subset)
-    distinct, kinds = _distinct(part, choices)
-    pairs = np.stack(np.broadcast_arrays(*map(np.atleast_1d, base_and_size(part, distinct))), 1)
+    distinct, place = _distinct(part, choices)
+    base, size = map(np.atleast_1d, base_and_size(part, distinct))
+    # Few of many questions differ in these two numbers, both below 2^31.
+    both, kinds = np.unique(base << 31 | size, return_inverse=True)
+    pairs = np.stack([both >> 31, both & 0x7FFFFFFF], axis=1).tolist()
     # Where only characters or seeds vary, all questions have the same numbers of points.
-    kinds = kinds if len(pairs) > 1 else 0
-    return Rungs(subset_table(pairs.tolist(), plan.odds[response.odds]), kinds)
+    everybody: Whole = kinds.take(place) if len(pairs) > 1 else 0
+    return Rungs(subset_table(pairs, plan.odds[response.odds]), everybody)
 
 
 def subset_table(pairs: Sequence[Sequence[int]], odds: int) -> Words:

@@ -29,4 +29,4 @@ class OsEntropy:
 
     def words(self, count: int) -> Words:
         """`count` independent uniform 64-bit integers, shape (count,)."""
-        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)

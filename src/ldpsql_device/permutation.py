@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from ldpsql_device.entropy import Entropy
+from ldpsql_device.entropy import Entropy, Words
 
 CAPACITY = 1 << 19
 """Rows that stay in memory; where there are more, all are spread over the buckets."""
@@ -49,12 +50,26 @@ def permuted(tables: Iterable[pa.Table], folder: Path, entropy: Entropy) -> Iter
 
 def in_random_order(rows: pa.Table, entropy: Entropy) -> pa.Table:
     """The rows, all in memory, in a uniformly random order."""
+    order, _ = random_order(rows.num_rows, entropy)
+    return rows.combine_chunks().take(pa.array(order))
+
+
+def random_order(count: int, entropy: Entropy) -> tuple[NDArray[np.int64], Words]:
+    """A uniformly random order of so many rows, and the keys by which they are in it: independent
+    words that differ, ascending. Shape (count,) each; neither tells anything of the other."""
     while True:
-        keys = entropy.words(rows.num_rows)
-        order = np.argsort(keys)
-        ranked = keys[order]
-        if not (ranked[1:] == ranked[:-1]).any():
-            return rows.combine_chunks().take(pa.array(order))
+        keys = entropy.words(count)
+        # The rows' numbers in the place of the lowest bits: twice as fast as `argsort`.
+        bits = np.uint64(count.bit_length())
+        marked = keys >> bits << bits | np.arange(count, dtype=np.uint64)
+        marked.sort()
+        order = (marked & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+        keys = keys.take(order)
+        if (keys[1:] < keys[:-1]).any():  # the lowest bits decide
+            rest = np.argsort(keys, kind="stable")
+            order, keys = order.take(rest), keys.take(rest)
+        if (keys[1:] > keys[:-1]).all():
+            return order, keys
 
 
 def _buckets_in_random_order(

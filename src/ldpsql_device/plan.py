@@ -584,21 +584,19 @@ class Step(Piece):
         vars(self).update(weights=weights, preimages=preimages, cuts=cuts)
 
     @cached_property
-    def _guide(self) -> tuple[Integers, NDArray[np.bool_]]:
-        """By the upper 16 bits of a half: a choice, and whether all such halves mean it."""
+    def _guide(self) -> NDArray[np.int32]:
+        """By the upper 16 bits of a half: the choice that all such halves mean, or -1."""
         low = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
         first = np.searchsorted(self.cuts, low, side="right")
         last = np.searchsorted(self.cuts, low | np.uint32(0xFFFF), side="right")
-        return first, first == last
+        return np.where(first == last, first, -1).astype(np.int32)
 
     def find(self, halves: NDArray[np.uint32]) -> Integers:
         """The choice of every half; a guide by their upper bits answers most of many."""
         if len(halves) < 1 << 12 or not len(self.cuts):
             return np.searchsorted(self.cuts, halves, side="right")
-        first, is_decided = self._guide
-        bucket = halves >> np.uint32(16)
-        found = first.take(bucket)
-        open_ = np.flatnonzero(~is_decided.take(bucket))
+        found = self._guide.take(halves >> np.uint32(16)).astype(np.int64)
+        open_ = np.flatnonzero(found < 0)
         found[open_] = np.searchsorted(self.cuts, halves[open_], side="right")
         return found
 
@@ -794,6 +792,12 @@ class Plan(Piece):
             for column, limit in zip(columns, [*coins, *answers], strict=False):
                 np.maximum.at(rows[:, column], place, limit)
         return limits
+
+    @cached_property
+    def types(self) -> tuple[np.dtype[Any], ...]:
+        """The narrowest type of every column: whole numbers of 8, 16, 32 or 64 bits."""
+        largest = (self.questions, *self.limits.max(axis=0).tolist())
+        return tuple(np.min_scalar_type(limit - 1) for limit in largest)
 
 
 def _size(face: Face) -> int:

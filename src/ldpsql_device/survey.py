@@ -217,8 +217,7 @@ class Published:
     @cached_property
     def report_widths(self) -> tuple[int, ...]:
         """Bits of each of them: 8, 16, 32 or 64."""
-        largest = (self.plan.questions, *self.plan.limits.max(axis=0).tolist())
-        return tuple(next(w for w in (8, 16, 32, 64) if limit <= 1 << w) for limit in largest)
+        return tuple(8 * kind.itemsize for kind in self.plan.types)
 
     def accepts(self, numbers: Sequence[int]) -> bool:
         """Whether these whole numbers are a report: a question, and answers below its limits."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ldpsql_device.arrow import ARROW_TYPES, FINGERPRINT_KEY, ID_COLUMN, arrow_types
 from ldpsql_device.columns import (
+    Mask,
     dimension_codes,
     measure_numbers,
     public_column,
@@ -24,7 +25,7 @@ from ldpsql_device.columns import (
 )
 from ldpsql_device.entropy import Entropy, OsEntropy, Words
 from ldpsql_device.errors import RecordError
-from ldpsql_device.permutation import in_random_order
+from ldpsql_device.permutation import random_order
 from ldpsql_device.policy import Policy
 from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
@@ -32,6 +33,10 @@ from ldpsql_device.survey import utc_today
 
 if TYPE_CHECKING:
     from ldpsql_device.survey import Published
+
+PART_ROWS = 1 << 18
+WordsOf = Callable[[int, Mask], Words]
+"""Of the words that encoding takes, those of a number, for the rows of a mask, one each."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,21 @@ def randomize(
     answered today, and RecordError, which names the column, if one is not there or has another
     type.
     """
+    policy.require(survey)
     survey.require_open(utc_today())
-    reports, _ = randomize_batch(survey, table, OsEntropy(), policy=policy)
-    return reports if keep_order else in_random_order(reports, OsEntropy())
+    entropy = OsEntropy()
+
+    def words_of(_: int, rows: Mask) -> Words:
+        return entropy.words(int(rows.sum()))
+
+    # Of a part after another, so that the memory of one serves the next.
+    starts = range(0, max(table.num_rows, 1), PART_ROWS)
+    parts = (table.slice(start, PART_ROWS) for start in starts)
+    reports = pa.concat_tables(_draw_reports(survey, p, entropy, words_of)[0] for p in parts)
+    if keep_order:
+        return _append_ids(reports, entropy.words(reports.num_rows))
+    order, keys = random_order(reports.num_rows, entropy)
+    return _append_ids(reports.combine_chunks().take(pa.array(order)), keys)
 
 
 def randomize_batch(
@@ -105,14 +122,24 @@ def randomize_batch(
 ) -> tuple[pa.Table, Tally]:
     """Reports in the order of the people, for evaluation, and for parts of a file.
 
-    entropy: any; `randomize` has the system's alone.
+    entropy: any; `randomize` has the system's alone, and so have the ids. A seed has each person
+    draw the same words whatever the others' values are.
     """
     policy.require(survey)
+    shape = (batch.num_rows, survey.record_schema.words)
+    words = entropy.words(shape[0] * shape[1]).reshape(shape)
+    reports, tally = _draw_reports(survey, batch, entropy, lambda word, rows: words[rows, word])
+    return _append_ids(reports, OsEntropy().words(reports.num_rows)), tally
+
+
+def _draw_reports(
+    survey: Published, batch: pa.Table, entropy: Entropy, words_of: WordsOf
+) -> tuple[pa.Table, Tally]:
+    """Reports without ids, in the order of the people. words_of: for `encode_table`."""
     schema, people = survey.record_schema, batch.num_rows
-    words = entropy.words(people * schema.words).reshape(people, schema.words)
-    encoded = encode_table(schema, batch, words)
+    encoded, everybody = encode_table(schema, batch, words_of), np.ones(people, dtype=np.bool_)
     levels = [
-        round_to_levels(measure, encoded.numbers[:, i], words[:, schema.code_words + i])
+        round_to_levels(measure, encoded.numbers[:, i], words_of(schema.code_words + i, everybody))
         for i, measure in enumerate(schema.measures)
     ]
     reports = survey.draw(np.column_stack([encoded.codes, *levels]), entropy)
@@ -121,15 +148,21 @@ def randomize_batch(
         for name, column in zip(survey.report_columns, reports, strict=True)
     }
     periods = {
-        name: pa.array([first] * people, pa.date32())
+        name: pa.repeat(pa.scalar(first, pa.date32()), people)
         for name, first in survey.period_values(utc_today()).items()
     }
-    ids = pa.py_buffer(os.urandom(ID_BYTES * people))
-    named = {ID_COLUMN: pa.Array.from_buffers(pa.binary(ID_BYTES), people, [None, ids])}
-    table = pa.table(
-        {**columns, **encoded.public, **periods, **named}, schema=report_schema(survey)
-    )
+    without_ids = report_schema(survey)
+    without_ids = without_ids.remove(without_ids.get_field_index(ID_COLUMN))
+    table = pa.table({**columns, **encoded.public, **periods}, schema=without_ids)
     return table, encoded.tally
+
+
+def _append_ids(reports: pa.Table, halves: Words) -> pa.Table:
+    """The reports with an id each, whose first half is given, a random word of its own."""
+    halves = np.column_stack([halves, OsEntropy().words(len(halves))])
+    kind, people = pa.binary(ID_BYTES), reports.num_rows
+    ids = pa.Array.from_buffers(kind, people, [None, pa.py_buffer(halves)])
+    return reports.append_column(ID_COLUMN, ids)
 
 
 def report_schema(survey: Published) -> pa.Schema:
@@ -176,8 +209,9 @@ def match_columns(
     return found
 
 
-def encode_table(schema: Schema, batch: pa.Table, words: Words) -> Encoded:
-    """A batch as its survey sees it. words: shape (n, schema.words), all of them or the first."""
+def encode_table(schema: Schema, batch: pa.Table, words_of: WordsOf) -> Encoded:
+    """A batch as its survey sees it. words_of: asked for the rows whose codes are drawn alone, for
+    whoever has the table knows which these are."""
     columns = {}
     for name, given in match_columns(schema, batch.column_names).items():
         with _about(name):
@@ -191,7 +225,7 @@ def encode_table(schema: Schema, batch: pa.Table, words: Words) -> Encoded:
     ):
         name = dimension.name
         with _about(name):
-            column = dimension_codes(dimension, columns[name], words[:, word], place)
+            column = dimension_codes(dimension, columns[name], partial(words_of, word), place)
         codes[:, i], outside[name], missing[name] = column.values, column.outside, column.missing
     numbers = np.empty((n, len(schema.measures)), dtype=np.float64, order="F")
     for i, measure in enumerate(schema.measures):
@@ -215,5 +249,7 @@ def _about(name: str) -> AbstractContextManager[None]:
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
     whole = column.combine_chunks()
     return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

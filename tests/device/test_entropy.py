@@ -14,7 +14,6 @@ def test_words_have_the_asked_length_and_type():
     words = OsEntropy().words(1000)
     assert words.shape == (1000,)
     assert words.dtype == np.uint64
-    assert words.flags.writeable
     assert OsEntropy().words(0).shape == (0,)
 
 

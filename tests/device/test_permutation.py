@@ -13,7 +13,7 @@ from support.significance import chi_square, chi_square_bound
 
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import permutation
-from ldpsql_device.permutation import permuted
+from ldpsql_device.permutation import permuted, random_order
 
 
 def rows(count: int) -> pa.Table:
@@ -121,3 +121,15 @@ def test_pieces_of_one_size(tmp_path, monkeypatch, capacity, count):
     sizes = [piece.num_rows for piece in found]
     assert sizes == [10] * (count // 10) + [count % 10] * (count % 10 > 0)
     assert pa.concat_tables(found).sort_by("a").equals(rows(count))
+
+
+def test_keys_that_differ_in_their_lowest_bits_alone_are_sorted_by_them():
+    given = np.random.default_rng(5).permutation(1000).astype(np.uint64)
+
+    class Given:
+        def words(self, count):
+            return given
+
+    order, keys = random_order(1000, Given())
+    assert keys.tolist() == list(range(1000))
+    assert given[order].tolist() == keys.tolist()

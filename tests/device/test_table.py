@@ -64,6 +64,10 @@ WORDS = np.random.default_rng(7).integers(0, 2**64, 1000, np.uint64)
 PLACE = 12_345
 
 
+def words_of(rows):
+    return WORDS[: len(rows)][rows]
+
+
 def drawn_code(dimension, row):
     """The code that is drawn for a row of a column."""
     return (int(WORDS[row]) * PLACE % 2**64) * dimension.declared >> 64
@@ -71,7 +75,7 @@ def drawn_code(dimension, row):
 
 def column_codes(dimension, column):
     """Codes of a column, and where its values stand."""
-    found = dimension_codes(dimension, column, WORDS[: len(column)], PLACE)
+    found = dimension_codes(dimension, column, words_of, PLACE)
     assert not (found.outside & found.missing).any()
     standing = np.select([found.outside, found.missing], [OUTSIDE, MISSING], INSIDE)
     return list(zip(found.values.tolist(), standing.tolist(), strict=True))
@@ -181,7 +185,7 @@ def test_a_column_of_nulls_alone_is_missing_whatever_its_type():
 )
 def test_a_column_of_another_type_is_refused(dimension, column):
     with pytest.raises(RecordError, match=r"^x is of type .* but the survey asks for"):
-        dimension_codes(dimension, column, WORDS, PLACE)
+        dimension_codes(dimension, column, words_of, PLACE)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +310,7 @@ def test_a_table_is_encoded_as_its_rows_are():
     ]
     schema = survey.schema
     words = SeededEntropy(3).words(4 * schema.words).reshape(4, -1)
-    table = encode_table(schema, pa.Table.from_pylist(rows), words)
+    table = encode_table(schema, pa.Table.from_pylist(rows), lambda word, mask: words[mask, word])
     levels = round_to_levels(schema.measures[0], table.numbers[:, 0], words[:, -1])
     encoded = np.column_stack([table.codes, levels])
     for row, own, codes in zip(rows, words, encoded, strict=True):
@@ -332,22 +336,26 @@ def test_columns_are_found_by_their_labels():
     names = ["age", "state", "spent", "version"]
     table = pa.table(dict(zip(names, ([30], ["CA"], [3.5], ["1"]), strict=True)))
     words = SeededEntropy(1).words(survey.schema.words).reshape(1, -1)
-    expected = encode_table(survey.schema, table, words)
+
+    def words_given(word, rows):
+        return words[rows, word]
+
+    expected = encode_table(survey.schema, table, words_given)
     for given in (
         ["How old are you?", "State", " Ausgaben ", "App Version"],
         ["AGE", "state", "spent", "App Version\t"],
     ):
-        found = encode_table(survey.schema, table.rename_columns(given), words)
+        found = encode_table(survey.schema, table.rename_columns(given), words_given)
         assert found.codes.tolist() == expected.codes.tolist()
         assert found.numbers.tolist() == expected.numbers.tolist()
         assert found.public == expected.public
     for given in ("How old are you?", " How old are you?", "AGE"):
         doubled = table.append_column(given, pa.array([31]))
         with pytest.raises(RecordError, match=r"more than one column age \(or 'How old are you"):
-            encode_table(survey.schema, doubled, words)
+            encode_table(survey.schema, doubled, words_given)
     for given in ("how old are you?", "How old are you", "How  old are you?"):
         with pytest.raises(RecordError, match=r"no column age \(or 'How old are you\?'\)"):
-            encode_table(survey.schema, table.rename_columns([given, *names[1:]]), words)
+            encode_table(survey.schema, table.rename_columns([given, *names[1:]]), words_given)
 
 
 def test_an_empty_table_gives_no_reports():
@@ -381,3 +389,22 @@ def test_dates_far_away_are_outside_and_not_wrapped_around():
     assert column_codes(HOUR, far) == [(71, OUTSIDE), (0, OUTSIDE)]
     near = [datetime(1970, 1, 1) + timedelta(hours=h) for h in range(-24, 48)]
     assert column_codes(HOUR, pa.array(near)) == [(code, INSIDE) for code in range(72)]
+
+
+def test_a_report_has_an_id_of_its_own_in_either_order():
+    for keep_order in (False, True):
+        ids = randomize(app(), people(2000), policy=ANYTHING, keep_order=keep_order)[ID_COLUMN]
+        halves = np.frombuffer(b"".join(ids.to_pylist()), np.uint64).reshape(-1, 2)
+        assert len(np.unique(halves)) == 4000
+        # Ids lie in order where the reports do not lie in that of the people.
+        assert (np.diff(halves[:, 0].astype(float)) >= 0).all() != keep_order
+
+
+def test_parts_of_a_table_are_answered_as_the_whole(monkeypatch):
+    survey = design(survey_toml(integer("age", 0, 9), mechanism="grr", epsilon="20"))
+    ages = pa.table({"age": np.arange(100) % 10})
+    for rows in (1, 7, 100, 1000):
+        monkeypatch.setattr("ldpsql_device.table.PART_ROWS", rows)
+        reports = randomize(survey, ages, policy=ANYTHING, keep_order=True)
+        numbers = reports[f"ldpsql_{survey.report_columns[-1]}"].to_numpy()
+        assert (numbers == ages["age"].to_numpy()).all()

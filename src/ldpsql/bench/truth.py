@@ -80,7 +80,7 @@ class People:
         """From a table. seed: of the drawn codes."""
         shape = (table.num_rows, schema.code_words)
         words = SeededEntropy(seed).words(shape[0] * shape[1]).reshape(shape)
-        encoded = encode_table(schema, table, words)
+        encoded = encode_table(schema, table, lambda word, rows: words[rows, word])
         columns: dict[str, pa.Array] = {**encoded.public}
         for measure, numbers in zip(schema.measures, encoded.numbers.T, strict=True):
             columns[measure.name] = pa.array(numbers, from_pandas=True)
