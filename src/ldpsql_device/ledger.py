@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 FORMAT = 2
 PATIENCE = 30.0
 """Seconds for which a ledger that another process uses is tried again."""
+LONGEST_ABSENCE = 366
+"""Days by which a clock may be ahead of the latest day that a ledger has seen."""
+_NEVER = 1
+"""The ordinal of the latest day of a ledger that has seen none."""
 
 _SCHEMA = """
 CREATE TABLE ledger (format INTEGER NOT NULL, salt BLOB NOT NULL, latest INTEGER NOT NULL);
@@ -56,17 +60,32 @@ class Ledger:
     over all surveys.  per_attribute: the largest sum over the surveys that ask about one attribute,
     whoever asks; an attribute is known by its name, so only `total` resists a survey that renames
     it.  delta: the largest sum of deltas.  A survey that promises nothing exceeds every budget.
+    longest_absence: days by which the clock may be ahead of the latest day ever seen; more is
+    larger only where a device may have been off for so long.
     """
 
     path: Path
     total: Fraction
     per_attribute: Fraction
     delta: Fraction
+    longest_absence: int
 
     def __init__(
-        self, path: str | Path, *, total: Number, per_attribute: Number, delta: Number = 0
+        self,
+        path: str | Path,
+        *,
+        total: Number,
+        per_attribute: Number,
+        delta: Number = 0,
+        longest_absence: int = LONGEST_ABSENCE,
     ) -> None:
-        """Budgets are exact: a float is taken by its shortest decimal form."""
+        """Budgets are exact: a float is taken by its shortest decimal form.
+
+        InterfaceError for a budget that is no such number, and for an absence other than days.
+        """
+        if type(longest_absence) is not int or longest_absence < 1:
+            raise InterfaceError("longest_absence is a number of days, at least 1")
+        object.__setattr__(self, "longest_absence", longest_absence)
         # Two names of one file must be one ledger, with one journal beside it.
         object.__setattr__(self, "path", Path(os.path.realpath(path)))
         object.__setattr__(self, "total", exact(total, "total"))
@@ -88,14 +107,11 @@ class Ledger:
         renewal: see `Policy`.
 
         Raises OperationalError where a budget does not cover it, another round of the survey was
-        answered, or its report may not be sent any more; StoreError where the ledger cannot be read
-        or written. In each case nothing is drawn, or nothing leaves.
+        answered, its report may not be sent any more, or the clock is too far ahead; StoreError
+        where the ledger cannot be read or written. In each case nothing is drawn or nothing leaves.
         """
         with self._open() as database:
-            # In a transaction of its own: after a refusal, too, the clock cannot be set back.
-            database.execute(
-                "UPDATE ledger SET latest = ? WHERE latest < ?", [today.toordinal()] * 2
-            )
+            self._see(database, today)
             database.execute("BEGIN IMMEDIATE")
             ((salt, latest),) = database.execute("SELECT salt, latest FROM ledger")
             if type(salt) is not bytes:
@@ -117,6 +133,23 @@ class Ledger:
         """Sum of the epsilons of all answers, exactly."""
         with self._open() as database:
             return _sum(database.execute("SELECT epsilon FROM answers"))
+
+    def _see(self, database: sqlite3.Connection, today: date) -> None:
+        """Remember a day, in a transaction of its own: after a refusal, too, the clock cannot be
+        set back. OperationalError for one that no device can have slept until."""
+        day = {"today": today.toordinal(), "absence": self.longest_absence, "never": _NEVER}
+        database.execute(
+            "UPDATE ledger SET latest = :today "
+            "WHERE latest = :never OR latest BETWEEN :today - :absence AND :today",
+            day,
+        )
+        ((latest,),) = database.execute("SELECT latest FROM ledger")
+        if _day(latest).toordinal() < today.toordinal():
+            raise OperationalError(
+                f"the clock says {today}, more than {self.longest_absence} days after "
+                f"{_day(latest)}, the latest day that the ledger has seen: set the clock, or allow "
+                "a longer absence (longest_absence=...); nothing was sent"
+            )
 
     def _recall(self, database: sqlite3.Connection, survey: Published, day: date) -> Report | None:
         """The report of this survey and period, if there is one and it may still be sent."""
@@ -174,8 +207,9 @@ class Ledger:
         try:
             if not self.path.exists():
                 self._create()
+            self._require_one_name()
             if os.name == "posix" and self.path.stat().st_mode & 0o177:
-                self.path.chmod(0o600)
+                self._close_to_others()
             # By its address, with which SQLite never makes a file: `_create` alone does, whole.
             with closing(_connect(f"{self.path.as_uri()}?mode=rw")) as database:
                 formats = database.execute("SELECT format FROM ledger").fetchall()
@@ -201,10 +235,56 @@ class Ledger:
                 database.execute("COMMIT")
             # Neither replaces a ledger that another process made meanwhile.
             place = os.rename if os.name == "nt" else os.link
-            with suppress(FileExistsError):
+            try:
                 place(temporary, self.path)
+            except FileExistsError:
+                pass
+            except OSError:
+                if os.name == "nt":
+                    raise
+                self._rename_alone(temporary)
         finally:
             temporary.unlink(missing_ok=True)
+
+    def _rename_alone(self, temporary: Path) -> None:
+        """Put a new ledger at the path where files cannot have two names (FAT, Android).
+
+        A rename would replace another one; so it is made under a lock, which the system takes from
+        a process that is killed.
+        """
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        os.close(os.open(lock, os.O_CREAT | os.O_RDWR, 0o600))
+        with closing(_connect(f"{lock.as_uri()}?mode=rwc")) as database:
+            database.execute("BEGIN EXCLUSIVE")
+            if not self.path.exists():
+                temporary.rename(self.path)
+        # Whoever waits for it, or makes it again, finds the ledger.
+        lock.unlink(missing_ok=True)
+
+    def _close_to_others(self) -> None:
+        try:
+            self.path.chmod(0o600)
+        except PermissionError:
+            # Of a file of one's own that means a file system without modes, such as FAT.
+            if self.path.stat().st_uid != os.geteuid():
+                raise
+
+    def _require_one_name(self) -> None:
+        """StoreError for a ledger with hard links: the journal that a killed process left beside
+        one name is not found by the other, and without it the file is not whole."""
+        if self.path.stat().st_nlink == 1:
+            return
+        for other in self.path.parent.iterdir():
+            # Of a process that makes this ledger, or was killed while it did.
+            if other.name.startswith(f".{self.path.name}.") and other.suffix == ".tmp":
+                with suppress(FileNotFoundError):
+                    if other.samefile(self.path):
+                        other.unlink()
+        if self.path.stat().st_nlink > 1:
+            raise StoreError(
+                f"the ledger {self.path} has another name, a hard link, and by two names it can be "
+                "damaged: remove one of them; nothing was sent"
+            )
 
     def _explain(self, error: sqlite3.Error) -> StoreError:
         """What an error of SQLite means, by its primary code."""

@@ -11,7 +11,7 @@ from support.giving import PLENTY, scheduled, sealed_anew, yes_or_no
 from support.surveys import SMALL
 
 from ldpsql.designer import design
-from ldpsql_device.errors import OperationalError
+from ldpsql_device.errors import InterfaceError, OperationalError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
 from ldpsql_device.respond import respond
@@ -115,3 +115,45 @@ def test_a_clock_that_was_ahead_gives_no_more_than_the_days_it_jumped_over(memor
     assert ids[2:7] == [ids[1]] * 5  # February to June
     assert len(set(ids)) == 8
     assert ledger.spent() == 8
+
+
+def far(kind, folder, **absence):
+    """What leaves when a clock jumps to the year 9999 and is then set right."""
+    monthly, other = scheduled(design(SMALL), period="month"), scheduled(design(SMALL))
+    ledger = kind(folder / "ledger", **PLENTY, **absence)
+    days = [MONTHS[0], date(9999, 12, 31), MONTHS[1], MONTHS[2]]
+    ids = left([monthly] * 4, days, ledger, Policy(1))
+    ends = scheduled(other, end=date(2026, 12, 31))
+    return ids, left([ends], [MONTHS[2]], ledger, Policy(1))
+
+
+def test_a_clock_that_jumps_beyond_all_sense_is_not_believed(memory_folder):
+    """Neither is a period of that year answered, nor are surveys closed that end before it."""
+    (january, never, february, march), (survey_with_an_end,) = far(Ledger, memory_folder)
+    assert never is None
+    assert len({january, february, march, survey_with_an_end, None}) == 5
+
+
+def test_control_a_clock_that_may_jump_so_far_closes_every_survey(memory_folder):
+    (january, late, february, march), others = far(Ledger, memory_folder, longest_absence=4_000_000)
+    assert late not in (january, None)
+    assert february == march == late
+    assert others == [None]
+
+
+def test_a_device_that_was_off_for_long_is_answered_when_its_app_says_so(memory_folder):
+    asked = scheduled(design(SMALL), period="month")
+    days = [date(2026, 1, 1), date(2027, 1, 2), date(2028, 1, 4), date(2028, 1, 5)]
+    ledger = Ledger(memory_folder / "ledger", **PLENTY)
+    first, second, refused, _ = left([asked] * 4, days, ledger, Policy(1))
+    assert None not in (first, second)
+    assert refused is None
+    patient = Ledger(memory_folder / "ledger", **PLENTY, longest_absence=1000)
+    assert left([asked], [date(2028, 1, 4)], patient, Policy(1)) != [None]
+    assert left([asked], [date(2028, 1, 5)], ledger, Policy(1)) != [None]
+
+
+@pytest.mark.parametrize("days", [0, -1, 1.5, True, None, "9"])
+def test_an_absence_is_a_number_of_days(memory_folder, days):
+    with pytest.raises(InterfaceError, match="a number of days"):
+        Ledger(memory_folder / "ledger", **PLENTY, longest_absence=days)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import errno
+import os
 import sqlite3
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -344,9 +347,150 @@ def test_it_needs_nothing_that_one_system_alone_has():
         and isinstance(node.value, ast.Name)
         and node.value.id == "os"
     }
-    assert used == {"path", "urandom", "open", "close", "name", "rename", "link"} | {
+    assert used == {"path", "urandom", "open", "close", "name", "rename", "link", "geteuid"} | {
         *("O_CREAT", "O_EXCL", "O_RDWR"),
     }
+
+
+class Windows:
+    """`os` as it is on Windows: a rename replaces nothing, and what POSIX alone has is missing."""
+
+    name = "nt"
+
+    def __getattr__(self, name):
+        if name in ("link", "geteuid", "getuid", "fork", "chmod", "fchmod"):
+            raise AssertionError(f"os.{name} is not for Windows")
+        return getattr(os, name)
+
+    def rename(self, source, target):
+        if Path(target).exists():
+            raise FileExistsError(errno.EEXIST, "exists", str(target))
+        return Path(source).rename(target)
+
+
+@pytest.fixture
+def on_windows(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(module, "os", Windows())
+    monkeypatch.setattr(Path, "chmod", lambda *_: pytest.fail("modes are POSIX's"))
+
+
+def test_on_windows_it_is_made_read_and_waited_for(path, on_windows, monkeypatch):
+    asked = app()
+    report = answer(asked, plenty(path))
+    assert answer(asked, plenty(path)) == report
+    assert {place.name for place in path.parent.iterdir()} == {path.name}
+    test_answers_given_at_the_same_time_do_not_overspend(path.with_name("another"))
+    test_a_ledger_in_use_is_waited_for_and_then_said_to_be(path.with_name("third"), monkeypatch)
+
+
+def made_meanwhile(path, monkeypatch):
+    """A ledger that another process makes before the own one is put in its place."""
+    given, connect = [], module._connect
+
+    def slowly(address):
+        if ".tmp" in address and not given:
+            given.append(None)
+            given.append(answer(app(), plenty(path)))
+        return connect(address)
+
+    monkeypatch.setattr(module, "_connect", slowly)
+    assert answer(app(), plenty(path)) == given[1]
+    assert plenty(path).spent() == 2
+    assert {place.name for place in path.parent.iterdir()} == {path.name}
+
+
+def refuse_links(monkeypatch, code=errno.EPERM):
+    def refuse(source, target):
+        raise OSError(code, os.strerror(code), str(source), None, str(target))
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+def test_a_ledger_that_was_made_meanwhile_is_not_replaced(path, monkeypatch):
+    made_meanwhile(path, monkeypatch)
+
+
+def test_nor_is_it_on_windows(path, on_windows, monkeypatch):
+    made_meanwhile(path, monkeypatch)
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.EACCES, errno.ENOSYS])
+def test_nor_is_it_where_files_have_one_name_only(path, monkeypatch, code):
+    refuse_links(monkeypatch, code)
+    made_meanwhile(path, monkeypatch)
+
+
+def test_a_ledger_without_links_has_its_mode_and_leaves_no_lock(path, monkeypatch):
+    refuse_links(monkeypatch)
+    former = os.umask(0)
+    try:
+        report = answer(app(), plenty(path))
+    finally:
+        os.umask(former)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert answer(app(), plenty(path)) == report
+    assert {place.name for place in path.parent.iterdir()} == {path.name}
+
+
+def test_where_links_and_renames_fail_nothing_leaves(path, monkeypatch):
+    refuse_links(monkeypatch)
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        answer(app(), plenty(path))
+    assert not path.exists()
+
+
+def full(source, target):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+
+
+def test_a_hard_link_is_refused_before_anything_is_read(path):
+    """A journal that a killed process left beside one name is not found by the other."""
+    asked, other = app(), path.with_name("other")
+    report = answer(asked, plenty(path))
+    os.link(path, other)
+    for name in (path, other):
+        with pytest.raises(StoreError, match="has another name, a hard link"):
+            answer(asked, plenty(name))
+    other.unlink()
+    assert answer(asked, plenty(path)) == report
+
+
+def test_a_process_that_is_killed_while_it_makes_a_ledger_leaves_no_second_name(path):
+    report = answer(app(), plenty(path))
+    left = path.with_name(f".{path.name}.0123456789abcdef.tmp")
+    os.link(path, left)
+    assert answer(app(), plenty(path)) == report
+    assert not left.exists()
+
+
+@pytest.mark.skipif("os.name != 'posix'", reason="modes are POSIX's")
+def test_a_journal_is_as_closed_as_its_ledger(path):
+    answer(app(), plenty(path))
+    former = os.umask(0)
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("UPDATE ledger SET latest = latest + 1")
+            journal = path.with_name(f"{path.name}-journal")
+            assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+    finally:
+        os.umask(former)
+
+
+def test_a_file_system_without_modes_is_taken_for_a_file_of_ones_own(path, monkeypatch):
+    report = answer(app(), plenty(path))
+    path.chmod(0o755)
+
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    assert answer(app(), plenty(path)) == report
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    with pytest.raises(StoreError, match="Operation not permitted"):
+        answer(app(), plenty(path))
 
 
 @pytest.mark.parametrize(
