@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 WORKERS ?= 2
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all check lint types layers docs bench figures clean
+.PHONY: demo test test-all check lint types layers docs client bench figures clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -34,6 +34,10 @@ layers: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m ldpsql.cli.reference --check
+
+# The JavaScript client: its tests, its types, and its size, minified and compressed. Needs node and npm.
+client:
+	cd clients/js && npm ci --silent --no-audit --no-fund && node --test && npm run --silent types && npm run --silent size
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

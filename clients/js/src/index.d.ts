@@ -1,0 +1,91 @@
+/** Days are texts as "2026-01-31", in UTC. Numbers may be given as decimal texts, which are exact. */
+export type Day = string;
+export type Decimal = number | string;
+/** A person's record by column; dates are ISO 8601 texts without a time zone. Anything else is taken too. */
+export type PersonRecord = Readonly<Record<string, unknown>>;
+/** Whether an Ed25519 signature (hexadecimal) of a text is the author's. */
+export type Verify = (author: string, signature: string, text: string) => boolean | Promise<boolean>;
+
+export class LdpsqlError extends Error {
+  readonly kind: "survey" | "policy" | "ledger" | "report" | "random";
+}
+
+export class Survey {
+  /** From the text of a survey file; LdpsqlError for one that breaks a rule of the format or its promise. */
+  constructor(text: string);
+  readonly table: string;
+  readonly label?: string;
+  readonly fingerprint: string;
+  readonly author?: string;
+  /** The columns of a record that do not fit: for whoever writes an app, never to be shown to anybody. */
+  check(record: PersonRecord): string[];
+  isOpen(day: Day): boolean;
+  lastSendingDay(drawn: Day): Day;
+}
+
+export interface Limits {
+  /** The largest epsilon of one report by itself. */
+  maxEpsilon: Decimal;
+  maxDelta?: Decimal;
+  disclosure?: boolean;
+  noGuarantee?: boolean;
+  /** The columns that may travel in clear. */
+  public?: readonly string[];
+  authors?: readonly string[];
+  fingerprints?: readonly string[];
+  tables?: readonly string[];
+  renewal?: "day" | "month";
+}
+
+/** The most that a survey may take from a person; what it does not name is refused. */
+export class Policy {
+  constructor(limits: Limits);
+}
+
+/** Keeps one value; no two changes may overlap, and a change is kept before it resolves. */
+export interface Store {
+  update(change: (value: unknown) => unknown): Promise<void>;
+}
+
+export class MemoryStore implements Store {
+  update(change: (value: unknown) => unknown): Promise<void>;
+}
+
+/** In IndexedDB. */
+export class BrowserStore implements Store {
+  constructor(name?: string);
+  update(change: (value: unknown) => unknown): Promise<void>;
+}
+
+export interface Budgets {
+  total: Decimal;
+  perAttribute: Decimal;
+  delta?: Decimal;
+}
+
+/** What a person has given so far, and which reports are still to be sent. */
+export class Ledger {
+  constructor(store: Store, budgets: Budgets);
+}
+
+export interface Answering {
+  policy: Policy;
+  ledger?: Ledger;
+  day?: Day;
+  /** Fills bytes from the system's source of randomness, where there is no crypto.getRandomValues. */
+  random?: (bytes: Uint8Array) => void;
+  verify?: Verify;
+}
+
+/** The line of a report; what it throws depends on the survey, the day, the policy and the ledger alone. */
+export function respond(survey: Survey, record: PersonRecord, answering: Answering): Promise<string>;
+
+/** A survey in plain words, for a consent screen. */
+export function describe(survey: Survey): string;
+
+export class Collector {
+  constructor(url: string | URL, options?: { fetch?: typeof fetch });
+  survey(table: string): Promise<Survey>;
+  send(ledger: Ledger, day?: Day): Promise<{ settled: number; waiting: number }>;
+  beacon(ledger: Ledger, day?: Day): Promise<void>;
+}

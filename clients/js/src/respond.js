@@ -1,0 +1,26 @@
+/** One person's answer to one survey: policy, ledger, encoding, draw, report. */
+
+import { LdpsqlError } from "./json.js";
+import { today } from "./survey.js";
+
+const BLOCK = 65536;
+
+/** Fill bytes with the system's randomness, or refuse. */
+function fillBySystem(bytes) {
+  const { crypto } = globalThis;
+  if (typeof crypto?.getRandomValues !== "function") throw new LdpsqlError("random", "this system has no crypto.getRandomValues: give `random`, a function that fills a Uint8Array from the system's source; nothing was sent");
+  for (let start = 0; start < bytes.length; start += BLOCK) crypto.getRandomValues(bytes.subarray(start, start + BLOCK));
+}
+
+/**
+ * The line of a report, which may leave the device; the record stays.
+ *
+ * Whatever the record holds is encoded: what is thrown depends on the survey, the day, the policy
+ * and the ledger alone.
+ */
+export async function respond(survey, record, { policy, ledger, day = today(), random = fillBySystem, verify }) {
+  await policy.require(survey, day, verify);
+  const values = typeof record === "object" && record !== null ? record : {};
+  const draw = (drawn) => survey.draw(values, drawn, random);
+  return ledger ? ledger.answer(survey, day, policy.renewal, draw) : draw(day);
+}

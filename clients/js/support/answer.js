@@ -1,0 +1,30 @@
+/**
+ * Answers surveys that a test of another language hands in: a JSON object per line of standard input,
+ * {survey, records, words} or {survey, records, draws}, and the reports as a JSON array per line.
+ *
+ * words: of all records, 64 bits each, in base64, little-endian.  draws: reports per record, by the
+ * system's randomness.
+ */
+
+import { createInterface } from "node:readline";
+
+import { Policy, Survey, respond } from "../src/index.js";
+
+const report = (line) => JSON.parse(line).report;
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { survey: data, records, words, draws } = JSON.parse(line), survey = new Survey(JSON.stringify(data)), answers = [];
+  if (words !== undefined) {
+    const bytes = Buffer.from(words, "base64"), count = survey.words;
+    records.forEach((record, i) => {
+      const own = Array.from({ length: count }, (_, w) => bytes.readBigUInt64LE(8 * (i * count + w)));
+      answers.push(survey.answer(record, own));
+    });
+  } else {
+    const policy = new Policy({ maxEpsilon: 20, maxDelta: 1, disclosure: true, noGuarantee: true, public: survey.recordColumns.map(({ name }) => name) });
+    for (const record of records) {
+      for (let i = 0; i < draws; i++) answers.push(report(await respond(survey, record, { policy })));
+    }
+  }
+  process.stdout.write(`${JSON.stringify(answers)}\n`);
+}

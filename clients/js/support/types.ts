@@ -1,0 +1,12 @@
+import { BrowserStore, Collector, Ledger, MemoryStore, Policy, Survey, describe, respond } from "../src/index.js";
+
+export async function takePart(text: string): Promise<string> {
+  const survey = new Survey(text), policy = new Policy({ maxEpsilon: "1", public: ["version"] });
+  const ledger = new Ledger(new BrowserStore(), { total: 2, perAttribute: 1 });
+  new Ledger(new MemoryStore(), { total: 2, perAttribute: "0.5" });
+  const line: string = await respond(survey, { age: 31, at: null }, { policy, ledger });
+  await new Collector("https://collect.example").send(ledger);
+  // @ts-expect-error a policy has a largest epsilon
+  new Policy({});
+  return describe(survey) + line;
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Collector, Ledger, MemoryStore, Policy, Survey, describe, respond } from "../src/index.js";
+import { vectors, verify } from "../support/vectors.js";
+
+const [{ survey: data }] = vectors("recipe_fourier").surveys;
+const survey = new Survey(JSON.stringify(data));
+const policy = new Policy({ maxEpsilon: "20", public: survey.recordColumns.map(({ name }) => name) });
+const signed = vectors("surveys").map(({ survey: each }) => new Survey(JSON.stringify(each)));
+const day = "2026-05-01";
+
+const refusedAs = (kind, pattern) => (error) => error.kind === kind && (!pattern || pattern.test(error.message));
+const budgets = { total: 20, perAttribute: 20 };
+
+test("the same survey gets the same report, and another person another one", async () => {
+  const ledger = new Ledger(new MemoryStore(), budgets);
+  const first = await respond(survey, { age: 20 }, { policy, ledger, day });
+  assert.equal(await respond(survey, { age: 23 }, { policy, ledger, day }), first);
+  survey.checkReport(first);
+  assert.notEqual(await respond(survey, { age: 20 }, { policy, day }), first);
+});
+
+test("reports are not sent after the replay window", async () => {
+  const ledger = new Ledger(new MemoryStore(), budgets);
+  await respond(survey, {}, { policy, ledger, day });
+  assert.equal((await ledger.pending(survey.lastSendingDay(day))).length, 1);
+  assert.equal((await ledger.pending("2027-01-01")).length, 0);
+  await assert.rejects(respond(survey, {}, { policy, ledger, day: "2027-01-01" }), refusedAs("ledger"));
+});
+
+test("a clock that is set back opens nothing", async () => {
+  const ledger = new Ledger(new MemoryStore(), budgets), ended = signed.find(({ validity }) => validity.until);
+  await assert.rejects(respond(survey, {}, { policy: new Policy({ maxEpsilon: 0 }), ledger, day }), refusedAs("policy"));
+  await respond(survey, {}, { policy, ledger, day: "2999-01-01" });
+  const open = new Policy({ maxEpsilon: 20, public: ended.recordColumns.map(({ name }) => name) });
+  await assert.rejects(respond(ended, {}, { policy: open, ledger, day: ended.validity.until, verify }), refusedAs("ledger"));
+});
+
+test("budgets are kept, for one attribute and in all", async () => {
+  // Two about the same attribute, at epsilon 1.
+  const others = ["recipe_hio", "recipe_hh"].map((name) => new Survey(JSON.stringify(vectors(name).surveys[0].survey)));
+  for (const limits of [{ total: "1.5", perAttribute: 9 }, { total: 9, perAttribute: "1.5" }]) {
+    const ledger = new Ledger(new MemoryStore(), limits);
+    const results = await Promise.allSettled(others.map((other) => respond(other, {}, { policy: new Policy({ maxEpsilon: 20, public: other.recordColumns.map(({ name }) => name) }), ledger, day })));
+    assert.ok(results.some(({ status }) => status === "rejected"));
+    for (const { status, reason } of results) if (status === "rejected") assert.equal(reason.kind, "ledger");
+  }
+});
+
+test("a policy refuses for what a survey says", async () => {
+  const [one] = signed.filter(({ author }) => author), open = one.recordColumns.map(({ name }) => name);
+  const within = one.validity.from ?? one.validity.until ?? day;
+  const cases = [
+    [{ maxEpsilon: 0 }, /epsilon/], [{ maxEpsilon: 20, public: [] }, open.length ? /in clear/ : /./], [{ maxEpsilon: 20, tables: ["x"] }, /another name/],
+    [{ maxEpsilon: 20, authors: [] }, /another author/], [{ maxEpsilon: 20, fingerprints: [] }, /another fingerprint/],
+  ];
+  for (const [limits, pattern] of cases) {
+    if (limits.public?.length === 0 && !open.length) continue;
+    const strict = new Policy({ public: open, ...limits });
+    await assert.rejects(respond(one, {}, { policy: strict, day: within, verify }), refusedAs("policy", pattern));
+  }
+  const trusting = new Policy({ maxEpsilon: 20, public: open, authors: [one.author] });
+  await respond(one, {}, { policy: trusting, day: within, verify });
+  await assert.rejects(respond(one, {}, { policy: trusting, day: within }), refusedAs("policy", /signature/));
+  await assert.rejects(respond(one, {}, { policy: trusting, day: within, verify: () => false }), refusedAs("policy", /signature/));
+});
+
+test("whatever a record holds is answered", async () => {
+  const strange = [null, undefined, 5, "x", [], { age: Symbol("x") }, { age: () => 1 }, { get age() { throw new Error("secret"); } }, { age: 10n ** 400n }, { age: NaN }, Object.create({ age: 5 })];
+  for (const record of strange) survey.checkReport(await respond(survey, record, { policy, day }));
+});
+
+test("without the system's randomness nothing is drawn", async () => {
+  const { crypto } = globalThis;
+  Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });
+  try {
+    await assert.rejects(respond(survey, {}, { policy, day }), refusedAs("random"));
+  } finally {
+    Object.defineProperty(globalThis, "crypto", { value: crypto, configurable: true });
+  }
+  const zeros = await respond(survey, {}, { policy, day, random: (bytes) => bytes.fill(0) });
+  assert.match(zeros, /"id":"0{32}"/);
+});
+
+test("a report is sent until it is acknowledged", async () => {
+  const ledger = new Ledger(new MemoryStore(), budgets), sent = [];
+  let status = 503;
+  const fetch = async (url, { body, method }) => {
+    if (!method) {
+      const text = url.endsWith("/tables/app") ? JSON.stringify({ fingerprint: survey.fingerprint }) : JSON.stringify(data);
+      return new Response(text);
+    }
+    if (status === 0) throw new TypeError("offline");
+    sent.push([url, body]);
+    return new Response(null, { status });
+  };
+  const collector = new Collector("http://localhost/", { fetch });
+  const found = await collector.survey("app"), line = await respond(found, {}, { policy, ledger, day });
+  for (status of [503, 0]) assert.deepEqual(await collector.send(ledger, day), { settled: 0, waiting: 1 });
+  status = 200;
+  assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
+  assert.deepEqual(await collector.send(ledger, day), { settled: 0, waiting: 0 });
+  assert.deepEqual(sent.at(-1), [`http://localhost/v1/surveys/${survey.fingerprint}/reports`, `${line}\n`]);
+  await assert.rejects(new Collector("http://localhost", { fetch: async () => new Response(JSON.stringify({ fingerprint: "0".repeat(64) })) }).survey("app"), refusedAs("survey"));
+});
+
+test("a survey is described without what its author could forge", () => {
+  const text = describe(survey);
+  assert.match(text, /a belief of 50 % about your answers becomes at most \d+ %/);
+  assert.match(text, /Not covered: that you took part/);
+  for (const each of signed) assert.match(describe(each), /allegedly the owner of the key|nobody has signed/);
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { test } from "node:test";
+
+import { Survey } from "../src/index.js";
+import { canonical, parseJson } from "../src/json.js";
+import { encode, readSchema } from "../src/schema.js";
+import { hashText } from "../src/sha256.js";
+import { vectors, verify } from "../support/vectors.js";
+
+const recipes = readdirSync(new URL("../../../vectors/", import.meta.url)).filter((name) => name.startsWith("recipe_"));
+
+for (const name of recipes) {
+  test(name, () => {
+    for (const { survey: data, fingerprint, report_widths: widths, cases } of vectors(name.slice(0, -5)).surveys) {
+      const survey = new Survey(JSON.stringify(data));
+      assert.equal(survey.fingerprint, fingerprint);
+      assert.deepEqual(survey.plan.widths, widths);
+      for (const { record, words, report, public: open } of cases) {
+        assert.equal(survey.words, words.length);
+        assert.equal(survey.answer(record, words.map(BigInt)), report);
+        const bytes = new DataView(new ArrayBuffer(8 * words.length + 16));
+        words.forEach((word, i) => bytes.setBigUint64(8 * i, BigInt(word)));
+        const line = survey.draw(record, "2026-05-01", (given) => given.set(new Uint8Array(bytes.buffer)));
+        assert.deepEqual(JSON.parse(line), { id: "0".repeat(32), report, public: open });
+        survey.checkReport(line);
+      }
+    }
+  });
+}
+
+test("every recipe has vectors", () => assert.ok(recipes.length >= 32));
+
+test("values have their codes", () => {
+  for (const { dimension, cases } of vectors("encoding").dimensions) {
+    const { dimensions: [read] } = readSchema({ dimension: [dimension], measure: [], public: [] });
+    for (const { value, code } of cases) assert.equal(read.find(value, 1)[0], code, `${JSON.stringify(dimension)} ${value}`);
+  }
+});
+
+test("values have their thresholds", () => {
+  for (const { measure, cases } of vectors("encoding").measures) {
+    const { measures: [read] } = readSchema({ dimension: [], measure: [measure], public: [] });
+    for (const { value, threshold } of cases) assert.equal(String(read.threshold(value)[0]), threshold, `${measure.bounds} ${value}`);
+  }
+});
+
+test("words give drawn codes", () => {
+  for (const { sizes, words, codes } of vectors("encoding").draws) {
+    const dimension = sizes.map((size, i) => ({ name: `x${i}`, type: "int", domain: [1, size] }));
+    const schema = readSchema({ dimension, measure: [], public: [] });
+    assert.equal(schema.words, words.length);
+    assert.deepEqual(encode(schema, {}, words.map(BigInt)), codes);
+  }
+});
+
+test("canonical JSON has its hash", () => {
+  for (const { json, canonical: text, sha256 } of vectors("canonical")) {
+    assert.equal(canonical(parseJson(json)), text);
+    assert.equal(hashText(text), sha256);
+  }
+});
+
+test("surveys have days and authors", () => {
+  for (const { survey: data, fingerprint, chain, signed_sha256: signed, days } of vectors("surveys")) {
+    const survey = new Survey(JSON.stringify(data));
+    assert.deepEqual([survey.fingerprint, survey.chain], [fingerprint, chain]);
+    if (signed !== null) {
+      assert.equal(hashText(survey.signedText), signed);
+      assert.ok(verify(survey.author, survey.signature, survey.signedText));
+    }
+    for (const { day, open, period, last_sending_day: last } of days) {
+      assert.equal(survey.isOpen(day), open);
+      if (open) assert.deepEqual([survey.periodOf(day) ?? null, survey.lastSendingDay(day)], [period, last]);
+    }
+  }
+});
+
+for (const { reason, text } of vectors("bad_surveys")) {
+  test(`a bad survey: ${reason}`, () => {
+    assert.throws(() => {
+      const survey = new Survey(text);
+      // What can be checked by a verifier alone.
+      if (survey.author && !verify(survey.author, survey.signature, survey.signedText)) throw Object.assign(new Error(), { kind: "survey" });
+    }, ({ kind }) => kind === "survey");
+  });
+}
+
+test("bad reports are refused", () => {
+  const { survey: data, good, bad } = vectors("bad_reports");
+  const survey = new Survey(JSON.stringify(data));
+  survey.checkReport(good);
+  for (const { line, reason } of bad) assert.throws(() => survey.checkReport(line), ({ kind }) => kind === "report", reason);
+});

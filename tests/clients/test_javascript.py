@@ -1,0 +1,149 @@
+"""The JavaScript client gives the library's reports, and draws them by the law of the plan.
+
+Where there is no node these tests are left out, which pytest says.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+from support.vectors import FOLDER, MISFITS, Given, answer, read_record
+
+from ldpsql_device.encode import encode
+from ldpsql_device.law import law
+from ldpsql_device.respond import Report
+from ldpsql_device.survey import Survey
+
+CLIENT = Path(__file__).parents[2] / "clients" / "js"
+NODE = shutil.which("node")
+ALPHA = 1e-6
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="there is no node on this machine")
+
+
+def run_client(requests: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
+    """What the client answers to requests of `answer.js`."""
+    text = "".join(f"{json.dumps(request)}\n" for request in requests)
+    command = [str(NODE), "support/answer.js"]
+    done = subprocess.run(
+        command, cwd=CLIENT, input=text, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return map(json.loads, done.stdout.splitlines())
+
+
+def surveys() -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """All surveys of the vectors, with their records."""
+    files = (json.loads(path.read_text()) for path in sorted(FOLDER.glob("recipe_*.json")))
+    return [
+        (vector["survey"], [case["record"] for case in vector["cases"]])
+        for file in files
+        for vector in file["surveys"]
+    ]
+
+
+def random_records(survey: Survey, records: Sequence[dict[str, Any]], count: int) -> list[Any]:
+    """Records of JSON values: of the given ones, outside of domains, missing, of other types."""
+    generator = np.random.default_rng(7)
+    names = sorted({name for record in records for name in record})
+    pools: dict[str, list[Any]] = {}
+    for name in names:
+        kinds = [d.domain.type for d in survey.schema.dimensions if d.name == name]
+        pools[name] = [record.get(name) for record in records]
+        pools[name] += MISFITS[kinds[0]] if kinds else [None, 1e300, "1", -3.25, 0.1]
+    picks = {name: generator.integers(len(pool), size=count) for name, pool in pools.items()}
+    return [{name: pools[name][picks[name][i]] for name in names} for i in range(count)]
+
+
+def compare_reports(count: int) -> int:
+    """How many reports of both implementations were compared, so many of every survey at least."""
+    asked, expected = [], []
+    for data, records in surveys():
+        survey = Survey.from_json(json.dumps(data))
+        people = random_records(survey, records, count)
+        width = survey.schema.words + survey.plan.words
+        words = np.random.default_rng(11).integers(2**64, size=(count, width), dtype=np.uint64)
+        # Both ends of all ranges.
+        words[0], words[-1] = 0, 2**64 - 1
+        encoded = base64.b64encode(words.astype("<u8").tobytes()).decode()
+        asked.append({"survey": data, "records": people, "words": encoded})
+        rows = zip(people, words.tolist(), strict=True)
+        expected.append([answer(survey, read_record(survey.schema, r), w) for r, w in rows])
+    found = list(run_client(asked))
+    assert found == expected
+    return sum(map(len, found))
+
+
+def test_the_client_gives_the_same_reports() -> None:
+    """Bit for bit, over every mechanism."""
+    assert compare_reports(100) >= 6000
+
+
+@pytest.mark.slow
+def test_the_client_gives_a_million_of_the_same_reports() -> None:
+    """Bit for bit, over every mechanism."""
+    assert compare_reports(1 + 1_000_000 // len(surveys())) >= 1_000_000
+
+
+def goodness(counts: Counter[str], probabilities: dict[str, float], total: int) -> float:
+    """The level at which a chi-square test still accepts the counts; rare reports count as one."""
+    rare = [0.0, 0.0]
+    statistic, cells = 0.0, 0
+    assert set(counts) <= set(probabilities)
+    for report, probability in probabilities.items():
+        mean = total * probability
+        if mean < 10:
+            rare[0] += mean
+            rare[1] += counts[report]
+            continue
+        statistic, cells = statistic + (counts[report] - mean) ** 2 / mean, cells + 1
+    if rare[0] >= 10:
+        statistic, cells = statistic + (rare[1] - rare[0]) ** 2 / rare[0], cells + 1
+    return float(chi2.sf(statistic, cells - 1)) if cells > 1 else 1.0
+
+
+@pytest.mark.slow
+def test_the_client_draws_by_the_law_of_the_plan() -> None:
+    """Of every small survey, for each record of its vectors that has one code only."""
+    total, tested = 20_000, 0
+    asked, laws = [], []
+    for data, records in surveys():
+        survey = Survey.from_json(json.dumps(data))
+        if survey.plan.questions > 64 or survey.schema.measures:
+            continue
+        record = next((r for r in records if is_inside(survey, r)), None)
+        if record is None:
+            continue
+        codes = encode(survey.schema, read_record(survey.schema, record), Given([0] * 99))
+        exact = law(survey.plan, codes[0])
+        laws.append({Report.of(survey, row, {}).report: float(p) for row, p in exact.items()})
+        asked.append({"survey": data, "records": [record], "draws": total})
+    for reports, probabilities in zip(run_client(asked), laws, strict=True):
+        counts = Counter(reports)
+        assert goodness(counts, probabilities, total) > ALPHA / len(laws)
+        # The test can fail: as many reports of one question are moved to another answer.
+        (first, most), (second, _) = counts.most_common(2)
+        if most * 0.1 > 6 * most**0.5:
+            moved = Counter(counts)
+            moved[first] -= most // 5
+            moved[second] += most // 5
+            assert goodness(moved, probabilities, total) < ALPHA / len(laws)
+            tested += 1
+    assert tested >= 20
+
+
+def is_inside(survey: Survey, record: dict[str, Any]) -> bool:
+    """Whether no drawn code enters a record's encoding."""
+    read = read_record(survey.schema, record)
+    low, high = (encode(survey.schema, read, Given([word] * 99)) for word in (0, 2**64 - 1))
+    return bool((low == high).all())
