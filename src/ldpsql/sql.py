@@ -8,9 +8,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 from ldpsql.errors import Place, QueryError
+from ldpsql_device.schema import RESERVED_PREFIX
 from ldpsql_device.values import Value
+
+if TYPE_CHECKING:
+    from ldpsql.lookups import PublicTable
+
+DECLARED = f"{RESERVED_PREFIX}declared"
+"""The name under which an expression finds the table of declared values."""
 
 DUCKDB_SETTINGS = {
     "autoinstall_known_extensions": "false",
@@ -24,15 +32,44 @@ DUCKDB_SETTINGS = {
 class Scalar:
     """A scalar SQL expression over columns of one survey, checked against the allow-list.
 
-    text: DuckDB SQL; columns stand in it by their declared names, quoted.  columns: these names,
-    each once, all of dimensions or all of public columns.  kind: DuckDB's name of its type,
-    BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE or TIMESTAMP.
+    text: DuckDB SQL; columns stand in it by their declared names, quoted, those of joined tables by
+    the names in `Join.columns`.  columns: the declared names on which its value depends, each once,
+    all of dimensions or all of public columns.  kind: DuckDB's name of its type, BOOLEAN, BIGINT,
+    DOUBLE, VARCHAR, DATE or TIMESTAMP.  joins: whose columns it reads.  tables: what its subqueries
+    read.
     """
 
     text: str
     columns: tuple[str, ...]
     kind: str
     place: Place = field(compare=False)
+    joins: tuple[Join, ...] = ()
+    tables: tuple[PublicTable, ...] = ()
+
+
+@dataclass(frozen=True)
+class Join:
+    """A join of people with public rows: a person has a row for every row that matches.
+
+    sql: the SELECT over `tables` that gives the public rows.  columns: for each of their columns
+    the name that stands for it in a `Scalar`, and its kind.  on: when a row matches; it may read
+    the joins before.  is_left: whether a person without a match has a row of NULLs.
+    number: the name of the dimension that numbers the rows which match a person, where these may be
+    several, and of the condition that there are so many.
+    """
+
+    alias: str
+    sql: str
+    tables: tuple[PublicTable, ...]
+    columns: tuple[tuple[str, str], ...]
+    on: Scalar
+    is_left: bool
+    number: str
+
+    @property
+    def is_met(self) -> Scalar:
+        """Whether a person has as many rows as a number says."""
+        return Scalar(quote(f"{self.number}?"), self.on.columns, "BOOLEAN", self.on.place, (self,))
 
 
 def quote(name: str) -> str:

@@ -138,12 +138,12 @@ def test_the_text_is_the_same_from_run_to_run() -> None:
 
 def test_boxes_and_targets_are_put_in_words() -> None:
     """Codes as the values they stand for."""
-    assert describe_box(Box((((0, 1), (4, 9)), ((1, 2), (3, 4)))), SURVEY) == (
+    assert describe_box(Box((((0, 1), (4, 9)), ((1, 2), (3, 4)))), SURVEY.schema) == (
         "age in {1, 5..9}, state in {NY, NULL}"
     )
-    assert describe_box(Box.whole(2), SURVEY) == "everything"
+    assert describe_box(Box.whole(2), SURVEY.schema) == "everything"
     many = tuple((2 * code, 2 * code + 1) for code in range(25))
-    assert describe_box(Box((many, None)), SURVEY).endswith("39, ...}")
+    assert describe_box(Box((many, None)), SURVEY.schema).endswith("39, ...}")
     plan = trace("SELECT COUNT(*), COUNT(state), SUM(pay), AVG(price) FROM app")[-1][1]
     assert [target.label for target in plan.targets] == [
         "COUNT(*)",

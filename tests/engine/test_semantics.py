@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cached_property
 from itertools import combinations, product
 from typing import Any
 
@@ -28,6 +27,7 @@ from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_sur
 from support.surveys import ANYTHING
 
 from ldpsql.engine.session import Session
+from ldpsql.lookups import PublicTable
 from ldpsql.recipes import registry
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
@@ -106,6 +106,32 @@ def closing(sql: str, start: int) -> int:
     raise AssertionError(sql)
 
 
+LOOKUPS = {
+    "regions": pa.table(
+        {
+            "code": ["CA", "WA", "NY", "FL", None],
+            "region": ["west", "west", "east", "south", "nowhere"],
+            "pop": [39, 8, None, 22, 1],
+            "coast": [True, True, None, True, False],
+        }
+    ),
+    "tags": pa.table(
+        {
+            "owner": ["CA", "CA", "CA", "NY", "NY", "ZZ", None],
+            "tag": ["sun", "big", "rich", "big", None, "end", "none"],
+            "weight": [1.5, 2.0, 3.0, 4.0, 0.5, 6.0, 7.0],
+            "least": [1, 3, 5, 7, 9, 11, 2],
+        }
+    ),
+    "bands": pa.table({"low": [1, 3, 9], "high": [4, 8, 20], "name": ["kid", "mid", "old"]}),
+    "holidays": pa.table(
+        {
+            "day": [FIRST_DAY, FIRST_DAY + timedelta(days=3), date(2026, 7, 4)],
+            "holiday": ["new year", "sunday", "fourth"],
+        }
+    ),
+}
+
 Rows = list[tuple[Any, ...]]
 
 
@@ -125,18 +151,18 @@ class Both:
         """Rows by DuckDB."""
         return self.raw.execute(in_duckdb(sql)).fetchall()
 
-    def groups(self, keys: Sequence[str], where: str) -> set[tuple[Any, ...]]:
+    def groups(self, keys: Sequence[str], rest: str) -> set[tuple[Any, ...]]:
         """The keys of all groups that satisfy WHERE: of every record that may be declared, beside
-        the public values that people have."""
+        the public values that people have; rest: joins and WHERE."""
         if not keys:
             return {()}
-        return set(self.theirs(f"SELECT DISTINCT {', '.join(keys)} FROM declared, publics{where}"))
+        everybody = "declared CROSS JOIN publics"
+        return set(self.theirs(f"SELECT DISTINCT {', '.join(keys)} FROM {everybody}{rest}"))
 
-    @cached_property
-    def of_nobody(self) -> dict[str, Any]:
-        """What DuckDB gives for every aggregate of an empty group."""
-        (row,) = self.theirs(f"SELECT {', '.join(EVERY)} FROM app WHERE FALSE")
-        return dict(zip(EVERY, row, strict=True))
+    def of_nobody(self, wanted: Sequence[str], join: str) -> tuple[Any, ...]:
+        """What DuckDB gives for aggregates of an empty group."""
+        (row,) = self.theirs(f"SELECT {', '.join(wanted)} FROM app{join} WHERE FALSE")
+        return row
 
 
 @pytest.fixture(scope="module", params=[ExactNodes, ExactBoxes], ids=lambda kind: kind.__name__)
@@ -151,14 +177,19 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
     store = open_store(None, read_only=False)
     store.ingest_table(reports, survey)
     session = Session(store)
+    for name, rows in LOOKUPS.items():
+        session.register(PublicTable.of(name, rows))
     raw = duckdb.connect(config={"threads": 1})
     raw.register("arrow", RAW)
     raw.execute("CREATE TABLE app AS SELECT * FROM arrow")
+    for name, rows in LOOKUPS.items():
+        raw.register("arrow", rows)
+        raw.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow")
     raw.execute("CREATE TABLE publics AS SELECT DISTINCT version, shop, price FROM app")
     values = {key: [(value,) for value in DECLARED[key]] for key in DECLARED}
-    for name, rows in values.items():
+    for name, cells in values.items():
         raw.execute(f"CREATE TABLE {name} AS SELECT {name} FROM app LIMIT 0")
-        raw.executemany(f"INSERT INTO {name} VALUES (?)", rows)
+        raw.executemany(f"INSERT INTO {name} VALUES (?)", cells)
     raw.execute(f"CREATE TABLE declared AS SELECT * FROM {', '.join(values)}")
     yield Both(session, raw)
     raw.close()
@@ -255,6 +286,16 @@ atom = st.one_of(
             *("date_trunc('week', joined) = DATE '2026-01-05'", "dayofweek(joined) IN (0, 6)"),
             *("length(shop) > 4 AND version % 2 = 1", "price * 2 > 21", "shop LIKE 'n%'"),
             *("age > day(joined)", "age + (score // 4) > 8", "greatest(age, 6) = 6"),
+            *("state IN (SELECT code FROM regions WHERE region = 'west')", "age IN (SELECT 3)"),
+            "state NOT IN (SELECT code FROM regions WHERE pop > 9)",
+            *("state NOT IN (SELECT owner FROM tags)", "age > (SELECT AVG(low) FROM bands)"),
+            *(
+                "EXISTS (SELECT 1 FROM bands WHERE low = age)",
+                "joined IN (SELECT day FROM holidays)",
+            ),
+            "NOT EXISTS (SELECT 1 FROM tags AS t WHERE t.owner = state AND t.least >= age)",
+            "(state, age) IN (SELECT owner, least FROM tags)",
+            "(SELECT pop FROM regions WHERE code = state) > 10",
         ]
     ),
 )
@@ -367,18 +408,66 @@ group = st.sampled_from(
 )
 
 
+JOINS: dict[str, tuple[str, ...]] = {
+    " JOIN regions ON state = code": ("regions",),
+    " LEFT JOIN regions AS r ON app.state = r.code": ("regions",),
+    " JOIN tags ON owner = state": ("tags",),
+    " LEFT JOIN tags ON state = owner AND age >= least": ("tags",),
+    " JOIN bands ON age BETWEEN low AND high": ("bands",),
+    " LEFT JOIN holidays ON joined = day": ("holidays",),
+    " SEMI JOIN tags ON owner = state": (),
+    " ANTI JOIN regions ON state = code AND pop > 10": (),
+    " JOIN regions ON state = code LEFT JOIN tags ON code = owner AND weight > 2": (
+        "regions",
+        "tags",
+    ),
+    " LEFT JOIN bands ON low < age AND active JOIN holidays ON day >= joined": (
+        "bands",
+        "holidays",
+    ),
+    " CROSS JOIN (VALUES (1, 'kid'), (2, 'old'), (2, NULL)) AS bands(low, name)": ("values",),
+}
+"""What people are joined with, and whose columns there are then."""
+OF_LOOKUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "regions": (
+        ("region", "pop", "upper(region)", "coast AND active"),
+        ("SUM(pop)", "AVG(pop)", "COUNT(coast)", "SUM(pay) FILTER (WHERE region = 'west')"),
+        ("region = 'west'", "pop > 10", "coast", "region IS NULL", "length(region) > age"),
+    ),
+    "tags": (
+        ("tag", "weight > 2", "left(tag, age // 6)"),
+        (
+            "SUM(weight)",
+            "AVG(weight * pay)",
+            "COUNT(tag)",
+            "SUM(CASE WHEN tag = 'big' THEN age END)",
+        ),
+        ("tag <> 'big'", "weight BETWEEN 1 AND 3", "tag IS NULL", "tag IN ('rich', 'sun')"),
+    ),
+    "bands": (("name", "high - low"), ("AVG(high)", "SUM(age - low)"), ("name > 'l'", "low = 3")),
+    "values": (("name", "low"), ("AVG(low)", "SUM(age - low)"), ("name > 'l'", "low = 2")),
+    "holidays": (
+        ("holiday", "day - joined"),
+        ("COUNT(day)", "COUNT(*) FILTER (WHERE holiday < 't')"),
+        ("holiday LIKE '%y%'", "day = joined", "day IS NOT NULL"),
+    ),
+}
+"""Keys, aggregates and conditions over columns of look-up tables."""
+
+
 @dataclass(frozen=True)
 class Question:
-    """SELECT keys, aggregates FROM app WHERE ... GROUP BY keys; `keys` may be empty."""
+    """SELECT keys, aggregates FROM app JOIN ... WHERE ... GROUP BY keys; `keys` may be empty."""
 
     keys: tuple[str, ...]
     wanted: tuple[str, ...]
     where: str
+    join: str = ""
 
     def __str__(self) -> str:
         chosen = ", ".join([*self.keys, *self.wanted])
         grouped = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
-        return f"SELECT {chosen} FROM app{self.where}{grouped}"
+        return f"SELECT {chosen} FROM app{self.join}{self.where}{grouped}"
 
     @property
     def double(self) -> int:
@@ -400,6 +489,30 @@ def question(draw: st.DrawFn, double: int, pool: Sequence[str]) -> Question:
     return asked
 
 
+@st.composite
+def joined(draw: st.DrawFn, double: int) -> Question:
+    """A question with a join, for one of the doubles."""
+    join = draw(st.sampled_from([*JOINS]))
+    of_rows = [OF_LOOKUPS[name] for name in JOINS[join]]
+    own_keys, own_aggregates, conditions = (
+        [text for lists in of_rows for text in lists[part]] for part in range(3)
+    )
+    keys: tuple[str, ...] = draw(group) if draw(st.booleans()) else ()
+    if own_keys and draw(st.booleans()):
+        keys += tuple(draw(st.lists(st.sampled_from(own_keys), unique=True, max_size=2)))
+    wanted = tuple(
+        draw(st.lists(st.sampled_from([*AGGREGATES, *3 * own_aggregates]), min_size=1, max_size=3))
+    )
+    terms = [draw(predicate)] if draw(st.booleans()) else []
+    terms += [draw(st.sampled_from(conditions))] if conditions and draw(st.booleans()) else []
+    where = f" WHERE {draw(st.sampled_from([' AND ', ' OR '])).join(terms)}" if terms else ""
+    choices = [Question(keys, wanted, where, join)]
+    choices += [Question(keys, (*wanted, more), where, join) for more in AGGREGATES]
+    asked = next((choice for choice in choices if choice.double == double), None)
+    assume(asked is not None)
+    return asked
+
+
 def same(ours: Any, theirs: Any) -> bool:
     """Equal up to rounding; 0 / 0 is NULL here."""
     if ours is None or theirs is None or math.isnan(theirs):
@@ -413,35 +526,36 @@ def check(both: Both, asked: Question) -> None:
     found = {row[:width]: row[width:] for row in ours}
     expected = {row[:width]: row[width:] for row in both.theirs(str(asked))}
     assert len(found) == len(ours)
-    assert set(found) == both.groups(asked.keys, asked.where)
+    assert set(found) == both.groups(asked.keys, asked.join.replace("app.", "") + asked.where)
     assert set(expected) <= set(found)
-    nobody = tuple(both.of_nobody[aggregate] for aggregate in asked.wanted)
+    is_complete = set(expected) == set(found)
+    nobody = () if is_complete else both.of_nobody(asked.wanted, asked.join)
     for key, values in found.items():
         assert all(map(same, values, expected.get(key, nobody))), key
 
 
-QUESTIONS = 2_500
+QUESTIONS, JOINED = 2_500, 300
 
 
-def ask_many(both: Both, double: int, pool: Sequence[str], questions: int) -> None:
+def ask_many(questions: st.SearchStrategy[Question], both: Both, double: int, count: int) -> None:
     """Check so many different generated questions."""
     seen: set[str] = set()
 
     @seed(double)
     @settings(
-        max_examples=questions * 6 // 5,
+        max_examples=count * 6 // 5,
         deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    @given(asked=question(double, pool))
+    @given(asked=questions)
     def ask(asked: Question) -> None:
-        if str(asked) not in seen and len(seen) < questions:
+        if str(asked) not in seen and len(seen) < count:
             check(both, asked)
             seen.add(str(asked))
 
     ask()
-    assert len(seen) == questions
+    assert len(seen) == count
 
 
 def double_of(request: pytest.FixtureRequest) -> int:
@@ -451,14 +565,24 @@ def double_of(request: pytest.FixtureRequest) -> int:
 
 def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest) -> None:
     """2,500 different queries for each double, 5,000 in all: AND, OR, NOT, IN, BETWEEN, NULLs,
-    dates, public columns, GROUP BY."""
-    ask_many(both, double_of(request), AGGREGATES, QUESTIONS)
+    dates, public columns, subqueries over look-up tables, GROUP BY."""
+    double = double_of(request)
+    ask_many(question(double, AGGREGATES), both, double, QUESTIONS)
 
 
 @pytest.mark.parametrize("questions", [60, pytest.param(1_200, marks=pytest.mark.slow)])
 def test_functions_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
     """Variances, correlations, regressions, quantiles, with FILTER, WHERE and GROUP BY."""
-    ask_many(both, double_of(request), FUNCTIONS, questions)
+    double = double_of(request)
+    ask_many(question(double, FUNCTIONS), both, double, questions)
+
+
+@pytest.mark.parametrize("questions", [JOINED, pytest.param(2_500, marks=pytest.mark.slow)])
+def test_joins_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
+    """INNER, LEFT, SEMI, ANTI and CROSS JOIN of look-up tables, one and two, also where several
+    rows match a person, with everything else."""
+    double = double_of(request)
+    ask_many(joined(double), both, double, questions)
 
 
 @pytest.mark.parametrize(

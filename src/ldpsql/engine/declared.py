@@ -9,7 +9,8 @@ bin); where the expression is not the same for all of them there is no exact ans
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -21,15 +22,15 @@ from ldpsql.boxes import Box, CodeSet, Side
 from ldpsql.domains import find_dimension
 from ldpsql.engine.disjoin import MAX_BOXES, disjoint, too_many_boxes
 from ldpsql.errors import QueryError, UnsupportedSQL
-from ldpsql.sql import Scalar
+from ldpsql.parser.query import ROW
+from ldpsql.sql import DECLARED, Join, Scalar
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql_device.arrow import arrow_type
 from ldpsql_device.schema import Dimension, Schema
-from ldpsql_device.values import Listed, Value
+from ldpsql_device.values import Listed, Value, int_domain
 
 MAX_CELLS = 1 << 20
 """The most combinations of values over which one expression is evaluated."""
-_TABLE = "declared"
 _HOUR = 3_600_000_000
 
 Codes = NDArray[np.int64]
@@ -49,26 +50,14 @@ def regions(scalar: Scalar, schema: Schema, sql: str) -> list[Region]:
 
 
 def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
-    indices = [find_dimension(schema, name) for name in scalar.columns]
-    # The smallest axis is cut first, so that the longest is one sort at the end.
-    axes = sorted(
-        (index for index in indices if index is not None), key=lambda i: _count(schema, i)
-    )
-    dimensions = [schema.dimensions[index] for index in axes]
-    sizes = [_count(schema, index) for index in axes]
-    if prod(sizes) > MAX_CELLS:
-        raise UnsupportedSQL(
-            f"{' and '.join(scalar.columns)} have {prod(sizes)} combinations of values, "
-            f"an expression over them may have {MAX_CELLS}",
-            hint="write it over fewer columns, or as conditions on each joined by AND",
-        )
-    columns = [_values(dimension) for dimension in dimensions]
-    found = _evaluate(scalar, dimensions, [values for _, values in columns]).dictionary_encode()
+    grid = _Grid.of(scalar, schema)
+    axes, dimensions = grid.axes, grid.dimensions
+    found = _evaluate(scalar, grid).dictionary_encode()
     values: list[Value | None] = [*found.dictionary.to_pylist(), None]
-    numbers = np.asarray(found.indices.fill_null(len(values) - 1)).reshape(sizes)
-    cells = _by_code(numbers, dimensions, [codes for codes, _ in columns])
+    numbers = np.asarray(found.indices.fill_null(len(values) - 1)).reshape(grid.sizes)
+    cells = _by_code(numbers, dimensions, [codes for codes, _ in grid.columns])
     boxes: dict[int, list[Box]] = {}
-    for place, (number, piece) in enumerate(_pieces(cells)):
+    for place, (number, piece) in enumerate(pieces(cells)):
         if place >= MAX_BOXES:
             raise too_many_boxes()
         sides: list[Side] = [None] * len(schema.dimensions)
@@ -78,6 +67,138 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
     present = sorted(boxes, key=lambda number: _rank(values[number]))
     codes_of = [dimension.size for dimension in schema.dimensions]
     return [(values[number], disjoint(boxes[number], codes_of)) for number in present]
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """All combinations of values of some dimensions, in row-major order.
+
+    axes: the dimensions' indices; the smallest is cut first, so that the longest is one sort at
+    the end.  columns: for each the codes and the values that are looked at.
+    """
+
+    schema: Schema
+    axes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, scalar: Scalar, schema: Schema) -> _Grid:
+        """Over what an expression depends on; UnsupportedSQL for too many combinations."""
+        names = [*scalar.columns, *(join.number for join in all_joins(scalar))]
+        indices = {index for name in names if (index := find_dimension(schema, name)) is not None}
+        axes = sorted(sorted(indices), key=lambda index: _count(schema, index))
+        count = prod(_count(schema, index) for index in axes)
+        if count > MAX_CELLS:
+            raise UnsupportedSQL(
+                f"{' and '.join(schema.dimensions[axis].name for axis in sorted(axes))} have "
+                f"{count} combinations of values, an expression over them may have {MAX_CELLS}",
+                hint="write it over fewer columns, or as conditions on each joined by AND",
+            )
+        return cls(schema, tuple(axes))
+
+    @property
+    def dimensions(self) -> list[Dimension]:
+        """The dimension of every axis."""
+        return [self.schema.dimensions[axis] for axis in self.axes]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values of every axis are looked at."""
+        return tuple(_count(self.schema, axis) for axis in self.axes)
+
+    @cached_property
+    def columns(self) -> list[tuple[Codes, pa.Array]]:
+        """The codes and the values of every axis."""
+        return [_values(dimension) for dimension in self.dimensions]
+
+    def places(self, axis: int) -> Codes:
+        """For every combination the place of its value on an axis."""
+        at, sizes = self.axes.index(axis), self.sizes
+        each = np.repeat(np.arange(sizes[at]), prod(sizes[at + 1 :]))
+        return np.tile(each, prod(sizes[:at]))
+
+    def table(self, joins: Sequence[Join]) -> pa.Table:
+        """The values of the dimensions, and of the columns of joins, for every combination."""
+        table = {ROW: pa.array(np.arange(prod(self.sizes)))}
+        for axis, (_, values) in zip(self.axes, self.columns, strict=True):
+            table[self.schema.dimensions[axis].name] = values.take(self.places(axis))
+        for join in joins:
+            matched = matches(join, self.schema)
+            cell = np.zeros(prod(self.sizes), dtype=np.int64)
+            for axis, size in zip(matched.grid.axes, matched.grid.sizes, strict=True):
+                cell = cell * size + self.places(axis)
+            own = find_dimension(self.schema, join.number)
+            number = np.zeros_like(cell) if own is None else self.places(own)
+            count = matched.counts[cell]
+            rows = np.where(number < count, matched.starts[cell] + number, 0)
+            known = pa.array(rows, mask=number >= count)
+            for name, _ in join.columns:
+                table[name] = matched.rows.column(name).take(known)
+            least = 1 if join.is_left else 0
+            table[f"{join.number}?"] = pa.array(number < np.maximum(count, least))
+        return pa.table(table)
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Which public rows match which values.
+
+    rows: those that match the first combination of the grid, then those that match the second, and
+    so on.  starts, counts: for every combination the place of the first, and how many there are.
+    """
+
+    grid: _Grid
+    rows: pa.Table
+    starts: Codes
+    counts: Codes
+
+
+def join_schema(joins: Sequence[Join], schema: Schema, sql: str) -> Schema:
+    """The schema of pairs: that of people with a dimension for every join in which several rows
+    match somebody, the number of the row; errors as `regions`."""
+    for join in joins:
+        try:
+            most = int(matches(join, schema).counts.max(initial=0))
+        except (QueryError, UnsupportedSQL) as error:
+            raise error.at(sql, join.on.place) from None
+        if most > 1:
+            number = Dimension(join.number, int_domain(1, most))
+            schema = replace(schema, dimensions=(*schema.dimensions, number))
+    return schema
+
+
+def all_joins(scalar: Scalar) -> list[Join]:
+    """The joins that an expression reads, and those that these read, which come first."""
+    found: dict[Join, None] = {}
+    for join in scalar.joins:
+        found |= dict.fromkeys([*all_joins(join.on), join])
+    return list(found)
+
+
+@lru_cache(maxsize=16)
+def matches(join: Join, schema: Schema) -> Matches:
+    """Which rows of a joined table match which values of the dimensions that ON names.
+
+    UnsupportedSQL for too many matches or combinations.
+    """
+    grid, before = _Grid.of(join.on, schema), all_joins(join.on)
+    tables = {each.relation: each.rows for each in (*join.tables, *join.on.tables)}
+    found = _sandbox().evaluate(join.sql, tables)
+    public = pa.Table.from_arrays(found.columns, names=[name for name, _ in join.columns])
+    numbered = public.append_column(f"{ROW}_public", pa.array(np.arange(found.num_rows)))
+    pairs = _sandbox().evaluate(
+        f"SELECT {ROW}, {ROW}_public FROM {DECLARED} JOIN {DECLARED}_public ON {join.on.text} "
+        f"LIMIT {MAX_CELLS + 1}",
+        {**tables, DECLARED: grid.table(before), f"{DECLARED}_public": numbered},
+    )
+    if pairs.num_rows > MAX_CELLS:
+        raise UnsupportedSQL(
+            f"the rows of {join.alias} match more than {MAX_CELLS} times",
+            hint="join fewer rows, or on more columns",
+        )
+    cells, rows = (np.asarray(column.combine_chunks()) for column in pairs.columns)
+    order = np.lexsort((rows, cells))
+    counts = np.bincount(cells, minlength=prod(grid.sizes))
+    return Matches(grid, public.take(pa.array(rows[order])), np.cumsum(counts) - counts, counts)
 
 
 def _rank(value: Value | None) -> tuple[bool, bool, Value | None]:
@@ -116,17 +237,14 @@ def _values(dimension: Dimension) -> tuple[Codes, pa.Array]:
     return codes, values
 
 
-def _evaluate(
-    scalar: Scalar, dimensions: Sequence[Dimension], columns: Sequence[pa.Array]
-) -> pa.Array:
+def _evaluate(scalar: Scalar, grid: _Grid) -> pa.Array:
     """The values of an expression over all combinations, in row-major order."""
-    sizes = [len(values) for values in columns]
-    table = {"ldpsql_row": pa.array(np.zeros(prod(sizes), dtype=np.int8))}
-    for place, (dimension, values) in enumerate(zip(dimensions, columns, strict=True)):
-        each = np.repeat(np.arange(sizes[place]), prod(sizes[place + 1 :]))
-        table[dimension.name] = values.take(np.tile(each, prod(sizes[:place])))
-    sql = f"SELECT CAST({scalar.text} AS {scalar.kind}) AS value FROM {_TABLE}"
-    return _sandbox().evaluate(sql, {_TABLE: pa.table(table)}).column(0).combine_chunks()
+    tables = {each.relation: each.rows for each in scalar.tables}
+    # Subqueries become joins, which keep no order.
+    order = f" ORDER BY {ROW}" if tables else ""
+    sql = f"SELECT CAST({scalar.text} AS {scalar.kind}) AS value FROM {DECLARED}{order}"
+    found = _sandbox().evaluate(sql, {**tables, DECLARED: grid.table(all_joins(scalar))})
+    return found.column(0).combine_chunks()
 
 
 @cache
@@ -154,7 +272,7 @@ def _by_code(numbers: Codes, dimensions: Sequence[Dimension], codes: Sequence[Co
     return numbers
 
 
-def _pieces(cells: Codes) -> Iterator[tuple[int, tuple[CodeSet, ...]]]:
+def pieces(cells: Codes) -> Iterator[tuple[int, tuple[CodeSet, ...]]]:
     """Disjoint boxes of equal numbers, by a side for every axis."""
     if cells.ndim == 0:
         yield int(cells), ()
@@ -165,7 +283,7 @@ def _pieces(cells: Codes) -> Iterator[tuple[int, tuple[CodeSet, ...]]]:
     else:
         rows, which = np.unique(cells.reshape(len(cells), -1), axis=0, return_inverse=True)
         for row, side in zip(rows, _sides(which), strict=True):
-            for number, others in _pieces(row.reshape(cells.shape[1:])):
+            for number, others in pieces(row.reshape(cells.shape[1:])):
                 yield number, (side, *others)
 
 

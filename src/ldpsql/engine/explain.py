@@ -17,9 +17,8 @@ from ldpsql.boxes import Box, CodeSet, intersect
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.where import Slice
 from ldpsql.estimate import CONFIDENCE, Array, quantile
-from ldpsql.survey import Survey
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.schema import Dimension
+from ldpsql_device.schema import Dimension, Schema
 
 _SHOWN = 20
 _MOST_SUMS = 12
@@ -60,7 +59,7 @@ def explain(
     if len(plan.private_rows) > 1:
         lines.append(f"private groups: {len(plan.private_rows)} rows; the first is shown")
     for place, piece in enumerate(plan.slices):
-        lines += _slice(piece, survey, f" ({reports[place].people})")
+        lines += _slice(piece, plan.schema, f" ({reports[place].people})")
         if piece.boxes:
             lines += _indent(_first_row(plan, place, reports[place], level))
     return lines
@@ -75,19 +74,19 @@ def explain_verbose(
     """The plan after every pass (`make_plans`), the last as by `explain`."""
     lines: list[str] = []
     for name, plan in plans[:-1]:
-        shown = [line for piece in plan.slices for line in _slice(piece, plan.survey)]
+        shown = [line for piece in plan.slices for line in _slice(piece, plan.schema)]
         lines += [f"after {name}:", *_indent(shown)]
     name, final = plans[-1]
     return [*lines, f"after {name}:", *_indent(explain(final, reports, promised, level))]
 
 
-def _slice(piece: Slice, survey: Survey, people: str = "") -> list[str]:
-    lines = [f"box: {describe_box(box, survey)}" for box in piece.boxes[:_SHOWN]]
+def _slice(piece: Slice, schema: Schema, people: str = "") -> list[str]:
+    lines = [f"box: {describe_box(box, schema)}" for box in piece.boxes[:_SHOWN]]
     if len(piece.boxes) > _SHOWN:
         lines.append(f"... {len(piece.boxes) - _SHOWN} more boxes")
     lines = lines or ["no box: nothing can match, an exact 0"]
     for number, boxes in enumerate(piece.filtered):
-        shown = [f"box: {describe_box(box, survey)}" for box in boxes[:_SHOWN]]
+        shown = [f"box: {describe_box(box, schema)}" for box in boxes[:_SHOWN]]
         more = [f"... {len(boxes) - _SHOWN} more boxes"] if len(boxes) > _SHOWN else []
         lines += [f"filter {number + 1}:", *_indent(shown + more or ["no box"])]
     return [f"reports: {piece.condition or 'all reports'}{people}", *_indent(lines)]
@@ -118,11 +117,11 @@ def _with_interval(stderr: float, level: float) -> str:
     return f"{stderr:.4g} ({100 * level:g} % interval: ± {quantile(level) * stderr:.4g})"
 
 
-def describe_box(box: Box, survey: Survey) -> str:
+def describe_box(box: Box, schema: Schema) -> str:
     """A box in the words of the schema: age in {30..45}, state in {NY}."""
     sides = [
         f"{dimension.name} in {_codes(side, dimension)}"
-        for side, dimension in zip(box.sides, survey.schema.dimensions, strict=True)
+        for side, dimension in zip(box.sides, schema.dimensions, strict=True)
         if side is not None
     ]
     return ", ".join(sides) or "everything"

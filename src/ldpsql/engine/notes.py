@@ -55,7 +55,7 @@ def notes_on_statement(statement: Statement, relations: Collection[Relation]) ->
 
 def notes_on_query(plan: QueryPlan) -> list[str]:
     """Where a person counts several times, and where nobody can be found."""
-    return [*_on_periods(plan), *_on_domains(plan), *_on_orders(plan)]
+    return [*_on_joins(plan), *_on_periods(plan), *_on_domains(plan), *_on_orders(plan)]
 
 
 def _on_orders(plan: QueryPlan) -> list[str]:
@@ -79,6 +79,17 @@ def _on_orders(plan: QueryPlan) -> list[str]:
                 f"the intervals of {leaf.function}({name}, [{shares}]) hold together at their level"
             ] = None
     return list(notes)
+
+
+def _on_joins(plan: QueryPlan) -> list[str]:
+    """A note for every join in which a person may have several rows."""
+    found = ((join, find_dimension(plan.schema, join.number)) for join in plan.query.joins)
+    return [
+        f"up to {plan.schema.dimensions[index].size} rows of {join.alias} match one person, who "
+        "counts once for each"
+        for join, index in found
+        if index is not None
+    ]
 
 
 def _on_periods(plan: QueryPlan) -> list[str]:
@@ -158,7 +169,7 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
     for place, target in enumerate(plan.targets):
         if target.weight is not None:
             continue
-        factors = [amount for amount, _ in plan.amounts[place]] or [0.0]
+        factors = [plan.pairs * amount for amount, _ in plan.amounts[place]] or [0.0]
         bounds = (1.0,) if target.measure is None else design.domain.bounds[target.measure]
         # What one person may add, besides nothing.
         each = [end * factor for end in bounds for factor in (min(factors), max(factors))]

@@ -13,17 +13,20 @@ from dataclasses import dataclass, replace
 from itertools import chain, product
 from math import isfinite, prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ldpsql import domains
 from ldpsql.aggregates import Target, targets_of
-from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
+from ldpsql.boxes import Box, CodeSet, LinearQuery, Side, cardinality
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.domains import find_dimension
-from ldpsql.engine.declared import Region, regions
+from ldpsql.engine.declared import MAX_CELLS, Region, join_schema, pieces, regions
 from ldpsql.engine.disjoin import disjoint, too_many_boxes
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.limits import in_time
-from ldpsql.parser.query import GroupKey, Query
+from ldpsql.parser.query import And, GroupKey, Predicate, Query
 from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar
 from ldpsql.survey import Survey
@@ -42,6 +45,8 @@ Terms = tuple[tuple[float, Box], ...]
 class QueryPlan:
     """How one base query will be answered.
 
+    schema: of what is grouped and counted: the survey's, and where public rows are joined of which
+    several match a person, a dimension more that numbers these.
     public_keys: GROUP BY columns that are public, with their names in the relation.
     private_rows: one per combination of private GROUP BY keys that WHERE leaves somebody in: the
     key values and the disjoint boxes that they stand for (a single row with no keys where nothing
@@ -52,6 +57,7 @@ class QueryPlan:
     """
 
     survey: Survey
+    schema: Schema
     query: Query
     slices: tuple[Slice, ...]
     public_keys: tuple[str, ...]
@@ -59,6 +65,12 @@ class QueryPlan:
     targets: tuple[Target, ...]
     amounts: tuple[Terms, ...]
     planned: tuple[tuple[tuple[PlannedQuery, ...], ...], ...] = ()
+
+    @property
+    def pairs(self) -> int:
+        """The most joined rows that a person may have."""
+        people = len(self.survey.schema.dimensions)
+        return prod(dimension.size for dimension in self.schema.dimensions[people:])
 
 
 def make_plans(query: Query, survey: Survey, sql: str) -> list[tuple[str, QueryPlan]]:
@@ -75,14 +87,16 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     QueryError where a literal does not fit its column; UnsupportedSQL where WHERE or GROUP BY
     fall apart into too many parts.
     """
-    schema = survey.schema
-    pieces = slices(query.predicate, schema, sql, query.filters)
+    schema = join_schema(query.joins, survey.schema, sql)
+    predicate = where(query)
+    pieces = slices(predicate, schema, sql, query.filters)
     groups = rows(query, schema, sql)
-    if query.keys and query.predicate is not None:
+    if query.keys and predicate is not None:
         groups = tuple(row for row in in_time(groups) if any(p.meets(row[1]) for p in pieces))
     targets = dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))
     return QueryPlan(
         survey,
+        schema,
         query,
         pieces,
         tuple(key.column for key in query.keys if not key.is_private(schema)),
@@ -92,10 +106,17 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     )
 
 
+def where(query: Query) -> Predicate | None:
+    """What a pair of a person and joined rows must satisfy."""
+    asked = [join.is_met for join in query.joins]
+    every = (*([] if query.predicate is None else [query.predicate]), *asked)
+    return And(every) if len(every) > 1 else next(iter(every), None)
+
+
 def disjoin(plan: QueryPlan) -> QueryPlan:
     """The boxes of every slice disjoint, in an order that does not depend on how the question was
     put; UnsupportedSQL where that takes too many boxes."""
-    sizes = RecordDomain.of(plan.survey.schema).sizes
+    sizes = RecordDomain.of(plan.schema).sizes
     return replace(plan, slices=tuple(disjoint_slice(piece, sizes) for piece in plan.slices))
 
 
@@ -121,19 +142,20 @@ def cells(plan: QueryPlan) -> QueryPlan:
 
 def linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
     """The linear queries of a slice, one list per private row with one per target."""
-    schema = plan.survey.schema
+    schema, people = plan.schema, len(plan.survey.schema.dimensions)
     by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
     asked = tuple(zip(plan.targets, plan.amounts, strict=True))
     for row in range(len(plan.private_rows)):
-        yield [
+        pairs = (
             linear(piece, by_keys[target.over][row], target, terms, schema)
             for target, terms in asked
-        ]
+        )
+        yield [of_people(query, schema, people) for query in pairs]
 
 
 def _joined_rows(plan: QueryPlan, over: tuple[str, ...] | None) -> Sequence[tuple[Box, ...]]:
     """The boxes of every private row; over: of all rows with the same values of these keys."""
-    schema, boxes_of = plan.survey.schema, [inside for _, inside in plan.private_rows]
+    schema, boxes_of = plan.schema, [inside for _, inside in plan.private_rows]
     if over is None:
         return boxes_of
     if not over:
@@ -194,6 +216,48 @@ def linear(
         parts = tuple((amount, box) for amount, box in pairs if amount and not box.is_empty)
     terms = tuple((amount, box.normal(sizes)) for amount, box in parts)
     return LinearQuery(terms, target.measure, target.weight)
+
+
+def of_people(query: LinearQuery, schema: Schema, people: int) -> LinearQuery:
+    """A linear query over pairs of people and joined rows as one over people, who count once for
+    each of their pairs; people: how many of the dimensions are theirs, the first ones.
+
+    UnsupportedSQL where boxes overlap in too many ways.
+    """
+    sizes = RecordDomain.of(schema).sizes
+    if len(sizes) == people:
+        return query
+    amounts: dict[Box, float] = {}
+    for amount, box in query.terms:
+        sides = zip(box.sides[people:], sizes[people:], strict=True)
+        pairs = prod(size if side is None else cardinality(side) for side, size in sides)
+        own = Box(box.sides[:people])
+        amounts[own] = amounts.get(own, 0.0) + amount * pairs
+    if len(amounts) < 2:
+        return replace(query, terms=tuple((amount, box) for box, amount in amounts.items()))
+    # Sums of amounts are looked at cell by cell of the dimensions in which the boxes differ.
+    first, *others = amounts
+    axes = [i for i, side in enumerate(first.sides) if any(o.sides[i] != side for o in others)]
+    if prod(sizes[axis] for axis in axes) > MAX_CELLS:
+        raise too_many_boxes()
+    sums = np.zeros([sizes[axis] for axis in axes])
+    for box, amount in amounts.items():
+        sums[np.ix_(*(_members(box.sides[axis], sizes[axis]) for axis in axes))] += amount
+    values, numbers = np.unique(sums, return_inverse=True)
+    terms: list[tuple[float, Box]] = []
+    for number, piece in pieces(numbers.reshape(sums.shape)):
+        sides_of = list(first.sides)
+        for axis, side in zip(axes, piece, strict=True):
+            sides_of[axis] = side
+        if values[number]:
+            terms.append((float(values[number]), Box(tuple(sides_of)).normal(sizes[:people])))
+    return replace(query, terms=tuple(terms))
+
+
+def _members(side: Side, size: int) -> NDArray[np.int64]:
+    """The codes of a side."""
+    stretches = ((0, size),) if side is None else side
+    return np.concatenate([np.arange(low, high) for low, high in stretches])
 
 
 def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:

@@ -34,12 +34,13 @@ from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Sample, selection
 from ldpsql.estimate import CONFIDENCE, Estimates
+from ldpsql.lookups import PublicTable
 from ldpsql.parser import Parameters, catalog, parse
 from ldpsql.parser.query import Query, Statement
 from ldpsql.report import Integers
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
-from ldpsql_device.errors import InterfaceError, NotSupportedError
+from ldpsql_device.errors import IntegrityError, InterfaceError, NotSupportedError
 from ldpsql_device.guarantee import Guarantee
 
 V = TypeVar("V")
@@ -91,6 +92,32 @@ class Session:
         self.estimator = estimator
         self.seconds = seconds
         self._kept: dict[str, OrderedDict[Any, Any]] = {}
+        self._registered: dict[str, PublicTable] = {}
+
+    def register(self, table: PublicTable) -> None:
+        """Let questions join a table that the store does not keep; a later one of the same name
+        takes its place.
+
+        IntegrityError for the name of a survey, or of a look-up table of the store.
+        """
+        surveys = {survey.table for survey in self.store.surveys()}
+        if table.name in surveys or self.store.lookup(table.name):
+            kind = "survey" if table.name in surveys else "look-up table"
+            raise IntegrityError(f"the store has a {kind} {table.name}; give another name")
+        self._registered[table.name] = table
+
+    def unregister(self, name: str) -> None:
+        """Forget a registered table; InterfaceError if there is none of that name."""
+        if self._registered.pop(name.lower(), None) is None:
+            raise InterfaceError(f"no table {name!r:.60} is registered; register it first")
+
+    def lookups(self) -> list[PublicTable]:
+        """The tables that questions may join, those of the store and registered ones, by name."""
+        found = {table.name: table for table in self.store.lookups()} | self._registered
+        return [found[name] for name in sorted(found)]
+
+    def _lookup(self, name: str) -> PublicTable | None:
+        return self._registered.get(name.lower()) or self.store.lookup(name)
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Answer one SQL text, from the reports that there are now.
@@ -101,7 +128,7 @@ class Session:
             return self._execute(sql, parameters)
 
     def _execute(self, sql: str, parameters: Parameters) -> Result:
-        statement = parse(sql, parameters, self.store.survey)
+        statement = parse(sql, parameters, self.store.survey, self._lookup)
         tables = sorted({base.table for base in statement.bases})
         with self.store.snapshot():
             subjects = {table: self._subject(self.store.survey(table)) for table in tables}
@@ -242,7 +269,8 @@ class Session:
         """The outer query over the relations; one that only picks columns needs no database."""
         tables = {name: relation.table for name, relation in relations.items()}
         if statement.asks_catalog:
-            tables |= catalog.relations(self.store.surveys())
+            tables |= catalog.relations(self.store.surveys(), self.lookups())
+        tables |= {table.relation: table.rows for table in statement.tables}
         if statement.projection is None:
             return self.store.evaluate(statement.outer, tables)
         (table,) = tables.values()

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from ldpsql.parser import catalog
-from ldpsql.parser.outer import OuterReader, SurveyOf
+from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
 from ldpsql.parser.source import Refusal, deep_stack, read, syntax_tree, unsupported
 from ldpsql.parser.values import Parameters, bind, substitute
@@ -17,31 +17,37 @@ from ldpsql.parser.values import Parameters, bind, substitute
 __all__ = ["Parameters", "parse"]
 
 
-def parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
+def parse(
+    sql: str,
+    parameters: Parameters,
+    survey_of: SurveyOf,
+    lookup_of: LookupOf = lambda _: None,
+) -> Statement:
     """Read one SQL text.
 
     parameters: values for `?` and `$1` (a sequence) or `:name` and `$name` (a mapping).
     survey_of: gives the survey of a table name, or raises QueryError that lists those there are.
+    lookup_of: gives the look-up table of a name, or None.
 
     Raises QueryError for what is wrong (unknown names, types, syntax, parameters) and
     UnsupportedSQL for what cannot be answered from randomized reports; both carry the place.
     """
     try:
-        return _parse(sql, parameters, survey_of)
+        return _parse(sql, parameters, survey_of, lookup_of)
     except Refusal as refusal:
         raise refusal.located(sql) from None
 
 
-def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
+def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: LookupOf) -> Statement:
     mode, source = read(sql)
     with deep_stack(source.tokens):
         tokens, values = bind(source.tokens, parameters)
-        reader = OuterReader(source, survey_of)
+        reader = OuterReader(source, survey_of, lookup_of)
         if catalog.is_command(source.tokens):
             if mode != "answer":
                 raise unsupported("only queries are explained", source.tokens[0], "leave it out")
             tree, name = catalog.command(source.tokens)
-            if name is not None:
+            if name is not None and lookup_of(name.text) is None:
                 reader.find(name.text, name)
         else:
             tree = syntax_tree(source, tokens)
@@ -54,11 +60,11 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf) -> Statement:
         if not reader.is_bound:
             from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
 
-            names = binder.bind(query, outer, reader.bases, reader.schemas)
+            names = binder.bind(query, outer, reader.bases, reader.schemas, reader.tables)
             outputs = outputs or tuple(Output(name, None, bool(reader.bases)) for name in names)
     projection = _projection(query) if len(reader.bases) == 1 else None
-    asks_catalog = reader.asks_catalog
-    return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection, asks_catalog)
+    more = reader.asks_catalog, tuple(reader.tables)
+    return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection, *more)
 
 
 def _projection(query: exp.Query) -> tuple[tuple[str, str], ...] | None:

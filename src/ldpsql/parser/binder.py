@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
@@ -19,10 +19,11 @@ from sqlglot import exp
 
 from ldpsql.aggregates import Target, expand
 from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.lookups import PublicTable
 from ldpsql.parser import catalog
 from ldpsql.parser.query import ROW, Query, atoms
 from ldpsql.parser.source import Refusal, wrong
-from ldpsql.sql import DUCKDB_SETTINGS, Scalar
+from ldpsql.sql import DECLARED, DUCKDB_SETTINGS, Scalar
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema
 
@@ -43,6 +44,7 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     whole number.
     """
     asked = [key.column for key in query.keys]
+    asked += [join.number for join in query.joins if not join.is_left]
     for atom in atoms(query.predicate):
         asked += atom.columns if isinstance(atom, Scalar) else [atom.column]
     is_public = all(find_public_column(schema, column) for column in asked)
@@ -82,17 +84,54 @@ _KINDS = {
 """The kind of a `Scalar` by DuckDB's name of its type, where that is another one."""
 
 
-def scalar_kind(text: str, names: Sequence[str], schema: Schema, node: exp.Expr) -> str:
-    """The kind of an expression over columns; an error at its node where it has none."""
+def scalar_kind(
+    text: str,
+    names: Sequence[str],
+    schema: Schema,
+    kinds: Mapping[str, str],
+    tables: Collection[PublicTable],
+    node: exp.Expr,
+) -> str:
+    """The kind of an expression over columns; an error at its node where it has none.
+
+    names: of the survey's columns in it.  kinds: of columns of joined rows, by name.  tables: what
+    its subqueries read.
+    """
     known = arrow_types(schema)
-    types = {name: known[name] for name in names} or {ROW: pa.int64()}
+    types = [(name, known[name]) for name in names]
+    types += [(name, _ARROW_TYPES[kind]) for name, kind in kinds.items()]
     with _database().cursor() as cursor:
-        cursor.register("declared", pa.schema(list(types.items())).empty_table())
+        columns = types or [(ROW, pa.int64())]
+        cursor.register(DECLARED, pa.schema(columns).empty_table())
+        for table in tables:
+            cursor.register(table.relation, table.rows.schema.empty_table())
         try:
-            found = str(cursor.sql(f"SELECT {text} FROM declared").types[0])
+            found = str(cursor.sql(f"SELECT {text} FROM {DECLARED}").types[0])
         except duckdb.Error as error:
             line = str(error).splitlines()[0].split(": ", 1)[-1].split(". ")[0].rstrip("!.")
             raise wrong(line, node, "check the types of what it is written over") from None
+    return _kind(found, node)
+
+
+def public_columns(
+    query: exp.Query, sql: str, tables: Collection[PublicTable], node: exp.Expr
+) -> list[tuple[str, str]]:
+    """The columns of a query over look-up tables, with their kinds; an error at its node."""
+    with _database().cursor() as cursor:
+        for table in tables:
+            cursor.register(table.relation, table.rows.schema.empty_table())
+        try:
+            bound = cursor.sql(sql)
+        except duckdb.Error:
+            raise _locate(cursor, query) from None
+        return [
+            (name, _kind(str(kind), node))
+            for name, kind in zip(bound.columns, bound.types, strict=True)
+        ]
+
+
+def _kind(found: str, node: exp.Expr) -> str:
+    """The kind that stands for a type of DuckDB."""
     plain = found.partition("(")[0].strip('"')
     if plain == "NULL":
         return "BOOLEAN"
@@ -103,18 +142,25 @@ def scalar_kind(text: str, names: Sequence[str], schema: Schema, node: exp.Expr)
 
 
 def bind(
-    query: exp.Query, sql: str, bases: Sequence[Query], schemas: Sequence[Schema]
+    query: exp.Query,
+    sql: str,
+    bases: Sequence[Query],
+    schemas: Sequence[Schema],
+    tables: Collection[PublicTable] = (),
 ) -> list[str]:
     """The names of the columns that a query over relations of estimates gives.
 
-    sql: the query as text.  bases: the base queries, each with the schema that it asks.  An error
-    at its node for an unknown name and for types that do not fit.
+    sql: the query as text.  bases: the base queries, each with the schema that it asks.  tables:
+    the look-up tables that it reads.  An error at its node for an unknown name and for types that
+    do not fit.
     """
     with _database().cursor() as cursor:
         for base, schema in zip(bases, schemas, strict=True):
             cursor.register(base.relation, relation_types(base, schema).empty_table())
-        for name, table in catalog.relations(()).items():
-            cursor.register(name, table)
+        for name, relation in catalog.relations(()).items():
+            cursor.register(name, relation)
+        for table in tables:
+            cursor.register(table.relation, table.rows.schema.empty_table())
         try:
             bound = cursor.sql(sql)
         except duckdb.Error:

@@ -1,4 +1,5 @@
-"""What can be asked: the surveys and their columns as tables, information_schema's two among them.
+"""What can be asked: surveys and look-up tables, and their columns, as two tables of
+information_schema.
 
 SHOW TABLES and DESCRIBE are written as SELECTs over these tables, which DuckDB evaluates.
 """
@@ -19,6 +20,7 @@ from ldpsql_device.values import Listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ldpsql.lookups import PublicTable
     from ldpsql.survey import Survey
 
 _LONGEST = 1000
@@ -30,7 +32,7 @@ _DATA_TYPES = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
 }
-_SCHEMA = "information_schema"
+_SCHEMA, _MAIN = "information_schema", ("ldpsql", "main")
 _HEAD = {"table_catalog": "text", "table_schema": "text", "table_name": "text"}
 COLUMNS: Mapping[str, Mapping[str, str]] = {
     "tables": _HEAD
@@ -88,7 +90,7 @@ def is_command(tokens: Sequence[Token]) -> bool:
 
 
 def command(tokens: Sequence[Token]) -> tuple[exp.Query, Token | None]:
-    """SHOW TABLES or DESCRIBE as a SELECT, and the name of the survey that it asks about."""
+    """SHOW TABLES or DESCRIBE as a SELECT, and the name of the table that it asks about."""
     words = [token.text.upper() for token in tokens]
     if words == ["SHOW", "TABLES"]:
         names = exp.select("table_name").from_(f"{_SCHEMA}.tables").order_by("table_name")
@@ -104,15 +106,18 @@ def command(tokens: Sequence[Token]) -> tuple[exp.Query, Token | None]:
     )
 
 
-def relations(surveys: Iterable[Survey]) -> dict[str, pa.Table]:
-    """The tables of surveys by the names of their relations; of none for their columns alone."""
+def relations(
+    surveys: Iterable[Survey], lookups: Iterable[PublicTable] = ()
+) -> dict[str, pa.Table]:
+    """The tables of surveys, and look-up tables, by the names of their relations; of none for
+    their columns alone."""
     import pyarrow as pa  # noqa: PLC0415  (Arrow, where needed)
 
     from ldpsql_device.arrow import ARROW_TYPES  # noqa: PLC0415
 
     rows: dict[str, list[dict[str, Any]]] = {"tables": [], "columns": []}
     for survey in surveys:
-        head = dict(zip(_HEAD, ("ldpsql", "main", survey.table), strict=True))
+        head = dict(zip(_HEAD, (*_MAIN, survey.table), strict=True))
         promised = survey.design.guarantee.epsilon
         epsilon = None if promised is None else float(promised)
         rows["tables"].append(
@@ -128,6 +133,22 @@ def relations(surveys: Iterable[Survey]) -> dict[str, pa.Table]:
         for position, column in enumerate(describe(survey.schema), start=1):
             own = {"epsilon": None if column["role"] == "public" else epsilon}
             rows["columns"].append({**head, "ordinal_position": position, **column, **own})
+    for table in lookups:
+        head = dict(zip(_HEAD, (*_MAIN, table.name), strict=True))
+        rows["tables"].append({**head, "table_type": "LOOKUP TABLE"})
+        for position, field in enumerate(table.rows.schema, start=1):
+            kind = next(kind for kind, arrow in ARROW_TYPES.items() if arrow == field.type)
+            rows["columns"].append(
+                {
+                    **head,
+                    "ordinal_position": position,
+                    "column_name": field.name,
+                    "is_nullable": "YES" if table.rows.column(field.name).null_count else "NO",
+                    "data_type": _DATA_TYPES[kind],
+                    "role": "lookup",
+                    "type": kind,
+                }
+            )
     return {
         f"{RESERVED_PREFIX}{name}": pa.Table.from_pylist(
             rows[name], pa.schema([(key, ARROW_TYPES[kind]) for key, kind in columns.items()])

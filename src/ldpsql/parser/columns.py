@@ -1,33 +1,105 @@
-"""Column names of a survey, looked up and checked for the role they play."""
+"""Names of columns, of a survey and of what it is joined with, looked up and checked for the role
+they play."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
 from ldpsql.parser.source import Refusal, Source, unsupported, wrong
+from ldpsql.sql import Join
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
+
+if TYPE_CHECKING:
+    from ldpsql.lookups import PublicTable
 
 _LISTED = 20
 
 
+class LookupColumn(exp.Expression, exp.Func):
+    """A column of joined rows: their name in the query (`table`), and its own (`this`)."""
+
+    arg_types = {"this": True, "table": True}  # noqa: RUF012
+
+    @property
+    def plain(self) -> exp.Column:
+        """The same as an ordinary column."""
+        return exp.column(self.name, table=self.text("table"), quoted=True)
+
+
+@dataclass(frozen=True)
+class PublicRows:
+    """Public rows that people are joined with.
+
+    alias: their name in the query.  sql: the SELECT over `tables` that gives them.  columns: their
+    names and kinds.
+    """
+
+    alias: str
+    sql: str
+    tables: tuple[PublicTable, ...]
+    columns: tuple[tuple[str, str], ...]
+
+    def find(self, name: str) -> str | None:
+        """The spelling of a column's name; None if there is no such column."""
+        return next((known for known, _ in self.columns if known.lower() == name.lower()), None)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of every column, by the name that stands for it in a `Scalar`."""
+        return {f"{self.alias}.{name}": kind for name, kind in self.columns}
+
+
+def own_columns(node: exp.Expr) -> Iterator[exp.Column]:
+    """The ordinary columns of a node, without those of queries inside of it."""
+    for part in outside_queries(node, exp.Column):
+        assert isinstance(part, exp.Column)
+        yield part
+
+
+PublicQuery = tuple[exp.Query, tuple["PublicTable", ...]]
+
+
+def _no_subquery(node: exp.Query) -> PublicQuery:
+    """Refuses a query inside of an expression."""
+    raise unsupported(
+        "a subquery in an expression over columns is not answered",
+        node,
+        "ask it first and write its answer",
+    )
+
+
+def outside_queries(node: exp.Expr, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
+    """The parts of some kinds of a node, without those of queries inside of it."""
+    for part in node.walk(prune=lambda part: isinstance(part, exp.Query) and part is not node):
+        if isinstance(part, kinds):
+            yield part
+
+
 @dataclass(frozen=True)
 class Columns:
-    """The columns of one survey as one SELECT sees them.
+    """The columns of one survey, and of what it is joined with, as one SELECT sees them.
 
-    table: the survey's name.  alias: the name that may stand before a column.
+    table: the survey's name.  alias: the name that may stand before a column.  rows: what is
+    joined.  joins: how, of those rows whose ON has been read.  merged: the names in USING, in lower
+    case.  public: reads a query over look-up tables alone, and refuses others.
     """
 
     schema: Schema
     table: str
     alias: str
     source: Source
+    rows: tuple[PublicRows, ...] = ()
+    joins: tuple[Join, ...] = ()
+    merged: frozenset[str] = frozenset()
+    public: Callable[[exp.Query], PublicQuery] = _no_subquery
 
     @property
     def names(self) -> list[str]:
@@ -37,6 +109,40 @@ class Columns:
     def find(self, name: str) -> str | None:
         """The declared spelling of a column's name; None if there is no such column."""
         return next((known for known in self.names if known.lower() == name.lower()), None)
+
+    def lookup(self, node: exp.Column) -> LookupColumn | None:
+        """The column of joined rows that a node means; None for one of the survey.
+
+        An error for a name that several have, and for one that the named rows have not.
+        """
+        qualifier = node.table.lower()
+        owners = [rows for rows in self.rows if qualifier in ("", rows.alias.lower())]
+        if isinstance(node.this, exp.Star) or len(node.parts) > 2 or not owners:
+            return None
+        found = [(rows, name) for rows in owners if (name := rows.find(node.name))]
+        if qualifier and not found:
+            names = [name for name, _ in owners[0].columns]
+            hint = f"there are {_listed(names, len(names))}"
+            raise wrong(f"{owners[0].alias} has no column {node.name!r}", node, hint)
+        sides = [*([self.alias] if self.find(node.name) else []), *(r.alias for r, _ in found)]
+        if not qualifier and len(sides) > 1 and node.name.lower() not in self.merged:
+            hint = f"write {' or '.join(f'{side}.{node.name}' for side in sides)}"
+            raise wrong(f"several tables have a column {node.name!r}", node, hint)
+        if not found or (not qualifier and self.find(node.name)):
+            return None
+        rows, name = found[0]
+        table, this = exp.to_identifier(rows.alias), exp.to_identifier(name, quoted=True)
+        this.meta.update(node.this.meta)
+        if qualifier:
+            table.meta.update(node.args["table"].meta)
+        return LookupColumn(this=this, table=table)
+
+    def rows_of(self, node: LookupColumn) -> PublicRows:
+        """The rows that a column belongs to; an error if they are joined later."""
+        for rows in self.rows:
+            if rows.alias == node.text("table"):
+                return rows
+        raise wrong(f"{node.text('table')} is joined later", node, "join it first")
 
     def name(self, node: exp.Column, takes: str = "rows") -> str:
         """The declared name of the column that a node means.

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import Token, exp
 
 from ldpsql.errors import QueryError
 from ldpsql.parser import catalog
 from ldpsql.parser.allowed import function_name, is_outer
-from ldpsql.parser.columns import Columns
+from ldpsql.parser.columns import Columns, PublicQuery, outside_queries
+from ldpsql.parser.joins import all_of, read_joins
 from ldpsql.parser.query import Output, Query
-from ldpsql.parser.select import ERROR_BARS, SelectReader, alias_of, check_parts
+from ldpsql.parser.select import ERROR_BARS, MAX_NODES, SelectReader, alias_of, check_parts
 from ldpsql.parser.source import Refusal, Source, unsupported, wrong
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
+
+if TYPE_CHECKING:
+    from ldpsql.lookups import PublicTable
 
 
 class Askable(Protocol):
@@ -36,8 +40,17 @@ class Askable(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PublicRelation:
+    """A CTE over look-up tables alone, as it was read."""
+
+    query: exp.Query
+    tables: tuple[PublicTable, ...]
+
+
 SurveyOf = Callable[[str], Askable]
-Names = Mapping[str, exp.Select | None]
+LookupOf = Callable[[str], "PublicTable | None"]
+Names = Mapping[str, exp.Select | PublicRelation | None]
 """The CTEs in sight, in lower case; with its SELECT each that only filters a survey's table."""
 
 _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
@@ -49,6 +62,7 @@ _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
         exp.Subquery: "this alias with_",
         exp.CTE: "this alias materialized",
         exp.Table: "this alias",
+        exp.Values: "expressions alias",
         exp.Join: "this on using side kind method",
     }.items()
 }
@@ -63,14 +77,18 @@ class OuterReader:
 
     bases: those found so far.  schemas: of the survey that each asks.  is_bound: whether nothing
     is left whose names only DuckDB knows.  asks_catalog: whether a relation of the catalog is read.
+    tables: the look-up tables that are read.
     """
 
     source: Source
     survey_of: SurveyOf
+    lookup_of: LookupOf
     bases: list[Query] = field(default_factory=list)
     schemas: list[Schema] = field(default_factory=list)
     is_bound: bool = True
     asks_catalog: bool = False
+    tables: dict[PublicTable, None] = field(default_factory=dict)
+    _nodes: int = 0
 
     def root(self, tree: exp.Query) -> tuple[exp.Query, tuple[Output, ...]]:
         """The outer query for a whole statement.
@@ -81,8 +99,7 @@ class OuterReader:
         while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
             tree = tree.this
         names = self._with(tree, {})
-        _unfold_filters(tree, names)
-        table = _survey_table(tree, names)
+        table = self._survey_table(tree, names)
         if table is None:
             return self._body(tree, names), ()
         select, reader = self._base(tree, table, names)
@@ -91,13 +108,14 @@ class OuterReader:
 
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
         """What a query becomes; names: the CTEs in sight, its own not among them."""
+        if isinstance(tree, exp.Values):
+            tree = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree.copy()))
         if not isinstance(tree, exp.Query):
             raise unsupported("this is not a query", tree, "write SELECT ... FROM <survey>")
         return self._body(tree, self._with(tree, names))
 
     def _body(self, tree: exp.Query, names: Names) -> exp.Query:
-        _unfold_filters(tree, names)
-        table = _survey_table(tree, names)
+        table = self._survey_table(tree, names)
         if table is not None:
             return self._base(tree, table, names)[0]
         self.is_bound = False
@@ -125,17 +143,65 @@ class OuterReader:
         evaluated = []
         for cte in clause.expressions:
             _check_parts(cte)
-            kept = cte.this if _is_filter(cte.this, names) else None
-            if kept is None or cte.alias_column_names:
+            kept: exp.Select | PublicRelation | None = None
+            if not cte.alias_column_names and self._is_filter(cte.this, names):
+                kept = cte.this
+            elif self._is_public(cte.this, names):
+                kept = self._public_cte(cte, names)
+            else:
                 cte.set("this", self._query(cte.this, names))
                 evaluated.append(cte)
-                kept = None
             _check_alias(cte)
             names = {**names, cte.alias.lower(): kept}
         clause.set("expressions", evaluated)
         if not evaluated:
             tree.set("with_", None)
         return names
+
+    # -- look-up tables -------------------------------------------------------------------
+
+    def _is_public(self, tree: exp.Expr, names: Names) -> bool:
+        """Whether a query reads look-up tables alone, or nothing."""
+        return self._not_public(tree, names) is None
+
+    def _not_public(self, tree: exp.Expr, names: Names) -> exp.Table | None:
+        """The first table in a query that is neither a look-up table nor a query over some."""
+        own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        for table in tree.find_all(exp.Table):
+            name = table.name.lower()
+            is_own = _is_cte(table, dict.fromkeys(own))
+            is_public = _is_cte(table, names) and isinstance(names[name], PublicRelation)
+            if not (is_own or is_public or self._lookup(table, names)):
+                return table
+        return None
+
+    def _public(self, tree: exp.Query, names: Names) -> PublicQuery:
+        """A query over look-up tables alone as DuckDB reads it, and the tables."""
+        table = self._not_public(tree, names)
+        if table is not None:
+            if not _is_cte(table, names) and not catalog.relation_of(table):
+                self._survey(table)
+            what = "JOIN with a survey's table, and subqueries, take look-up tables"
+            reason = f"{table.name} holds estimates: {what}"
+            hint = "aggregate in a CTE, and join the results of both; or write the values"
+            raise unsupported(reason, table, hint)
+        reader = OuterReader(self.source, self.survey_of, self.lookup_of)
+        return reader._query(tree.copy(), names), tuple(reader.tables)
+
+    def _public_cte(self, cte: exp.CTE, names: Names) -> PublicRelation:
+        """The query of a CTE, with the names that it gives to columns."""
+        query, tables = self._public(cte.this, names)
+        if cte.alias_column_names:
+            renamed = exp.Subquery(this=query, alias=cte.args["alias"].copy())
+            query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=renamed))
+        return PublicRelation(query, tables)
+
+    def _lookup(self, table: exp.Table, names: Names) -> PublicTable | None:
+        """The look-up table that a table in FROM names."""
+        is_plain = isinstance(table.this, exp.Identifier) and not table.args.get("db")
+        if not is_plain or table.name.lower() in names:
+            return None
+        return self.lookup_of(table.name)
 
     # -- base queries ---------------------------------------------------------------------
 
@@ -145,7 +211,16 @@ class OuterReader:
         """What is left of a SELECT over a survey's table, and its reader."""
         assert isinstance(select, exp.Select)
         survey = self._survey(table)
-        columns = Columns(survey.schema, survey.table, table.alias or survey.table, self.source)
+        columns = read_joins(
+            select,
+            Columns(
+                survey.schema,
+                survey.table,
+                table.alias or survey.table,
+                self.source,
+                public=lambda tree: self._public(tree, names),
+            ),
+        )
         position, relation = len(self.bases), f"{RESERVED_PREFIX}base_{len(self.bases)}"
         # The place in the list is taken first: subqueries inside add base queries of their own.
         self.bases.append(Query(relation, survey.table, None, (), ()))
@@ -178,6 +253,87 @@ class OuterReader:
             return self.survey_of(name)
         except QueryError as error:
             raise wrong(error.reason, where, error.hint) from None
+
+    def _survey_table(self, tree: exp.Query, names: Names) -> exp.Table | None:
+        """The table of a SELECT's FROM if it is a survey's; None for CTEs, look-up tables and
+        tables of the catalog."""
+        if not isinstance(tree, exp.Select) or tree.args.get("from_") is None:
+            return None
+        self._put_people_first(tree, names)
+        self._unfold_filters(tree, names)
+        table = tree.args["from_"].this
+        return table if self._is_survey(table, names) else None
+
+    def _is_survey(self, node: exp.Expr, names: Names) -> bool:
+        """Whether a survey's table stands in FROM, or a name that there is not."""
+        if not isinstance(node, exp.Table) or _is_cte(node, names):
+            return False
+        return not catalog.relation_of(node) and self._lookup(node, names) is None
+
+    def _is_people(self, node: exp.Expr, names: Names) -> bool:
+        """Whether a survey's table stands in FROM, or a query that filters it."""
+        if isinstance(node, exp.Subquery):
+            return self._is_filter(node.this, names)
+        is_filter = isinstance(node, exp.Table) and _is_cte(node, names)
+        return (
+            isinstance(names[node.name.lower()], exp.Select)
+            if is_filter
+            else (self._is_survey(node, names))
+        )
+
+    def _put_people_first(self, tree: exp.Select, names: Names) -> None:
+        """FROM public JOIN people as FROM people JOIN public, where that is the same."""
+        clause, joins = tree.args["from_"], tree.args.get("joins") or []
+        if not joins or not self._is_public(clause.this, names):
+            return
+        first = joins[0]
+        words = {str(first.args.get(part) or "").upper() for part in ("method", "side", "kind")}
+        if self._is_people(first.this, names) and words <= {"", "INNER", "CROSS", "RIGHT"}:
+            public, people = clause.this, first.this
+            clause.set("this", people)
+            first.set("this", public)
+            if "RIGHT" in words:
+                first.set("side", "LEFT")
+
+    def _is_filter(self, tree: exp.Expr, names: Names) -> bool:
+        """Whether a query is SELECT * over a survey's table, or such a query, with at most a
+        WHERE."""
+        parts = {*_present(tree)}
+        if not isinstance(tree, exp.Select) or not parts <= {"expressions", "from_", "where"}:
+            return False
+        table = tree.args["from_"].this if tree.args.get("from_") else None
+        is_star = [type(item) for item in tree.expressions] == [exp.Star]
+        if not isinstance(table, exp.Table) or not is_star or _present(tree.expressions[0]):
+            return False
+        return not table.alias_column_names and self._is_people(table, names)
+
+    def _unfold_filters(self, tree: exp.Select, names: Names) -> None:
+        """Put the survey's table into FROM in place of queries that filter it, with their WHERE."""
+        clause = tree.args["from_"]
+        while True:
+            source, inner = clause.this, None
+            if isinstance(source, exp.Table) and _is_cte(source, names):
+                inner = names[source.name.lower()]
+            elif isinstance(source, exp.Subquery) and self._is_filter(source.this, names):
+                inner = source.this
+            if not isinstance(inner, exp.Select):
+                return
+            if source.alias_column_names or source.args.get("joins"):
+                return
+            table = inner.args["from_"].this.copy()
+            own, where = table.alias_or_name.lower(), inner.args.get("where")
+            name = source.alias_or_name or table.alias_or_name
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+            clause.set("this", table)
+            if where is None:
+                continue
+            condition = exp.Paren(this=where.this.copy())
+            for column in outside_queries(condition, exp.Column):
+                if not column.args.get("db") and column.text("table").lower() in ("", own):
+                    column.set("table", exp.to_identifier(name))
+            outer = tree.args.get("where")
+            both = [condition, exp.Paren(this=outer.this)] if outer else [condition]
+            tree.set("where", exp.Where(this=all_of(both)))
 
     # -- queries over results -------------------------------------------------------------
 
@@ -213,16 +369,28 @@ class OuterReader:
             node.set("db", None)
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             return alias.lower()
-        if isinstance(node, exp.Table):
-            if not _is_cte(node, names) or names[node.name.lower()] is not None:
-                if not _is_cte(node, names):
+        if isinstance(node, exp.Table) and (lookup := self._lookup(node, names)):
+            _check_parts(node)
+            self.tables[lookup] = None
+            if not node.alias:
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
+            node.set("this", exp.to_identifier(lookup.relation))
+        elif isinstance(node, exp.Table):
+            kept = names[node.name.lower()] if _is_cte(node, names) else None
+            _check_parts(node)
+            if isinstance(kept, PublicRelation):
+                self._put_in(node, kept)
+            elif kept is not None or not _is_cte(node, names):
+                if kept is None:
                     self._survey(node)
                 raise unsupported(
                     "JOIN with a survey's table is not answered",
                     node,
                     "aggregate each survey in a CTE, then join the results",
                 )
+        elif isinstance(node, exp.Values):
             _check_parts(node)
+            self._check(node.expressions, names)
         elif isinstance(node, exp.Subquery):
             _check_parts(node)
             node.set("this", self._query(node.this, self._with(node, names)))
@@ -231,6 +399,15 @@ class OuterReader:
             hint = "name a survey, a CTE or a subquery"
             raise unsupported("a table function is not answered", node, hint)
         return str(node.alias_or_name).lower()
+
+    def _put_in(self, node: exp.Table, public: PublicRelation) -> None:
+        """Write the query of a CTE over look-up tables in place of its name."""
+        self.tables.update(dict.fromkeys(public.tables))
+        self._nodes += sum(1 for _ in public.query.walk())
+        if self._nodes > MAX_NODES:
+            raise unsupported("the queries over look-up tables are too large", node, "use fewer")
+        alias = node.args.get("alias") or exp.TableAlias(this=node.this.copy())
+        node.replace(exp.Subquery(this=public.query.copy(), alias=alias.copy()))
 
     def _items(self, tree: exp.Select, names: Names) -> None:
         """Check the select list, and name every column of it as it is written."""
@@ -290,15 +467,6 @@ class OuterReader:
         return unsupported(f"{what} is not answered", node, hint)
 
 
-def _survey_table(tree: exp.Query, names: Names) -> exp.Table | None:
-    """The table of a SELECT's FROM if it is neither a CTE nor of the catalog, hence a survey's."""
-    clause = tree.args.get("from_") if isinstance(tree, exp.Select) else None
-    table = clause.this if clause else None
-    if not isinstance(table, exp.Table) or _is_cte(table, names) or catalog.relation_of(table):
-        return None
-    return table
-
-
 def _check_parts(node: exp.Expr) -> None:
     kind = exp.SetOperation if isinstance(node, exp.SetOperation) else type(node)
     check_parts(node, _PARTS.get(kind, ()))
@@ -317,52 +485,6 @@ def _check_alias(node: exp.Expr) -> None:
 def _present(node: exp.Expr) -> dict[str, object]:
     """The parts of a node that are there."""
     return {part: value for part, value in node.args.items() if value not in (None, False, [])}
-
-
-def _is_filter(tree: exp.Expr, names: Names) -> bool:
-    """Whether a query is SELECT * over a survey's table, or such a query, with at most a WHERE."""
-    if not isinstance(tree, exp.Select) or not {*_present(tree)} <= {
-        "expressions",
-        "from_",
-        "where",
-    }:
-        return False
-    table = tree.args["from_"].this if tree.args.get("from_") else None
-    if not isinstance(table, exp.Table) or [type(item) for item in tree.expressions] != [exp.Star]:
-        return False
-    is_plain = not _present(tree.expressions[0]) and not table.alias_column_names
-    if _is_cte(table, names):
-        return is_plain and names[table.name.lower()] is not None
-    return is_plain and not catalog.relation_of(table)
-
-
-def _unfold_filters(tree: exp.Query, names: Names) -> None:
-    """Put the survey's table into FROM in place of queries that filter it, with their WHERE."""
-    clause = tree.args.get("from_") if isinstance(tree, exp.Select) else None
-    while clause is not None:
-        source, inner = clause.this, None
-        if isinstance(source, exp.Table) and _is_cte(source, names):
-            inner = names[source.name.lower()]
-        elif isinstance(source, exp.Subquery) and _is_filter(source.this, names):
-            inner = source.this
-        if inner is None or source.alias_column_names or source.args.get("joins"):
-            return
-        table = inner.args["from_"].this.copy()
-        own, where = table.alias_or_name.lower(), inner.args.get("where")
-        named = exp.TableAlias(this=exp.to_identifier(source.alias_or_name or table.alias_or_name))
-        table.set("alias", named)
-        clause.set("this", table)
-        if where is None:
-            continue
-        condition = exp.Paren(this=where.this.copy())
-        for column in condition.find_all(exp.Column):
-            if column.table.lower() == own and len(column.parts) == 2:
-                column.set("table", None)
-        outer = tree.args.get("where")
-        both = (
-            exp.And(this=condition, expression=exp.Paren(this=outer.this)) if outer else condition
-        )
-        tree.set("where", exp.Where(this=both))
 
 
 def _is_cte(table: exp.Table, names: Names) -> bool:

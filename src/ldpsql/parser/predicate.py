@@ -40,6 +40,8 @@ def _is_told_from_codes(node: exp.Expr) -> bool:
         operands = [node.this, node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In) and not any(node.args.get(part) for part in _NOT_A_LIST):
         operands = [node.this, *node.expressions]
+    elif isinstance(node, exp.In) and node.args.get("query"):
+        return False
     plain = [each.unnest() for each in operands]
     others = [each for each in plain if not is_constant(each)]
     is_column = all(isinstance(each, exp.Column) for each in others)
@@ -122,9 +124,6 @@ def _between(node: exp.Expr, columns: Columns) -> Predicate:
 
 
 def _membership(node: exp.Expr, columns: Columns) -> Predicate:
-    if node.args.get("query") is not None:
-        reason = "a subquery in WHERE is not answered"
-        raise unsupported(reason, node, "write the values in the list")
     if any(node.args.get(key) for key in _NOT_A_LIST):
         raise unsupported("IN takes a list of constants", node, "write IN (1, 2, 3)")
     if not node.expressions:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ldpsql.aggregates import Expression
 from ldpsql.domains import find_dimension
 from ldpsql.errors import Place
-from ldpsql.sql import Scalar
+from ldpsql.sql import Join, Scalar
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
+
+if TYPE_CHECKING:
+    from ldpsql.lookups import PublicTable
 
 ROW = "ldpsql_row"
 """The column of every relation of estimates that numbers its rows."""
@@ -139,6 +142,7 @@ class Query:
     table: the survey's name.  predicate: its WHERE, or None.  keys: its GROUP BY.
     columns: what its relation holds after the keys.  filters: the conditions of FILTER.
     sets: of GROUPING SETS, ROLLUP and CUBE: the indices of the keys of each; None for all keys.
+    joins: the public rows that people are joined with, in the order of FROM.
     """
 
     relation: str
@@ -148,6 +152,7 @@ class Query:
     columns: tuple[Measurement, ...]
     filters: tuple[Predicate, ...] = ()
     sets: tuple[tuple[int, ...], ...] | None = None
+    joins: tuple[Join, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,8 @@ class Statement:
     read from the columns of that ending beside the measurement in its relation, and last the
     relation's row number `ROW`.
     projection: (column, name) pairs where `outer` only picks and names columns of the one relation,
-    else None.  asks_catalog: whether `outer` also reads the relations of `catalog`.
+    else None.  asks_catalog: whether `outer` also reads the relations of `catalog`.  tables: the
+    look-up tables that it reads.
     """
 
     sql: str
@@ -184,3 +190,4 @@ class Statement:
     outputs: tuple[Output, ...]
     projection: tuple[tuple[str, str], ...] | None = None
     asks_catalog: bool = False
+    tables: tuple[PublicTable, ...] = ()

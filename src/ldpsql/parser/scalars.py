@@ -11,8 +11,9 @@ rounded to hours and more.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -21,12 +22,15 @@ from ldpsql.aggregates import Amount, Moments, Share
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import is_deterministic
-from ldpsql.parser.columns import Columns
+from ldpsql.parser.columns import Columns, LookupColumn, outside_queries, own_columns
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
-from ldpsql.sql import Scalar, literal, quote
+from ldpsql.sql import DECLARED, Join, Scalar, literal, quote
 from ldpsql_device.schema import Dimension, PublicColumn
 from ldpsql_device.values import Ordered
+
+if TYPE_CHECKING:
+    from ldpsql.lookups import PublicTable
 
 OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -58,8 +62,7 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
     """As `read_scalar`, of a tree that may be changed; node: where it stands."""
     from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
 
-    root = exp.Paren(this=tree)
-    names: dict[str, None] = {}
+    root, read = exp.Paren(this=tree), _Named(columns)
     waiting: list[exp.Expr] = [tree]
     while waiting:
         part = waiting.pop()
@@ -67,26 +70,90 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
         by_edges = _by_edges(part, columns)
         if by_edges is not None:
             name, text = by_edges
-            names[name] = None
+            read.names[name] = None
             part.replace(exp.maybe_parse(text, dialect="duckdb"))
-        elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
-            name = columns.name(part, "key")
-            _check_bins(part, name, columns)
-            names[name] = None
-            part.replace(exp.column(name, quoted=True))
+        elif isinstance(part, exp.Column | LookupColumn) and not isinstance(part.this, exp.Star):
+            part.replace(exp.column(read.name(part), quoted=True))
+        elif isinstance(part, exp.Query):
+            query, tables = columns.public(part)
+            read.tables.update(dict.fromkeys(tables))
+            for column in _of_outer_rows(query, tables):
+                column.replace(exp.column(read.name(column), table=DECLARED, quoted=True))
+            part.replace(query)
         elif not is_deterministic(part):
             raise _refusal(part, columns)
         else:
             waiting += part.iter_expressions()
-    private = [name for name in names if find_dimension(columns.schema, name) is not None]
-    if private and len(private) < len(names):
-        public = next(name for name in names if name not in private)
-        reason = f"an expression of {private[0]}, private, and {public}, public, is not answered"
-        raise unsupported(reason, node, "write a condition for each, joined by AND or OR")
-    ordered = tuple(sorted(names, key=columns.names.index))
+    read.check(node)
+    ordered = tuple(sorted(read.names, key=columns.names.index))
     text = root.this.sql(dialect="duckdb", comments=False)
-    kind = binder.scalar_kind(text, ordered, columns.schema, node)
-    return Scalar(text, ordered, kind, columns.place(node))
+    kind = binder.scalar_kind(text, ordered, columns.schema, read.kinds, [*read.tables], node)
+    return Scalar(text, ordered, kind, columns.place(node), tuple(read.joins), tuple(read.tables))
+
+
+@dataclass
+class _Named:
+    """What an expression names, each once.
+
+    names: columns of the survey, those among them on which joined rows depend.  kinds: columns of
+    joined rows, with their kinds.  joins: of these rows.  tables: what subqueries read.
+    """
+
+    columns: Columns
+    names: dict[str, None] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    joins: dict[Join, None] = field(default_factory=dict)
+    tables: dict[PublicTable, None] = field(default_factory=dict)
+
+    def name(self, node: exp.Column | LookupColumn) -> str:
+        """What stands for a column in the text."""
+        found = self.columns.lookup(node) if isinstance(node, exp.Column) else node
+        if isinstance(node, exp.Column) and found is None:
+            name = self.columns.name(node, "key")
+            _check_bins(node, name, self.columns)
+            self.names[name] = None
+            return name
+        assert found is not None
+        rows = self.columns.rows_of(found)
+        name = f"{rows.alias}.{found.name}"
+        self.kinds[name] = rows.kinds[name]
+        for join in self.columns.joins:
+            if join.alias == rows.alias:
+                self.joins[join] = None
+                self.names.update(dict.fromkeys(join.on.columns))
+        return name
+
+    def check(self, node: exp.Expr) -> None:
+        """Refuse private and public columns together, and joined rows that public ones choose."""
+        schema = self.columns.schema
+        private = [name for name in self.names if find_dimension(schema, name) is not None]
+        public = [name for name in self.names if name not in private]
+        if public and private:
+            what = f"{private[0]}, private, and {public[0]}, public,"
+            hint = "write a condition for each, joined by AND or OR"
+            raise unsupported(f"an expression of {what} is not answered", node, hint)
+        if public and (self.kinds or self.tables):
+            raise unsupported(
+                f"{public[0]} is public, and look-up tables are joined on private columns",
+                node,
+                f"GROUP BY {public[0]} in a CTE, and join its rows with them",
+            )
+
+
+def _of_outer_rows(query: exp.Query, tables: Collection[PublicTable]) -> list[exp.Column]:
+    """The columns in a query over look-up tables that are not its own."""
+    own = {name.lower() for table in tables for name in table.rows.column_names}
+    aliases = {node.alias_or_name.lower() for node in query.find_all(exp.Table, exp.Subquery)}
+    for alias in query.find_all(exp.TableAlias):
+        aliases.add(alias.name.lower())
+        own.update(column.name.lower() for column in alias.columns)
+    own.update(item.alias.lower() for item in query.find_all(exp.Alias))
+
+    def is_own(column: exp.Column) -> bool:
+        is_known = column.table.lower() in aliases if column.table else column.name.lower() in own
+        return is_known or isinstance(column.this, exp.Star)
+
+    return [column for column in query.find_all(exp.Column) if not is_own(column)]
 
 
 def check_declared(node: exp.Expr, columns: Columns) -> None:
@@ -113,7 +180,7 @@ def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
     An error as for `read_scalar`, and where it is not linear in measures and public columns.
     """
     found: dict[str, None] = {}
-    for part in node.find_all(exp.Column):
+    for part in own_columns(node):
         name = columns.name(part)
         if find_dimension(columns.schema, name) is None:
             found[name] = None
@@ -122,7 +189,7 @@ def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
     def with_values(**values: float | None) -> Scalar:
         """The expression with numbers in place of measures and public columns, 0 if not given."""
         tree = exp.Paren(this=node.copy())
-        for part in list(tree.find_all(exp.Column)):
+        for part in list(outside_queries(tree, exp.Column)):
             name = columns.find(part.name) or ""
             if name in found:
                 part.replace(exp.cast(exp.convert(values.get(name, 0.0)), "DOUBLE"))
@@ -155,8 +222,9 @@ def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
     elif is_summed:
         shares += [Share(_converted(scalar)) for scalar in everywhere]
     written = exp.Paren(this=node.copy())
-    for part in list(written.find_all(exp.Column)):
-        part.replace(exp.column(columns.find(part.name) or "", quoted=True))
+    for each in list(outside_queries(written, exp.Column, LookupColumn)):
+        plain = exp.column(columns.find(each.name) or "", quoted=True)
+        each.replace(each.plain if isinstance(each, LookupColumn) else plain)
     return Amount(written.this.sql(dialect="duckdb"), tuple(shares), tuple(counted))
 
 
@@ -195,7 +263,7 @@ def read_moments(
 
 def _collected(node: exp.Expr, columns: Columns) -> list[str]:
     """The measures and public columns in an expression."""
-    names = [columns.name(part) for part in node.find_all(exp.Column)]
+    names = [columns.name(part) for part in own_columns(node)]
     return [name for name in names if find_dimension(columns.schema, name) is None]
 
 
@@ -232,7 +300,10 @@ def _difference(left: Scalar, right: Scalar) -> Scalar:
     """The difference of two expressions over the same columns, NULL counting as 0."""
     texts = [f"COALESCE(CAST(({each.text}) AS DOUBLE), 0)" for each in (left, right)]
     names = dict.fromkeys((*left.columns, *right.columns))
-    return Scalar(" - ".join(texts), tuple(names), "DOUBLE", left.place)
+    joins = dict.fromkeys((*left.joins, *right.joins))
+    tables = dict.fromkeys((*left.tables, *right.tables))
+    read = tuple(joins), tuple(tables)
+    return Scalar(" - ".join(texts), tuple(names), "DOUBLE", left.place, *read)
 
 
 def _public(name: str, columns: Columns) -> PublicColumn | None:
@@ -259,6 +330,8 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
             hint = f"write conditions on {name} in FILTER (WHERE ...)"
             raise unsupported(f"{name} is of type {public.type}: it has no sum", node, hint)
         return True
+    if isinstance(node, exp.Query):
+        return False
     children = list(node.iter_expressions())
     if isinstance(node, exp.Case):
         branches = [branch.args["true"] for branch in node.args["ifs"]]
@@ -365,9 +438,6 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
 
 def _refusal(node: exp.Expr, columns: Columns) -> Refusal:
     """Why a node cannot stand in an expression over columns."""
-    if isinstance(node, exp.Query) or node.find(exp.Query):
-        hint = "ask it first and write its answer"
-        return unsupported("a subquery in an expression over columns is not answered", node, hint)
     if isinstance(node, exp.AggFunc):
         return unsupported("an aggregate cannot stand here", node, "write it in HAVING")
     _, what = columns.source.name_call(node)

@@ -28,7 +28,7 @@ from ldpsql.aggregates import (
 )
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.parser.allowed import function_name, is_outer, is_scalar
-from ldpsql.parser.columns import Columns
+from ldpsql.parser.columns import Columns, LookupColumn
 from ldpsql.parser.predicate import read_predicate
 from ldpsql.parser.query import ROW, And, GroupKey, Measurement, Output, Predicate, Query, What
 from ldpsql.parser.scalars import check_declared, read_amount, read_moments, read_scalar
@@ -49,7 +49,6 @@ _OPERATORS: Mapping[type[exp.Expr], Operator] = {
 _PARTS = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
 _PARTS |= {"distinct", "with_", "qualify"}
 _REFUSED_PARTS: Mapping[str, tuple[str, str]] = {
-    "joins": ("JOIN with a survey's table is not answered", "join results of aggregates in a CTE"),
     "laterals": ("LATERAL is not answered", "aggregate in a CTE first"),
     "sample": ("sampling is not answered", "leave it out: every report is used"),
     "windows": ("named windows are not answered here", "write OVER (...)"),
@@ -132,6 +131,7 @@ class SelectReader:
             measurements,
             tuple(self.filters),
             self.sets,
+            self.columns.joins,
         )
         return query, rest
 
@@ -167,7 +167,8 @@ class SelectReader:
         wanted = list(group.expressions)
         if group.args.get("all"):
             items = (item.unalias() for item in self.select.expressions)
-            wanted += [item for item in items if item.find(exp.Column) and not _aggregates_in(item)]
+            named = (item for item in items if item.find(exp.Column, LookupColumn))
+            wanted += [item for item in named if not _aggregates_in(item)]
         sets: list[tuple[int, ...]] = [()]
         for node in wanted:
             is_sets = isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets)
@@ -228,12 +229,13 @@ class SelectReader:
         else:
             if _aggregates_in(node):
                 raise wrong("an aggregate cannot be a GROUP BY key", node)
-            if not node.find(exp.Column):
+            if not node.find(exp.Column, LookupColumn):
                 raise unsupported("a constant is not a GROUP BY key", node, "leave it out")
             scalar = read_scalar(node, self.columns)
-            if find_dimension(self.columns.schema, scalar.columns[0]) is None:
-                reason = "GROUP BY takes public columns by themselves"
-                raise unsupported(reason, node, f"group by {scalar.columns[0]}")
+            for used in scalar.columns:
+                if find_dimension(self.columns.schema, used) is None:
+                    reason = "GROUP BY takes public columns by themselves"
+                    raise unsupported(reason, node, f"group by {used}")
             column, width = self._canonical(node), None
             new = GroupKey(column, width, name, place, scalar)
         self.keys.setdefault((column, width), new)
@@ -244,6 +246,8 @@ class SelectReader:
         copy = exp.Paren(this=node.unnest().copy())
         for part in list(copy.find_all(exp.Column)):
             part.replace(exp.column(self.columns.find(part.name) or part.name, quoted=True))
+        for looked_up in list(copy.find_all(LookupColumn)):
+            looked_up.replace(looked_up.plain)
         return copy.sql(dialect="duckdb", comments=False)
 
     def _key_meant(self, node: exp.Expr) -> exp.Expr:
@@ -298,6 +302,7 @@ class SelectReader:
                 inner = written.unnest()
                 key = self._key(inner) if isinstance(inner, exp.Column) else None
                 name = key.column if key else self.columns.source.text(written)
+                name = inner.name if isinstance(inner, LookupColumn) else name
             name += suffix
             rest.append("expressions", _named(outer, name))
             values = {
@@ -591,10 +596,11 @@ class SelectReader:
 
     def _refusal(self, node: exp.Expr) -> Refusal:
         """Why a node does not stand beside aggregates, and what to write instead."""
-        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-            if self.columns.find(node.name) is None and self._aliases and not node.table:
+        if isinstance(node, exp.Column | LookupColumn) and not isinstance(node.this, exp.Star):
+            is_bare = isinstance(node, exp.Column) and not node.table
+            if is_bare and self.columns.find(node.name) is None and self._aliases:
                 return self.columns.unknown(node)
-            name = self.columns.name(node)
+            name = self.columns.name(node) if isinstance(node, exp.Column) else node.name
             reason = f"{name} stands outside of an aggregate and is not a GROUP BY key"
             return unsupported(reason, node, f"add GROUP BY {name}, or aggregate it")
         for kinds, reason, hint in _REFUSED_NODES:

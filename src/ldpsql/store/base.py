@@ -19,6 +19,7 @@ import pyarrow as pa
 from ldpsql.boxes import Weight
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand, has_both_parts
+from ldpsql.lookups import PublicTable
 from ldpsql.report import Histogram, Integers
 from ldpsql.store.incoming import SUFFIXES, AcceptedRows, Incoming, digest, read_file, read_table
 from ldpsql.store.rules import (
@@ -30,8 +31,9 @@ from ldpsql.store.rules import (
     require_shuffled,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.errors import FingerprintError
+from ldpsql_device.errors import DataError, FingerprintError, IntegrityError
 
+MAX_LOOKUPS = 256
 Moment = tuple[Weight, Weight | None]
 
 
@@ -54,6 +56,7 @@ class Store(ABC):
     def __init__(self) -> None:
         self._surveys: dict[str, Survey] = {}
         self._intakes: dict[str, Intake] = {}
+        self._lookups: dict[str, PublicTable] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -119,6 +122,11 @@ class Store(ABC):
     def _register(self, intake: Intake, where: str) -> None:
         known = {survey.key: survey for survey in self._known_surveys()}.get(intake.key)
         if known is None:
+            if intake.key in self._known_lookups():
+                raise IntegrityError(
+                    f"{where}the store has a look-up table {intake.key}; remove it, or take "
+                    "another store"
+                )
             self._add_survey(intake)
         elif known.fingerprint == intake.fingerprint:
             if intake.is_complete and known.text != intake.text:
@@ -129,6 +137,73 @@ class Store(ABC):
                 f"{known.fingerprint[:12]}, not {intake.fingerprint[:12]}); use the survey it was "
                 "made with, or another store"
             )
+
+    # -- look-up tables ----------------------------------------------------------------------
+
+    def lookups(self) -> list[PublicTable]:
+        """The tables that everybody may see and that questions may join, by name."""
+        with self.snapshot():
+            found = (self.lookup(name) for name in sorted(self._known_lookups()))
+            return [table for table in found if table is not None]
+
+    def lookup(self, name: str) -> PublicTable | None:
+        """One of them (names ignore case); None if there is none of that name."""
+        key = name.lower()
+        with self.snapshot():
+            digest = self._known_lookups().get(key)
+            if digest is None:
+                return None
+            kept = self._lookups.get(key)
+            if kept is None or kept.digest != digest:
+                kept = self._lookups[key] = PublicTable(key, self._read_lookup(key), digest)
+            return kept
+
+    def add_lookup(self, table: PublicTable, *, replace: bool = False) -> None:
+        """Keep a table; replace: also where there is one of that name.
+
+        IntegrityError for the name of a survey or of another table, and for too many tables;
+        StoreError if the store is open for reading only.
+        """
+        with self._change():
+            known = self._known_lookups()
+            if table.name in {survey.key for survey in self._known_surveys()}:
+                raise IntegrityError(f"there is a survey {table.name}; give another name")
+            if table.name in known and not replace:
+                raise IntegrityError(
+                    f"there is a look-up table {table.name}; remove it, or give another name"
+                )
+            if len({*known, table.name}) > MAX_LOOKUPS:
+                raise IntegrityError(
+                    f"a store has at most {MAX_LOOKUPS} look-up tables; remove one"
+                )
+            self._add_lookup(table)
+
+    def remove_lookup(self, name: str) -> None:
+        """Forget a table; DataError if there is none of that name. StoreError as `add_lookup`."""
+        with self._change():
+            known = self._known_lookups()
+            if name.lower() not in known:
+                there = ", ".join(sorted(known)) or "none"
+                raise DataError(f"there is no look-up table {name!r:.60}; the store has: {there}")
+            self._remove_lookup(name.lower())
+
+    @abstractmethod
+    def _known_lookups(self) -> Mapping[str, str]:
+        """The digests of look-up tables by name."""
+
+    @abstractmethod
+    def _read_lookup(self, name: str) -> pa.Table:
+        """The rows of a look-up table."""
+
+    @abstractmethod
+    def _add_lookup(self, table: PublicTable) -> None:
+        """Keep a look-up table in place of one of that name."""
+
+    @abstractmethod
+    def _remove_lookup(self, name: str) -> None:
+        """Drop a look-up table."""
+
+    # -- ingestion ---------------------------------------------------------------------------
 
     @abstractmethod
     def _known_surveys(self) -> Sequence[KnownSurvey]:

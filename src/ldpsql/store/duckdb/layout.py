@@ -5,6 +5,7 @@
     batches            one row per ingested file: its number and the SHA-256 of its content
     reports_<survey>   the reports as they came, with the number of their batch
     histogram_<survey> counts of equal reports
+    lookups.<name>     a table that everybody may see, with the digest of its rows as its comment
 
 Columns of a report are stored, and stand in report files, under a reserved prefix, so that a
 public column may be called "group".
@@ -22,6 +23,7 @@ from ldpsql_device.schema import RESERVED_PREFIX
 
 FORMAT = 2
 MARKER = "ldpsql_store"
+LOOKUPS = "lookups"
 BATCH_COLUMN, COUNT_COLUMN = f"{RESERVED_PREFIX}batch", f"{RESERVED_PREFIX}count"
 STORE_DDL = (
     f"CREATE TABLE {MARKER} (format INTEGER)",
@@ -85,6 +87,11 @@ class Layout:
             _create(self.reports, (batch, *self.report_columns, *self.public_columns)),
             _create(self.histogram, (*counted, count)),
         )
+
+
+def lookup_table(name: str) -> str:
+    """The name of a look-up table, quoted."""
+    return f"{LOOKUPS}.{quote(name)}"
 
 
 def names(columns: Iterable[Column]) -> str:

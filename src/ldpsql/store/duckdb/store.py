@@ -11,10 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from ldpsql.intake import Intake
+from ldpsql.lookups import PublicTable
 from ldpsql.report import Histogram, Integers
+from ldpsql.sql import literal
 from ldpsql.store.base import Selection, Store
 from ldpsql.store.duckdb import fold
-from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, LOOKUPS, Layout, lookup_table
 from ldpsql.store.duckdb.opening import Connection, connect, guarded, make_log, transaction
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
@@ -75,6 +77,29 @@ class DuckDBStore(Store):
         if key not in self._layouts:
             self._layouts[key] = Layout(self.intake(table))
         return self._layouts[key]
+
+    # -- look-up tables ----------------------------------------------------------------------
+
+    def _known_lookups(self) -> Mapping[str, str]:
+        query = "SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = ?"
+        return dict(self._rows(query, LOOKUPS))
+
+    def _read_lookup(self, name: str) -> pa.Table:
+        with self._reading() as cursor:
+            return cursor.execute(f"FROM {lookup_table(name)}").to_arrow_table()
+
+    def _add_lookup(self, table: PublicTable) -> None:
+        name = lookup_table(table.name)
+        with self._reading() as cursor:
+            cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {LOOKUPS}")
+            cursor.register(_INCOMING, table.rows)
+            cursor.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {_INCOMING}")
+            cursor.execute(f"COMMENT ON TABLE {name} IS {literal(table.digest)}")
+        make_log(self.path)
+
+    def _remove_lookup(self, name: str) -> None:
+        self._rows(f"DROP TABLE {lookup_table(name)}")
+        make_log(self.path)
 
     # -- reports in --------------------------------------------------------------------------
 
