@@ -521,8 +521,14 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
         ranked = column if isinstance(column, Ranked) else Ranked(column)
         codes, lowest, highest = ends_of_codes(schema, ranked.column)
         people = people_with(schema, ranked)
+        is_sorted = codes == list(range(len(codes)))
         below = [
-            _counted(schema, ranked.column, codes[: place + 1], f"<= {highest[place]:g}")
+            _counted(
+                schema,
+                ranked.column,
+                ((0, place + 1),) if is_sorted else code_set(codes[: place + 1]),
+                f"<= {highest[place]:g}",
+            )
             for place in range(len(codes) - 1)
         ]
         return Quantile(
@@ -542,7 +548,7 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
 def _mode(schema: Schema, column: str) -> Expression:
     codes, lowest, highest = ends_of_codes(schema, column)
     counts = [
-        _counted(schema, column, (code,), f"= {value:g}")
+        _counted(schema, column, ((code, code + 1),), f"= {value:g}")
         for code, value in zip(codes, lowest, strict=True)
     ]
     return Mode(lowest, highest, tuple(counts))
@@ -550,7 +556,7 @@ def _mode(schema: Schema, column: str) -> Expression:
 
 def ends_of_codes(
     schema: Schema, column: str
-) -> tuple[Sequence[int], tuple[float, ...], tuple[float, ...]]:
+) -> tuple[list[int], tuple[float, ...], tuple[float, ...]]:
     """The codes of a dimension of numbers by ascending values, and the ends of what each holds."""
     index = find_dimension(schema, column)
     assert index is not None
@@ -565,12 +571,11 @@ def ends_of_codes(
     return codes, tuple(lowest[c] for c in codes), tuple(highest[c] for c in codes)
 
 
-def _counted(schema: Schema, column: str, codes: Sequence[int], condition: str) -> Target:
+def _counted(schema: Schema, column: str, codes: CodeSet, condition: str) -> Target:
     """How many people have one of some codes of a dimension; condition: which these are."""
     index = find_dimension(schema, column)
     assert index is not None
-    amounts = ((1.0, code_set(codes)),)
-    return Target(amounts=(index, amounts), label=f"COUNT({column} {condition})")
+    return Target(amounts=(index, ((1.0, codes),)), label=f"COUNT({column} {condition})")
 
 
 # -- the aggregates -----------------------------------------------------------------------------

@@ -10,12 +10,21 @@ AVG(x).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ldpsql.aggregates import Expression, Function, Mode, Quantile, Target, Transform, evaluate
+from ldpsql.aggregates import (
+    Expression,
+    Function,
+    Leaf,
+    Mode,
+    Quantile,
+    Target,
+    Transform,
+    evaluate,
+)
 from ldpsql.estimate import Array, Ratio, quantile
 
 _DRAWS = 20_000
@@ -298,14 +307,19 @@ def _form_of_function(function: Function, operands: list[Form]) -> Form:
     return _transformed(function, *operands)
 
 
+def _places(targets: Sequence[Target]) -> Mapping[Leaf, int]:
+    """Where every sum stands."""
+    return {target: place for place, target in enumerate(targets)}
+
+
 def form_of(expression: Expression, targets: Sequence[Target], sums: Sums) -> Form:
     """The form of an expression over sums; targets: what the T sums are."""
     units = np.eye(sums.values.shape[1])
-    nothing = np.zeros(len(units))
+    nothing, places = np.zeros(len(units)), _places(targets)
     with np.errstate(divide="ignore", invalid="ignore"):
         return evaluate(
             expression,
-            lambda target: Affine(sums, 0.0, units[targets.index(target)]),
+            lambda target: Affine(sums, 0.0, units[places[target]]),
             lambda value: Affine(sums, value, nothing),
             apply=_form_of_function,
         )
@@ -313,13 +327,13 @@ def form_of(expression: Expression, targets: Sequence[Target], sums: Sums) -> Fo
 
 def replicate(expression: Expression, targets: Sequence[Target], sums: Sums) -> Array | None:
     """The expression on every replicate of the sums, shape (r, R); None without replicates."""
-    drawn = sums.replicates
+    drawn, places = sums.replicates, _places(targets)
     if drawn is None:
         return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         values = evaluate(
             expression,
-            lambda target: drawn[:, :, targets.index(target)],
+            lambda target: drawn[:, :, places[target]],
             np.asarray,
             apply=lambda function, operands: function.value(operands),
         )

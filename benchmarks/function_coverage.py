@@ -1,0 +1,245 @@
+"""Coverage of the 95 % intervals of functions of sums, over many simulated surveys.
+
+A survey's histogram of reports is drawn at once, from the exact law of reports of people who are
+drawn from a population: as many people as the population has, each report by the channel of its
+record. That is the law of collecting person by person, at a thousandth of its price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from benchmarks.real_data import folder
+from benchmarks.tables import print_table
+from ldpsql.aggregates import expand
+from ldpsql.decoders.base import AnyEstimator
+from ldpsql.designer import design
+from ldpsql.engine.arithmetic import Sums, form_of
+from ldpsql.engine.plan import QueryPlan, make_plans
+from ldpsql.engine.relation import Relation
+from ldpsql.engine.sample import Sample
+from ldpsql.estimate import CONFIDENCE
+from ldpsql.numerics import bound_probability
+from ldpsql.parser import parse
+from ldpsql.report import Histogram
+from ldpsql.survey import Survey
+
+Floats = NDArray[np.float64]
+
+SURVEYS = 5_000
+EPSILONS = ("1", "2")
+ALPHA = 1e-6
+FUNCTIONS_COVER, QUANTILES_COVER = (0.94, 0.965), (0.945, 1.0)
+"""What coverage has to be."""
+FINE, FINE_QUANTILES_COVER = "256 smooth values", (0.945, 0.975)
+"""People with a smooth distribution over many values, and what quantiles cover there."""
+_ROUNDING, _AT_ONCE = 1e-9, 100
+
+SURVEY = """
+[survey]
+table = "people"
+epsilon = "{epsilon}"
+mechanism = "{mechanism}"
+{columns}
+"""
+SCHOOL = """
+[dimension.years]
+type = "int"
+domain = [1, 16]
+[dimension.income]
+type = "category"
+values = ["<=50K", ">50K"]
+"""
+AGE = """
+[dimension.age]
+type = "int"
+domain = [17, 90]
+"""
+LINE = """
+[dimension.value]
+type = "int"
+domain = [0, 255]
+"""
+FUNCTIONS = (
+    "AVG({0})",
+    "VAR_POP({0})",
+    "STDDEV({0})",
+    "QUANTILE_DISC({0}, 0.1)",
+    "MEDIAN({0})",
+    "QUANTILE_DISC({0}, 0.9)",
+)
+OF_TWO = (
+    "AVG(years)",
+    "VAR_POP(years)",
+    "STDDEV(years)",
+    "STDDEV(years) FILTER (WHERE income = '>50K')",
+    "CORR(years, (income = '>50K')::INT)",
+    "COVAR_SAMP(years, (income = '>50K')::INT)",
+    "REGR_SLOPE(years, (income = '>50K')::INT)",
+    "REGR_INTERCEPT(years, (income = '>50K')::INT)",
+    "REGR_R2(years, (income = '>50K')::INT)",
+    "AVG(years) FILTER (WHERE income = '>50K') - AVG(years) FILTER (WHERE income = '<=50K')",
+    "AVG((years >= 13)::INT)",
+    "AVG((years >= 13)::INT) FILTER (WHERE income = '>50K')",
+    "MEDIAN(years) FILTER (WHERE income = '>50K')",
+)
+
+
+def adult() -> pa.Table:
+    """Age, years of school and income of the people of Adult."""
+    place = folder()
+    assert place is not None
+    table = pq.read_table(place / "adult.parquet", columns=["age", "education_num", "income"])
+    return table.rename_columns(["age", "years", "income"])
+
+
+def line(people: int = 1_000_000) -> pa.Table:
+    """Values of a smooth distribution over 256 codes: a mixture of two wide normal ones."""
+    random = np.random.default_rng(3)
+    own = random.random(people) < 0.6
+    drawn = np.where(own, random.normal(90, 35, people), random.normal(170, 40, people))
+    return pa.table({"value": np.clip(np.rint(drawn), 0, 255).astype(np.int64)})
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Questions about a population that a survey asks, over and over.
+
+    table: the population.  wanted: the select list.
+    """
+
+    survey: Survey
+    table: pa.Table
+    wanted: tuple[str, ...]
+
+    @cached_property
+    def truth(self) -> Floats:
+        """What DuckDB says of the population."""
+        sql = ", ".join(self.wanted)
+        with duckdb.connect() as database:
+            database.register("people", self.table)
+            (row,) = database.execute(f"SELECT {sql} FROM people").fetchall()
+        return np.array(row, dtype=np.float64)
+
+    @cached_property
+    def plan(self) -> QueryPlan:
+        """The questions, planned."""
+        sql = f"SELECT {', '.join(self.wanted)} FROM people"
+        (base,) = parse(sql, None, lambda _: self.survey).bases
+        return make_plans(base, self.survey, sql)[-1][1]
+
+    @cached_property
+    def law(self) -> tuple[NDArray[np.int64], Floats]:
+        """Every report as a row, and how likely it is of somebody who is drawn."""
+        law = self.survey.design.law()
+        dimensions, rows = self.survey.schema.dimensions, self.table.to_pylist()
+        codes = [tuple(d.code(row[d.name], 0)[0] for d in dimensions) for row in rows]
+        counts = dict.fromkeys(law.inputs, 0)
+        for code in codes:
+            counts[code] += 1
+        shares = np.array(list(counts.values())) / len(rows)
+        chances = np.array(law.probabilities, dtype=np.float64)
+        likely = shares @ chances
+        return np.array(law.outputs), likely / likely.sum()
+
+    def estimators(self, surveys: int, seed: int) -> Iterator[AnyEstimator]:
+        """That of every simulated survey."""
+        outputs, chances = self.law
+        random = np.random.default_rng(seed)
+        for _ in range(surveys):
+            counts = random.multinomial(self.table.num_rows, chances)
+            some = counts > 0
+            histogram = Histogram(
+                self.survey.design.report_format.types, tuple(outputs[some].T), counts[some]
+            )
+            yield self.survey.design.estimator(histogram)
+
+    def sums(self, surveys: int, seed: int) -> Sums:
+        """The jointly estimated sums of every simulated survey, one after the other as rows."""
+        values, covariances = [], []
+        for estimator in self.estimators(surveys, seed):
+            relation = Relation(Sample(self.plan, ((),), ({(): estimator},)), CONFIDENCE)
+            values.append(relation.sums.values[0])
+            covariances.append(relation.sums.covariance[0])
+        return Sums(np.array(values), np.array(covariances), CONFIDENCE)
+
+    def judge(self, sums: Sums) -> tuple[Floats, Floats]:
+        """Whether intervals hold the truth, NaN for NULL, and their widths: (surveys, wanted)."""
+        inside, widths = [], []
+        for column, truth in zip(self.plan.query.columns, self.truth, strict=True):
+            expression = expand(column.expression, self.survey.schema)
+            form = form_of(expression, self.plan.targets, sums)
+            low, high = form.interval.low, form.interval.high
+            holds = (low - _ROUNDING <= truth) & (truth <= high + _ROUNDING)
+            inside.append(np.where(np.isnan(form.value), np.nan, holds))
+            widths.append(np.where(np.isnan(form.value), np.nan, high - low))
+        return np.stack(inside, axis=1), np.stack(widths, axis=1)
+
+
+def trials(epsilon: str) -> Iterator[tuple[str, Trial]]:
+    """Name and trial of every survey."""
+    of_age, of_line = (tuple(each.format(name) for each in FUNCTIONS) for name in ("age", "value"))
+    for name, mechanism, columns, table, wanted in (
+        ("Adult, years and income", "fourier", SCHOOL, adult(), OF_TWO),
+        ("Adult, years and income", "staircase", SCHOOL, adult(), OF_TWO),
+        ("Adult, age", "grr", AGE, adult(), of_age),
+        (FINE, "grr", LINE, line(), of_line[3:]),
+    ):
+        text = SURVEY.format(epsilon=epsilon, mechanism=mechanism, columns=columns)
+        yield name, Trial(design(text), table, wanted)
+
+
+def limits_of(name: str, sql: str) -> tuple[float, float]:
+    """What the coverage of an answer has to be."""
+    if "QUANTILE" not in sql and "MEDIAN" not in sql:
+        return FUNCTIONS_COVER
+    return FINE_QUANTILES_COVER if name == FINE else QUANTILES_COVER
+
+
+def is_met(inside: Floats, limits: tuple[float, float]) -> bool:
+    """Whether the interval of a coverage at ALPHA meets its limits."""
+    told = inside[~np.isnan(inside)]
+    low, high = bound_probability(int(told.sum()), len(told), ALPHA / 2.0)
+    return high >= limits[0] and low <= limits[1]
+
+
+def run(surveys: int = SURVEYS) -> None:
+    """Print coverage per answer and epsilon.
+
+    "met": the interval of the coverage at alpha 1e-6 does not lie wholly outside of its limits.
+    """
+    if folder() is None:
+        print("Coverage of functions: skipped, set LDPSQL_DATA to a folder with adult.parquet")
+        return
+    print_table(
+        f"Coverage of 95 % intervals of functions, {surveys:,} surveys",
+        ("people", "mechanism", "epsilon", "answer", "coverage", "told", "median width", "met"),
+        (row for epsilon in EPSILONS for row in _rows(epsilon, surveys)),
+    )
+
+
+def _rows(epsilon: str, surveys: int) -> Iterator[tuple[object, ...]]:
+    for name, trial in trials(epsilon):
+        seeds = range(0, surveys, _AT_ONCE)
+        parts = [trial.judge(trial.sums(min(_AT_ONCE, surveys - s), s)) for s in seeds]
+        inside, widths = (np.concatenate(part) for part in zip(*parts, strict=True))
+        for place, sql in enumerate(trial.wanted):
+            own = inside[:, place]
+            yield (
+                name,
+                trial.survey.design.name,
+                epsilon,
+                f"`{sql}`",
+                f"{100 * np.nanmean(own):.1f} %",
+                f"{100 * np.mean(~np.isnan(own)):.0f} %",
+                f"{np.nanmedian(widths[:, place]):.3g}",
+                "yes" if is_met(own, limits_of(name, sql)) else "NO",
+            )
