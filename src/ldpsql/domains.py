@@ -169,6 +169,17 @@ def _point(domain: Ordered, literal: Value) -> Point:
     raise QueryError(f"a column of type {domain.type} cannot be compared with {literal!r}")
 
 
+def as_day(value: Value | None) -> date | None:
+    """The day that a literal names, as a date or a text without a time; None for any other."""
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    is_day = isinstance(value, date) and not isinstance(value, datetime)
+    return value if is_day else None  # type: ignore[return-value]
+
+
 def read_moment(text: str, kind: str) -> datetime:
     """The date or timestamp in a text, as DuckDB reads it; QueryError for anything else."""
     try:

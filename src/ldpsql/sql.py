@@ -46,6 +46,9 @@ class Scalar:
     joins: tuple[Join, ...] = ()
     tables: tuple[PublicTable, ...] = ()
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(frozen=True)
 class Join:

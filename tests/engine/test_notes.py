@@ -163,3 +163,25 @@ def test_a_comparison_outside_of_a_domain_is_answered_and_noted(
     for each in (sql, f"EXPLAIN {sql}"):
         found = notes(asked, honest(asked), each)
         assert [note for note in found if note.startswith(OUTSIDE)] == expected
+
+
+def test_a_day_that_is_its_midnight_and_values_that_are_only_declared_are_noted() -> None:
+    asked = survey(
+        "grr",
+        more='[dimension.seen]\ntype = "timestamp"\nrange = ["2026-01-01", "2026-01-03"]\n'
+        'unit = "day"\n[public.shop]\ntype = "text"\n',
+    )
+    day = "seen <= '2026-01-02' compares with the midnight at which that day begins, a moment that "
+    day += "counts with the rest of its bin; for the whole day write CAST(seen AS DATE) <= "
+    values = "these are declared values: reports cannot tell which of them anybody has"
+    with open_store(None, read_only=False) as store:
+        store.register(asked)
+        for sql, expected in (
+            ("SELECT COUNT(*) FROM app WHERE seen <= DATE '2026-01-02'", [f"{day}'2026-01-02'"]),
+            ("SELECT COUNT(*) FROM app WHERE seen < DATE '2026-01-02'", []),
+            ("SELECT DISTINCT age FROM app", [values]),
+            ("SELECT shop, age FROM app GROUP BY ALL", [values]),
+            ("SELECT DISTINCT shop FROM app", []),
+        ):
+            found = Session(store).execute(sql).notes
+            assert [note for note in found if "NULL" not in note] == expected

@@ -285,6 +285,7 @@ atom = st.one_of(
             *("EXTRACT(day FROM joined) % 2 = 1", "joined + INTERVAL 2 DAY > DATE '2026-01-05'"),
             *("date_trunc('week', joined) = DATE '2026-01-05'", "dayofweek(joined) IN (0, 6)"),
             *("length(shop) > 4 AND version % 2 = 1", "price * 2 > 21", "shop LIKE 'n%'"),
+            *("(age < 5 AND shop = 'north') IS TRUE", "(state = 'NY' OR version = 1) IS NOT TRUE"),
             *("age > day(joined)", "age + (score // 4) > 8", "greatest(age, 6) = 6"),
             *("state IN (SELECT code FROM regions WHERE region = 'west')", "age IN (SELECT 3)"),
             "state NOT IN (SELECT code FROM regions WHERE pop > 9)",
@@ -355,6 +356,13 @@ AGGREGATES = [
     "SUM(version * age)",
     "AVG(version + age)",
     "AVG(price * day(joined) - pay)",
+    "SUM(price + version)",
+    "AVG(price * age - version)",
+    "COUNT(version + price)",
+    "AVG(CASE WHEN active THEN version ELSE price END)",
+    "SUM(CASE WHEN shop = 'north' THEN 1 WHEN version = 1 THEN age ELSE 3 END)",
+    "AVG(CASE shop WHEN 'north' THEN pay ELSE price END)",
+    "COUNT(CASE WHEN version = 1 THEN 1 WHEN shop = 'north' THEN version END)",
 ]
 FUNCTIONS = [
     "VAR_POP(age)",
@@ -403,6 +411,8 @@ group = st.sampled_from(
             ("CASE WHEN age < 4 THEN 'low' WHEN active THEN 'on' END",),
         ),
         *(("date_trunc('week', joined)",), ("lower(state)", "shop"), ("day(joined) + age // 5",)),
+        *(("upper(shop)",), ("version % 2", "active"), ("price > 10", "state")),
+        *(("CASE WHEN version > 1 THEN 'new' ELSE shop END", "age // 3"), ("version IS NULL",)),
         *(("score // 8", "active"), ("length(state)", "age % 2"), ("state IS NULL", "version")),
     ]
 )
@@ -637,6 +647,14 @@ def test_outer_sql_equals_duckdb(both: Both, sql: str) -> None:
         "WHERE NOT a.active) SELECT z.state, SUM(age) FROM z WHERE z.age > 2 OR shop = 'north' "
         "GROUP BY z.state",
         "SELECT COUNT(*) FROM (SELECT * FROM app WHERE state LIKE 'N%') AS t WHERE t.age % 2 = 1",
+        "SELECT d * 2, COUNT(*) AS n FROM (SELECT age + 1 AS d, active FROM app WHERE age < 9) t "
+        "WHERE active GROUP BY d HAVING n > 1",
+        "WITH a AS (SELECT *, age // 3 AS third FROM app WHERE version = 1) "
+        "SELECT third, shop, AVG(pay) FROM a WHERE a.third < 3 GROUP BY third, shop",
+        "SELECT u.x, SUM(u.pay) FROM (SELECT t.y % 2 AS x, pay FROM (SELECT age AS y, pay FROM app "
+        "AS s WHERE s.active) AS t WHERE t.y < 8) AS u GROUP BY u.x",
+        "SELECT DISTINCT shop, active FROM app WHERE age < 6",
+        "SELECT upper(state) AS s FROM app WHERE state <> 'NY' GROUP BY state ORDER BY s",
         "WITH y AS (SELECT * FROM app WHERE age < 5), n AS (SELECT COUNT(*) AS n FROM y) "
         "SELECT n, (SELECT COUNT(*) FROM y WHERE active) FROM n",
     ],

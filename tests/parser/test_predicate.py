@@ -13,13 +13,14 @@ from ldpsql.parser.query import (
     Constant,
     Membership,
     Not,
+    NotTrue,
     NullTest,
     Or,
     Predicate,
 )
 from ldpsql.sql import Scalar
 from ldpsql_device.schema import Dimension, Schema
-from ldpsql_device.values import Listed
+from ldpsql_device.values import Listed, time_range
 
 HERE = Place(1, 1)
 
@@ -35,6 +36,8 @@ def anywhere(predicate: Predicate | None) -> Any:
             return NullTest(column, HERE)
         case Not(operand):
             return Not(anywhere(operand))
+        case NotTrue(operand):
+            return NotTrue(anywhere(operand))
         case And(operands):
             return And(tuple(map(anywhere, operands)))
         case Or(operands):
@@ -184,7 +187,6 @@ def test_a_measure_is_said_to_be_one() -> None:
         ("regexp_matches(state, 'C')", ("state",)),
         ("state = upper('ca')", ("state",)),
         ("(age = 3) = TRUE", ("age",)),
-        ("(age = 3) IS TRUE", ("age",)),
         ("age::VARCHAR = '3'", ("age",)),
         ("CASE WHEN active THEN state = 'CA' ELSE age > 3 END", ("age", "state", "active")),
         ("(state, age) IN (('CA', 2), ('NY', 3))", ("age", "state")),
@@ -301,3 +303,34 @@ def test_only_the_first_of_many_declared_values_are_listed() -> None:
         QueryError, match=r"n has no value 30 at 1:37; declared are 0, .*, 19 and 10"
     ):
         parse("SELECT COUNT(*) FROM many WHERE n = 30", None, lambda _: many)
+
+
+def test_is_true_takes_any_condition() -> None:
+    condition = And((compare("age", "<", 30), compare("version", "=", "2")))
+    met = NotTrue(NotTrue(condition))
+    assert where("(age < 30 AND version = '2') IS TRUE") == met
+    assert where("(age < 30 AND version = '2') IS NOT TRUE") == Not(met)
+
+
+@pytest.mark.parametrize(
+    ("condition", "op", "ends_day"),
+    [
+        ("t <= DATE '2026-01-03'", "<", True),
+        ("t > '2026-01-03'", ">=", True),
+        ("DATE '2026-01-03' >= t", "<", True),
+        ("t < DATE '2026-01-03'", "<", False),
+        ("t >= '2026-01-03'", ">=", False),
+        ("t <= TIMESTAMP '2026-01-03 00:00:00'", "<=", False),
+        ("t <= '2026-01-03 00:00:00'", "<=", False),
+        ("t = DATE '2026-01-03'", "=", False),
+    ],
+)
+def test_a_day_that_moments_are_compared_with_is_its_midnight(
+    condition: str, op: str, ends_day: bool
+) -> None:
+    moments = survey(
+        "m", Schema((Dimension("t", time_range("timestamp", "2026-01-01", "2026-01-09", "day")),))
+    )
+    (base,) = parse(f"SELECT COUNT(*) FROM m WHERE {condition}", None, lambda _: moments).bases
+    assert isinstance(base.predicate, Comparison)
+    assert (base.predicate.op, base.predicate.ends_day) == (op, ends_day)

@@ -36,18 +36,9 @@ from ldpsql.aggregates import (
 from ldpsql.bench.questions import Question
 from ldpsql.domains import find_dimension, find_measure, labels
 from ldpsql.estimate import Array
-from ldpsql.parser.query import (
-    And,
-    Constant,
-    GroupKey,
-    Membership,
-    Not,
-    NullTest,
-    Or,
-    Predicate,
-)
+from ldpsql.parser.query import GroupKey, Predicate, condition
 from ldpsql.simulation import SeededEntropy
-from ldpsql.sql import Scalar, literal, quote
+from ldpsql.sql import literal, quote
 from ldpsql_device.arrow import arrow_type, arrow_types
 from ldpsql_device.errors import InternalError
 from ldpsql_device.files import read_people
@@ -268,23 +259,8 @@ def _multiple(value: float, width: float) -> float:
     )
 
 
-def _condition(node: Predicate) -> str:  # noqa: PLR0911
-    """A predicate as SQL."""
-    if isinstance(node, Not):
-        return f"(NOT {_condition(node.operand)})"
-    if isinstance(node, And | Or):
-        word = " AND " if isinstance(node, And) else " OR "
-        return f"({word.join(map(_condition, node.operands))})"
-    if isinstance(node, Constant):
-        return "NULL::BOOLEAN" if node.value is None else literal(node.value)
-    if isinstance(node, Scalar):
-        return node.text
-    column = quote(node.column)
-    if isinstance(node, NullTest):
-        return f"({column} IS NULL)"
-    if isinstance(node, Membership):
-        return f"({column} IN ({', '.join(map(literal, node.literals))}))"
-    return f"({column} {node.op} {literal(node.literal)})"
+def _condition(predicate: Predicate) -> str:
+    return f"({condition(predicate, lambda _, value: literal(value))})"
 
 
 def _numbers(row: Sequence[Any]) -> Array:

@@ -55,7 +55,7 @@ def explain(
         f"guarantee: {promised or survey.guarantee}",
     ]
     if plan.public_keys:
-        lines.append(f"grouped by public columns: {', '.join(plan.public_keys)}")
+        lines.append(f"grouped by public columns: {', '.join(map(str, plan.public_keys))}")
     if len(plan.private_rows) > 1:
         lines.append(f"private groups: {len(plan.private_rows)} rows; the first is shown")
     for place, piece in enumerate(plan.slices):

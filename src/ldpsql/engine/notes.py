@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.aggregates import Ranked, aggregates, ends_of_codes, find_aggregate
-from ldpsql.domains import find_dimension, is_outside, matching
+from ldpsql.domains import as_day, find_dimension, is_outside, matching
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.relation import Relation
 from ldpsql.errors import counted
@@ -55,7 +55,8 @@ def notes_on_statement(statement: Statement, relations: Collection[Relation]) ->
 
 def notes_on_query(plan: QueryPlan) -> list[str]:
     """Where a person counts several times, and where nobody can be found."""
-    return [*_on_joins(plan), *_on_periods(plan), *_on_domains(plan), *_on_orders(plan)]
+    found = [*_on_joins(plan), *_on_periods(plan), *_on_domains(plan), *_on_days(plan)]
+    return [*found, *_on_keys(plan), *_on_orders(plan)]
 
 
 def _on_orders(plan: QueryPlan) -> list[str]:
@@ -92,9 +93,33 @@ def _on_joins(plan: QueryPlan) -> list[str]:
     ]
 
 
+def _on_keys(plan: QueryPlan) -> list[str]:
+    """A note where a query asks for values of dimensions alone."""
+    schema = plan.survey.schema
+    if plan.query.columns or not any(key.is_private(schema) for key in plan.query.keys):
+        return []
+    return ["these are declared values: reports cannot tell which of them anybody has"]
+
+
+def _on_days(plan: QueryPlan) -> list[str]:
+    """A note where moments are compared with a day, which is its midnight."""
+    predicates = (plan.query.predicate, *plan.query.filters)
+    ends = dict.fromkeys(
+        (atom.column, f"{'<=' if atom.op == '<' else '>'} '{as_day(atom.literal)}'")
+        for atom in chain.from_iterable(map(atoms, predicates))
+        if isinstance(atom, Comparison) and atom.ends_day
+    )
+    return [
+        f"{column} {text} compares with the midnight at which that day begins, a moment that "
+        f"counts with the rest of its bin; for the whole day write CAST({column} AS DATE) {text}"
+        for column, text in ends
+    ]
+
+
 def _on_periods(plan: QueryPlan) -> list[str]:
     """A note where a query adds up answers that one person gave in several periods."""
-    survey, columns = plan.survey, {key.column.lower() for key in plan.query.keys}
+    survey = plan.survey
+    columns = {name.lower() for key in plan.query.keys for name in key.columns}
     predicates = (plan.query.predicate, *plan.query.filters)
     for atom in chain.from_iterable(map(atoms, predicates)):
         names = atom.columns if isinstance(atom, Scalar) else (atom.column,)

@@ -47,7 +47,7 @@ class QueryPlan:
 
     schema: of what is grouped and counted: the survey's, and where public rows are joined of which
     several match a person, a dimension more that numbers these.
-    public_keys: GROUP BY columns that are public, with their names in the relation.
+    public_keys: the GROUP BY keys that are public: columns, and expressions over them.
     private_rows: one per combination of private GROUP BY keys that WHERE leaves somebody in: the
     key values and the disjoint boxes that they stand for (a single row with no keys where nothing
     is grouped).
@@ -60,7 +60,7 @@ class QueryPlan:
     schema: Schema
     query: Query
     slices: tuple[Slice, ...]
-    public_keys: tuple[str, ...]
+    public_keys: tuple[str | Scalar, ...]
     private_rows: tuple[Row, ...]
     targets: tuple[Target, ...]
     amounts: tuple[Terms, ...]
@@ -99,7 +99,7 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
         schema,
         query,
         pieces,
-        tuple(key.column for key in query.keys if not key.is_private(schema)),
+        tuple(key.scalar or key.column for key in query.keys if not key.is_private(schema)),
         groups,
         tuple(targets),
         tuple(amounts_of(target, schema, sql) for target in targets),

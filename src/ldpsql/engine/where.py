@@ -29,21 +29,22 @@ from ldpsql.parser.query import (
     Atom,
     Comparison,
     Constant,
-    Membership,
     Not,
+    NotTrue,
     NullTest,
     OfColumn,
     Or,
     Predicate,
     atoms,
+    condition,
 )
 from ldpsql.record_domain import RecordDomain
-from ldpsql.sql import Scalar, literal, quote
+from ldpsql.sql import Scalar, literal
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import Value
 
-MAX_CONDITIONS = 8
+MAX_SLICES = 256
 _COMPACTED = 64
 
 
@@ -83,13 +84,6 @@ def slices(
     asked = (predicate, *(And((predicate, condition)) for condition in filters))
     formulas = tuple(compiler.formula(each, True) for each in asked)
     try:
-        public = len({text for formula in formulas for text in _conditions(formula)})
-        if public > MAX_CONDITIONS:
-            raise UnsupportedSQL(
-                f"WHERE mixes {public} conditions on public columns with private ones, "
-                f"at most {MAX_CONDITIONS} can be told apart",
-                hint="join conditions on public columns by AND or OR in one place",
-            )
         parts = compiler.split(formulas)
     except UnsupportedSQL as error:
         place = next((atom.place for each in asked for atom in atoms(each)), None)
@@ -123,9 +117,18 @@ class _Within:
 
 @dataclass(frozen=True)
 class _Holds:
-    """A condition over public columns, in SQL, is TRUE."""
+    """A condition over public columns, in SQL, is TRUE.
+
+    equal: of an equality its column and literal; one column is not equal to two literals.
+    """
 
     text: str
+    equal: tuple[str, Value | None] | None = None
+
+
+def _exclude(left: tuple[str, Value | None] | None, right: tuple[str, Value | None] | None) -> bool:
+    """Whether two equalities cannot both hold."""
+    return left is not None and right is not None and left[0] == right[0] and left[1] != right[1]
 
 
 @dataclass(frozen=True)
@@ -139,10 +142,10 @@ class _Junction:
 _Formula = bool | _Within | _Holds | _Junction
 
 
-def _conditions(formula: _Formula) -> Iterator[str]:
+def _conditions(formula: _Formula) -> Iterator[_Holds]:
     """The public conditions of a formula, from left to right, with repetitions."""
     if isinstance(formula, _Holds):
-        yield formula.text
+        yield formula
     elif isinstance(formula, _Junction):
         for operand in formula.operands:
             yield from _conditions(operand)
@@ -160,6 +163,9 @@ class _Compiler:
         """Where a predicate is TRUE (wanted) or FALSE (not wanted)."""
         if isinstance(predicate, Not):
             return self.formula(predicate.operand, not wanted)
+        if isinstance(predicate, NotTrue):
+            met = self.formula(predicate.operand, True)
+            return self._negate(met) if wanted else met
         if isinstance(predicate, And | Or):
             operands = (self.formula(operand, wanted) for operand in predicate.operands)
             return self._join("AND" if isinstance(predicate, And) == wanted else "OR", operands)
@@ -179,13 +185,17 @@ class _Compiler:
                 return self._within(index, _codes(atom, self.schema.dimensions[index], wanted))
             if column is None:
                 raise InternalError(f"the survey has no column {atom.column!r} to compare")
-            text = _condition(atom, column)
+            text = condition(atom, lambda _, value: _literal_for(value, column))
         except QueryError as error:
             hint = None if index is None else _day_hint(atom, self.schema.dimensions[index])
             raise (QueryError(error.reason, hint=hint) if hint else error).at(
                 self.sql, atom.place
             ) from None
-        return _Holds(text if wanted else f"NOT ({text})")
+        if not wanted:
+            return _Holds(f"NOT ({text})")
+        if isinstance(atom, Comparison) and atom.op == "=":
+            return _Holds(text, (column.name, atom.literal))
+        return _Holds(text)
 
     def _scalar(self, scalar: Scalar, wanted: bool) -> _Formula:
         """Where a condition is TRUE, or FALSE, by its boxes over the declared values."""
@@ -216,7 +226,7 @@ class _Compiler:
         one."""
         absorbing = word == "OR"
         codes: dict[int, list[CodeSet]] = {}
-        texts: dict[str, None] = {}
+        texts: dict[str, _Holds] = {}
         others: dict[_Formula, None] = {}
         nested = (
             each.operands if isinstance(each, _Junction) and each.word == word else (each,)
@@ -228,7 +238,7 @@ class _Compiler:
             if isinstance(operand, _Within):
                 codes.setdefault(operand.dimension, []).append(operand.codes)
             elif isinstance(operand, _Holds):
-                texts[operand.text] = None
+                texts[operand.text] = operand
             elif isinstance(operand, _Junction):
                 others[operand] = None
         joined: list[_Formula] = []
@@ -240,27 +250,33 @@ class _Compiler:
                 joined.append(within)
         if texts:
             fused = f" {word} ".join(f"({text})" for text in texts)
-            joined.append(_Holds(fused if len(texts) > 1 else next(iter(texts))))
+            joined.append(_Holds(fused) if len(texts) > 1 else next(iter(texts.values())))
         joined += others
         if not joined:
             return not absorbing
         return joined[0] if len(joined) == 1 else _Junction(word, tuple(joined))
 
-    def _assume(self, formula: _Formula, text: str, value: bool) -> _Formula:
+    def _assume(self, formula: _Formula, known: _Holds, value: bool) -> _Formula:
         """The formula where a public condition is known to be TRUE, or known not to be."""
         if isinstance(formula, _Holds):
-            return value if formula.text == text else formula
+            if formula.text == known.text:
+                return value
+            both = formula.equal, known.equal
+            return False if value and _exclude(*both) else formula
         if isinstance(formula, _Junction):
-            operands = (self._assume(operand, text, value) for operand in formula.operands)
+            operands = (self._assume(operand, known, value) for operand in formula.operands)
             return self._join(formula.word, operands)
         return formula
 
     def _negate(self, formula: _Formula) -> _Formula:
-        """The opposite of a formula without public conditions."""
+        """Where a formula is not true."""
+        if isinstance(formula, bool):
+            return not formula
         if isinstance(formula, _Within):
             dimension = formula.dimension
             return self._within(dimension, complement(formula.codes, self.sizes[dimension]))
-        assert isinstance(formula, _Junction)
+        if isinstance(formula, _Holds):
+            return _Holds(f"({formula.text}) IS NOT TRUE")
         opposite: Word = "OR" if formula.word == "AND" else "AND"
         return self._join(opposite, (self._negate(operand) for operand in formula.operands))
 
@@ -268,20 +284,26 @@ class _Compiler:
         self, formulas: tuple[_Formula, ...]
     ) -> list[tuple[tuple[str, ...], tuple[tuple[Box, ...], ...]]]:
         """The private boxes of some formulas under every truth assignment of the public conditions
-        that matters."""
+        that matters; UnsupportedSQL where these are more than MAX_SLICES."""
         if formulas[0] is False:
             return [((), ((),) * len(formulas))]
-        text = next((text for formula in formulas for text in _conditions(formula)), None)
-        if text is None:
+        known = next((each for formula in formulas for each in _conditions(formula)), None)
+        if known is None:
             return [((), tuple(tuple(self._boxes(formula)) for formula in formulas))]
         yes, no = (
-            self.split(tuple(self._assume(formula, text, value) for formula in formulas))
+            self.split(tuple(self._assume(formula, known, value) for formula in formulas))
             for value in (True, False)
         )
         if yes == no:
             return yes
-        return [((f"({text})", *others), inside) for others, inside in yes] + [
-            ((f"({text}) IS NOT TRUE", *others), inside) for others, inside in no
+        if len(yes) + len(no) > MAX_SLICES:
+            raise UnsupportedSQL(
+                f"conditions on public columns split people into more than {MAX_SLICES} parts",
+                hint="ask in several queries, or join conditions on public columns by AND or OR in "
+                "one place",
+            )
+        return [((f"({known.text})", *others), inside) for others, inside in yes] + [
+            ((f"({known.text}) IS NOT TRUE", *others), inside) for others, inside in no
         ]
 
     def _boxes(self, formula: _Formula) -> list[Box]:
@@ -352,23 +374,11 @@ def _day_hint(atom: OfColumn, dimension: Dimension) -> str | None:
     """What to write instead of a comparison of moments with a whole day, which is its midnight."""
     if dimension.domain.type != "timestamp" or not isinstance(atom, Comparison):
         return None
-    day = atom.literal
-    if isinstance(day, str) and len(day.strip()) == len("2026-01-31"):
-        day = domains.read_moment(day, "date").date()
-    if not isinstance(day, date) or isinstance(day, datetime):
+    day = domains.as_day(atom.literal)
+    if day is None:
         return None
     cast = f"CAST({dimension.name} AS DATE)"
     return f"for the whole day write {cast} {atom.op} {literal(day)}"
-
-
-def _condition(atom: OfColumn, column: PublicColumn) -> str:
-    """An atom over a public column as SQL; QueryError, without a place, for another type."""
-    name = quote(column.name)
-    if isinstance(atom, Comparison):
-        return f"{name} {atom.op} {_literal_for(atom.literal, column)}"
-    if isinstance(atom, Membership):
-        return f"{name} IN ({', '.join(_literal_for(value, column) for value in atom.literals)})"
-    return f"{name} IS NULL"
 
 
 def _literal_for(value: Value | None, column: PublicColumn) -> str:

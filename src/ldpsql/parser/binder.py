@@ -43,7 +43,7 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
     last the row number. How many people there are, told apart by public columns at most, is a
     whole number.
     """
-    asked = [key.column for key in query.keys]
+    asked = [name for key in query.keys for name in key.columns]
     asked += [join.number for join in query.joins if not join.is_left]
     for atom in atoms(query.predicate):
         asked += atom.columns if isinstance(atom, Scalar) else [atom.column]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import Token, exp
@@ -18,7 +19,14 @@ from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.columns import Columns, PublicQuery, outside_queries
 from ldpsql.parser.joins import all_of, read_joins
 from ldpsql.parser.query import Output, Query
-from ldpsql.parser.select import ERROR_BARS, MAX_NODES, SelectReader, alias_of, check_parts
+from ldpsql.parser.select import (
+    ERROR_BARS,
+    MAX_NODES,
+    SelectReader,
+    alias_of,
+    check_parts,
+    has_aggregate,
+)
 from ldpsql.parser.source import Refusal, Source, unsupported, wrong
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
@@ -51,7 +59,7 @@ class PublicRelation:
 SurveyOf = Callable[[str], Askable]
 LookupOf = Callable[[str], "PublicTable | None"]
 Names = Mapping[str, exp.Select | PublicRelation | None]
-"""The CTEs in sight, in lower case; with its SELECT each that only filters a survey's table."""
+"""The CTEs in sight, in lower case; with its SELECT each that is over records of a survey."""
 
 _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
     kind: frozenset(parts.split())
@@ -225,6 +233,9 @@ class OuterReader:
         # The place in the list is taken first: subqueries inside add base queries of their own.
         self.bases.append(Query(relation, survey.table, None, (), ()))
         self.schemas.append(survey.schema)
+        for part in select.meta.get("projected", ()):
+            for column in part.find_all(exp.Column):
+                columns.name(column)
         reader = SelectReader(
             select, columns, relation, lambda node: self._query(node.copy(), names)
         )
@@ -296,19 +307,21 @@ class OuterReader:
                 first.set("side", "LEFT")
 
     def _is_filter(self, tree: exp.Expr, names: Names) -> bool:
-        """Whether a query is SELECT * over a survey's table, or such a query, with at most a
-        WHERE."""
+        """Whether a query selects columns of single records from a survey's table, or from such a
+        query, with at most a WHERE."""
         parts = {*_present(tree)}
         if not isinstance(tree, exp.Select) or not parts <= {"expressions", "from_", "where"}:
             return False
         table = tree.args["from_"].this if tree.args.get("from_") else None
-        is_star = [type(item) for item in tree.expressions] == [exp.Star]
-        if not isinstance(table, exp.Table) or not is_star or _present(tree.expressions[0]):
+        if not isinstance(table, exp.Table | exp.Subquery) or table.args.get("joins"):
             return False
-        return not table.alias_column_names and self._is_people(table, names)
+        if table.alias_column_names or not all(map(_is_of_records, tree.expressions)):
+            return False
+        return self._is_people(table, names)
 
     def _unfold_filters(self, tree: exp.Select, names: Names) -> None:
-        """Put the survey's table into FROM in place of queries that filter it, with their WHERE."""
+        """Put the survey's table into FROM in place of queries over its records, with their WHERE
+        and the columns that they select."""
         clause = tree.args["from_"]
         while True:
             source, inner = clause.this, None
@@ -324,13 +337,11 @@ class OuterReader:
             own, where = table.alias_or_name.lower(), inner.args.get("where")
             name = source.alias_or_name or table.alias_or_name
             table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+            _rename(tree, inner, own, name)
             clause.set("this", table)
             if where is None:
                 continue
-            condition = exp.Paren(this=where.this.copy())
-            for column in outside_queries(condition, exp.Column):
-                if not column.args.get("db") and column.text("table").lower() in ("", own):
-                    column.set("table", exp.to_identifier(name))
+            condition = exp.Paren(this=_moved(where.this, own, name))
             outer = tree.args.get("where")
             both = [condition, exp.Paren(this=outer.this)] if outer else [condition]
             tree.set("where", exp.Where(this=all_of(both)))
@@ -485,6 +496,56 @@ def _check_alias(node: exp.Expr) -> None:
 def _present(node: exp.Expr) -> dict[str, object]:
     """The parts of a node that are there."""
     return {part: value for part, value in node.args.items() if value not in (None, False, [])}
+
+
+def _is_of_records(item: exp.Expr) -> bool:
+    """Whether a select item is *, or an expression over the columns of single records."""
+    if isinstance(item, exp.Star):
+        return not _present(item)
+    return item.find(exp.Star, exp.Window) is None and not has_aggregate(item)
+
+
+def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str) -> None:
+    """Put what the select list of a subquery stands for in the place of its names in a query.
+
+    own, source: what the table is called inside, and the subquery outside.
+    """
+    items = [item for item in inner.expressions if not isinstance(item, exp.Star)]
+    is_open = len(items) < len(inner.expressions)
+    meant = {item.output_name.lower(): _moved(item.unalias(), own, source) for item in items}
+    for item in tree.expressions:
+        if isinstance(item, exp.Column) and item.name.lower() in meant:
+            name = exp.to_identifier(item.name, quoted=True)
+            item.replace(exp.alias_(item.copy(), name))
+    projected = tree.meta.setdefault("projected", [])
+    own_columns = list(outside_queries(tree, exp.Column))
+    for column in chain(own_columns, *(list(part.find_all(exp.Column)) for part in projected)):
+        is_own = column.text("table").lower() in ("", source.lower())
+        if not is_own or isinstance(column.this, exp.Star):
+            continue
+        found = meant.get(column.name.lower())
+        is_of_source = bool(column.text("table")) or not tree.args.get("joins")
+        if found is None and not is_open and is_of_source:
+            # What is no column of the subquery may still be the name of a select item outside.
+            named = (i for i in tree.expressions if alias_of(i).lower() == column.name.lower())
+            found = None if column.text("table") else next((item.unalias() for item in named), None)
+            if found is None or column in found.find_all(exp.Column):
+                hint = f"there are {', '.join(filter(None, meant))}"
+                raise wrong(f"there is no column {column.name!r} here", column, hint)
+        if found is not None:
+            is_column = isinstance(found, exp.Column)
+            column.replace(found.copy() if is_column else exp.Paren(this=found.copy()))
+    projected += [exp.Paren(this=each.copy()) for each in meant.values()]
+
+
+def _moved(node: exp.Expr, own: str, name: str) -> exp.Expr:
+    """A copy of an expression over a table, which is called by another name."""
+    copy = exp.Paren(this=node.copy())
+    for column in outside_queries(copy, exp.Column):
+        if not column.args.get("db") and column.text("table").lower() in ("", own):
+            column.set("table", exp.to_identifier(name))
+    inner: exp.Expr = copy.this
+    return inner
 
 
 def _is_cte(table: exp.Table, names: Names) -> bool:

@@ -10,9 +10,19 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from ldpsql.domains import COMPARISONS
+from ldpsql.domains import COMPARISONS, as_day, find_dimension
 from ldpsql.parser.columns import Columns
-from ldpsql.parser.query import And, Comparison, Constant, Membership, Not, NullTest, Or, Predicate
+from ldpsql.parser.query import (
+    And,
+    Comparison,
+    Constant,
+    Membership,
+    Not,
+    NotTrue,
+    NullTest,
+    Or,
+    Predicate,
+)
 from ldpsql.parser.scalars import MIRRORED, OPERATORS, read_scalar
 from ldpsql.parser.source import unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
@@ -48,8 +58,15 @@ def _is_told_from_codes(node: exp.Expr) -> bool:
     if isinstance(node, exp.Between | exp.In) and others:
         return is_column and len(others) == 1 and others[0] is plain[0]
     if isinstance(node, exp.Is):
-        return isinstance(node.this.unnest(), exp.Column)
+        is_true = isinstance(node.expression, exp.Boolean) and node.expression.this
+        return isinstance(node.this.unnest(), exp.Column) or (is_true and _composes(node.this))
     return is_column and len(others) < 2
+
+
+def _composes(node: exp.Expr) -> bool:
+    """Whether a node is a condition of a form that is read."""
+    plain = node.unnest()
+    return type(plain) in _READERS and not isinstance(plain, exp.Column)
 
 
 def _condition(node: exp.Expr, columns: Columns) -> Predicate:
@@ -95,7 +112,22 @@ def _comparison(node: exp.Expr, columns: Columns) -> Predicate:
     value = fold(right)
     if op in ("=", "<>"):
         columns.check_declared(column, value, right)
-    return Comparison(column, op, value, columns.place(node))
+    return _compare(column, op, value, node, columns)
+
+
+def _compare(
+    column: str, op: str, value: Value | None, node: exp.Expr, columns: Columns
+) -> Comparison:
+    """A comparison with a constant; a moment is at or before a date if it is before its midnight,
+    but for that one moment, which no survey tells from the rest of its bin."""
+    index, place = find_dimension(columns.schema, column), columns.place(node)
+    of_moments = index is not None and columns.schema.dimensions[index].domain.type == "timestamp"
+    if of_moments and op in _WITHOUT_THE_MOMENT and as_day(value) is not None:
+        return Comparison(column, _WITHOUT_THE_MOMENT[op], value, place, ends_day=True)
+    return Comparison(column, op, value, place)
+
+
+_WITHOUT_THE_MOMENT = {"<=": "<", ">": ">="}
 
 
 def _constant_comparison(node: exp.Expr, op: str) -> Constant:
@@ -112,11 +144,12 @@ def _constant_comparison(node: exp.Expr, op: str) -> Constant:
 
 
 def _between(node: exp.Expr, columns: Columns) -> Predicate:
-    column, place = _column(node.this.unnest(), node, columns), columns.place(node)
+    column = _column(node.this.unnest(), node, columns)
     ends = [fold(node.args[end].unnest()) for end in ("low", "high")]
 
     def between(low: Value | None, high: Value | None) -> And:
-        return And((Comparison(column, ">=", low, place), Comparison(column, "<=", high, place)))
+        sides = ((">=", low), ("<=", high))
+        return And(tuple(_compare(column, op, end, node, columns) for op, end in sides))
 
     if node.args.get("symmetric"):
         return Or((between(*ends), between(*reversed(ends))))
@@ -137,6 +170,8 @@ def _membership(node: exp.Expr, columns: Columns) -> Predicate:
 
 
 def _is(node: exp.Expr, columns: Columns) -> Predicate:
+    if not isinstance(node.this.unnest(), exp.Column):
+        return NotTrue(NotTrue(read_predicate(node.this, columns)))
     column, value = _column(node.this.unnest(), node, columns), node.expression
     if isinstance(value, exp.Null) or (isinstance(value, exp.Boolean) and columns.is_bool(column)):
         return _same(node, columns)

@@ -7,14 +7,14 @@ which the base queries give.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ldpsql.aggregates import Expression
-from ldpsql.domains import find_dimension
+from ldpsql.domains import find_public_column
 from ldpsql.errors import Place
-from ldpsql.sql import Join, Scalar
+from ldpsql.sql import Join, Scalar, literal, quote
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
@@ -30,12 +30,17 @@ Mode = Literal["answer", "explain", "explain verbose"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """column <op> literal; op is one of = <> < <= > >=. A None literal is SQL's NULL."""
+    """column <op> literal; op is one of = <> < <= > >=. A None literal is SQL's NULL.
+
+    ends_day: whether the comparison was written with a date and <= or >, which in SQL tell the
+    first moment of that day from the rest of it; what stands here is < or >=.
+    """
 
     column: str
     op: str
     literal: Value | None
     place: Place = field(compare=False)
+    ends_day: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,13 @@ class Not:
 
 
 @dataclass(frozen=True)
+class NotTrue:
+    """FALSE or NULL."""
+
+    operand: Predicate
+
+
+@dataclass(frozen=True)
 class And:
     """Conjunction of two or more."""
 
@@ -89,12 +101,12 @@ OfColumn = Comparison | Membership | NullTest
 Atom = OfColumn | Scalar
 """A condition that is not composed of others; a `Scalar` is of type BOOLEAN."""
 
-Predicate = Atom | Constant | Not | And | Or
+Predicate = Atom | Constant | Not | NotTrue | And | Or
 
 
 def atoms(predicate: Predicate | None) -> Iterator[Atom]:
     """The comparisons of a predicate, from left to right."""
-    if isinstance(predicate, Not):
+    if isinstance(predicate, Not | NotTrue):
         yield from atoms(predicate.operand)
     elif isinstance(predicate, And | Or):
         for operand in predicate.operands:
@@ -103,9 +115,31 @@ def atoms(predicate: Predicate | None) -> Iterator[Atom]:
         yield predicate
 
 
+def condition(  # noqa: PLR0911
+    node: Predicate, written: Callable[[OfColumn, Value | None], str]
+) -> str:
+    """A predicate as DuckDB SQL; written: the text of a literal that stands in an atom."""
+    if isinstance(node, Not):
+        return f"NOT ({condition(node.operand, written)})"
+    if isinstance(node, NotTrue):
+        return f"({condition(node.operand, written)}) IS NOT TRUE"
+    if isinstance(node, And | Or):
+        word = "AND" if isinstance(node, And) else "OR"
+        return f" {word} ".join(f"({condition(each, written)})" for each in node.operands)
+    if isinstance(node, Constant):
+        return "NULL::BOOLEAN" if node.value is None else literal(node.value)
+    if isinstance(node, Scalar):
+        return node.text
+    if isinstance(node, NullTest):
+        return f"{quote(node.column)} IS NULL"
+    if isinstance(node, Membership):
+        return f"{quote(node.column)} IN ({', '.join(written(node, v) for v in node.literals)})"
+    return f"{quote(node.column)} {node.op} {written(node, node.literal)}"
+
+
 @dataclass(frozen=True)
 class GroupKey:
-    """A GROUP BY key: a column, bin(column, width), or an expression over dimensions.
+    """A GROUP BY key: a column, bin(column, width), or an expression over columns of one kind.
 
     column: a declared name, or the expression's text.  name: its column in the relation.
     """
@@ -118,7 +152,13 @@ class GroupKey:
 
     def is_private(self, schema: Schema) -> bool:
         """Whether it is of dimensions, not of a public column."""
-        return self.scalar is not None or find_dimension(schema, self.column) is not None
+        public = [find_public_column(schema, name) is not None for name in self.columns]
+        return not public or not all(public)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The declared names of the columns that it is of."""
+        return (self.column,) if self.scalar is None else self.scalar.columns
 
 
 @dataclass(frozen=True)

@@ -174,10 +174,13 @@ def check_declared(node: exp.Expr, columns: Columns) -> None:
                 columns.check_declared(named[0], fold(each), each)
 
 
-def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
+def read_amount(
+    node: exp.Expr, columns: Columns, *, is_summed: bool, present: Collection[str] = ()
+) -> Amount:
     """The expression that a node is to be summed, or only counted.
 
-    An error as for `read_scalar`, and where it is not linear in measures and public columns.
+    present: public columns that are not NULL; of the others there is one at most. An error as for
+    `read_scalar`, and where it is not linear in measures and public columns.
     """
     found: dict[str, None] = {}
     for part in own_columns(node):
@@ -203,10 +206,10 @@ def read_amount(node: exp.Expr, columns: Columns, *, is_summed: bool) -> Amount:
         Share(_difference(with_values(**{name: 1.0}), at_zero), name) for name in found if is_summed
     ]
     counted = [Share(_is_known(at_zero))]
-    nullable = [name for name in found if _public(name, columns)]
+    nullable = [name for name in found if _public(name, columns) and name not in present]
     if len(nullable) > 1:
-        reason = f"{nullable[0]} and {nullable[1]} may both be NULL: their sum is not answered"
-        raise unsupported(reason, node, "sum each by itself")
+        reason = f"{nullable[0]} and {nullable[1]} may both be NULL: this is not answered"
+        raise unsupported(reason, node, "write COUNT, SUM or AVG of their sum")
     for name in nullable:
         at_null = with_values(**{name: None})
         counted = [

@@ -6,9 +6,10 @@ left, a SELECT over the relation of estimates that the base query gives, is Duck
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from functools import reduce
+from itertools import combinations, product
 
 from sqlglot import exp
 
@@ -116,7 +117,7 @@ class SelectReader:
         self._read_order(rest)
         for part in ("limit", "offset"):
             rest.set(part, _constant_count(args.get(part)))
-        if not self.measurements:
+        if not self.measurements and not self.keys:
             raise unsupported(
                 "a query without an aggregate is not answered",
                 next(iter(self.select.expressions), self.select),
@@ -161,14 +162,17 @@ class SelectReader:
         GROUP BY ALL takes every item of the select list without an aggregate.
         """
         group = self.select.args.get("group")
+        items = [item.unalias() for item in self.select.expressions]
+        if not group and self.select.args.get("distinct") and not any(map(has_aggregate, items)):
+            for item in items:
+                self._add_key(item.unnest())
         if not group:
             return
         check_parts(group, ("expressions", "all"))
         wanted = list(group.expressions)
         if group.args.get("all"):
-            items = (item.unalias() for item in self.select.expressions)
             named = (item for item in items if item.find(exp.Column, LookupColumn))
-            wanted += [item for item in named if not _aggregates_in(item)]
+            wanted += [item for item in named if not has_aggregate(item)]
         sets: list[tuple[int, ...]] = [()]
         for node in wanted:
             is_sets = isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets)
@@ -227,15 +231,18 @@ class SelectReader:
             column, width = self._key_parts(node)
             new = GroupKey(column, width, name, place)
         else:
-            if _aggregates_in(node):
+            if has_aggregate(node):
                 raise wrong("an aggregate cannot be a GROUP BY key", node)
             if not node.find(exp.Column, LookupColumn):
                 raise unsupported("a constant is not a GROUP BY key", node, "leave it out")
             scalar = read_scalar(node, self.columns)
-            for used in scalar.columns:
-                if find_dimension(self.columns.schema, used) is None:
-                    reason = "GROUP BY takes public columns by themselves"
-                    raise unsupported(reason, node, f"group by {used}")
+            used = next(iter(scalar.columns), "")
+            is_joined = bool(scalar.joins or scalar.tables)
+            if is_joined and find_public_column(self.columns.schema, used) is not None:
+                reason = (
+                    "GROUP BY takes public columns by themselves, not what they are joined with"
+                )
+                raise unsupported(reason, node, f"group by {used}")
             column, width = self._canonical(node), None
             new = GroupKey(column, width, name, place, scalar)
         self.keys.setdefault((column, width), new)
@@ -282,7 +289,7 @@ class SelectReader:
             return self.keys.get(self._key_parts(node))
         if isinstance(node, exp.Column):
             return self.keys.get((self.columns.find(node.name) or "", None))
-        if any(key.scalar for key in self.keys.values()) and not _aggregates_in(node):
+        if any(key.scalar for key in self.keys.values()) and not has_aggregate(node):
             return self.keys.get((self._canonical(node), None))
         return None
 
@@ -501,23 +508,67 @@ class SelectReader:
             return self._call(kind.names[0], read(kind, column, others, call), conditions, node)
         if others:
             raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
-        column, condition = _one_case(column, kind.names[0])
-        conditions += [condition] if condition else []
-        if kind.names[0] in ("SUM", "AVG") and self._is_condition(column):
+        parts = self._parts(column, conditions, kind.names[0])
+        if len(parts) == 1:
+            return self._of_part(kind, parts[0], node)
+
+        def total(name: str) -> Expression:
+            of_name = find_aggregate(name)
+            assert of_name is not None
+            sums = [self._of_part(of_name, part, node) for part in parts]
+            return reduce(lambda left, right: Arithmetic("+", left, right), sums)
+
+        if kind.names[0] == "AVG":
+            return Arithmetic("/", total("SUM"), total("COUNT"))
+        return total(kind.names[0])
+
+    def _of_part(self, kind: AggregateKind, part: _Part, node: exp.Expr) -> Expression:
+        """An aggregate over one part of the people."""
+        column, conditions, function = part.value, part.conditions, kind.names[0]
+        if function in ("SUM", "AVG") and self._is_condition(column):
             met = self._call("COUNT", None, [*conditions, column], node)
             alone = exp.Paren(this=column.copy())
             known = exp.Or(this=alone, expression=exp.Not(this=alone.copy()))
             everybody = self._call("COUNT", None, [*conditions, known], node)
-            return met if kind.names[0] == "SUM" else Arithmetic("/", met, everybody)
+            return met if function == "SUM" else Arithmetic("/", met, everybody)
         # COUNT(*), COUNT() and COUNT of a constant that is not NULL count everybody.
         if kind.takes == "rows" and isinstance(column, exp.Star | exp.Literal | exp.Boolean):
             return self._call("COUNT", None, conditions, node)
         if isinstance(column.this if isinstance(column, exp.Column) else column, exp.Star):
+            written = function_name(node)
             raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
         if kind.products:
             moments = read_moments({"x": column}, kind.products, self.columns)
-            return self._call(kind.names[0], moments, conditions, node)
-        return self._call(kind.names[0], self._amount(column, kind), conditions, node)
+            return self._call(function, moments, conditions, node)
+        return self._call(function, self._amount(column, kind, part.present), conditions, node)
+
+    def _parts(self, column: exp.Expr, conditions: list[exp.Expr], function: str) -> list[_Part]:
+        """What a total adds up, by parts of the people where public columns say what that is."""
+        branches = _branches(column, function)
+        plain = column.unnest()
+        asked = [plain.this, *(branch.this for branch in plain.args.get("ifs") or ())]
+        by_public = any(isinstance(each, exp.Expr) and self._public_in(each) for each in asked)
+        is_total = function in ("COUNT", "SUM", "AVG")
+        if len(branches) > 1 and not (is_total and by_public):
+            branches = [_Part(column, [])]
+        parts = []
+        for branch in branches:
+            names = self._public_in(branch.value)
+            is_split = is_total and len(names) > 1
+            by_nulls = _by_nulls(branch.value, names) if is_split else [branch]
+            parts += [
+                replace(each, conditions=[*conditions, *branch.conditions, *each.conditions])
+                if each is not branch
+                else replace(branch, conditions=[*conditions, *branch.conditions])
+                for each in by_nulls
+            ]
+        return parts
+
+    def _public_in(self, node: exp.Expr) -> list[str]:
+        """The public columns of an expression, which may be NULL."""
+        names = (self.columns.find(part.name) or "" for part in node.find_all(exp.Column))
+        found = dict.fromkeys(filter(None, names))
+        return [name for name in found if find_public_column(self.columns.schema, name)]
 
     def _call(
         self, function: str, column: Column, conditions: list[exp.Expr], node: exp.Expr
@@ -560,13 +611,17 @@ class SelectReader:
         found = self.columns.name(column, "share")
         return Ranked(found, abs(share), is_descending, tuple(map(abs, together)))
 
-    def _amount(self, node: exp.Expr, kind: AggregateKind) -> str | Amount:
-        """What an aggregate is of: the declared name of a column, or an expression."""
+    def _amount(
+        self, node: exp.Expr, kind: AggregateKind, present: Collection[str]
+    ) -> str | Amount:
+        """What an aggregate is of: the declared name of a column, or an expression; present: public
+        columns that are not NULL."""
         if not isinstance(node, exp.Column):
             if kind.takes == "order":
                 name = kind.names[0]
                 raise unsupported(f"{name} takes a dimension", node, f"write {name}(column)")
-            return read_amount(node, self.columns, is_summed=kind.takes == "number")
+            is_summed = kind.takes == "number"
+            return read_amount(node, self.columns, is_summed=is_summed, present=present)
         schema, name = self.columns.schema, self.columns.name(node)
         index = find_dimension(schema, name)
         if kind.takes == "number" and index is not None and find_measure(schema, name) is None:
@@ -648,7 +703,7 @@ def _is_bin(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and function_name(node) == "BIN"
 
 
-def _aggregates_in(node: exp.Expr) -> bool:
+def has_aggregate(node: exp.Expr) -> bool:
     """Whether an aggregate, or its error bar, stands somewhere in a node."""
     return any(
         isinstance(part, exp.AggFunc | exp.Query)
@@ -675,20 +730,58 @@ def _is_measurable(node: exp.Expr) -> bool:
     return has_aggregate
 
 
-def _one_case(node: exp.Expr, function: str) -> tuple[exp.Expr, exp.Expr | None]:
-    """The value and the condition of a CASE with one WHEN that an aggregate is of, where whoever
-    does not satisfy the condition adds nothing; else the node itself."""
-    branch: exp.Expr | None = None
-    if isinstance(node, exp.Case) and len(node.args["ifs"]) == 1 and not node.this:
-        branch, other = node.args["ifs"][0], node.args.get("default")
-    elif isinstance(node, exp.If):
-        branch, other = node, node.args.get("false")
-    if branch is None:
-        return node, None
-    is_zero = function == "SUM" and isinstance(other, exp.Literal) and number(other) == 0.0
-    if other is None or isinstance(other, exp.Null) or is_zero:
-        return branch.args["true"].unnest(), branch.this
-    return node, None
+@dataclass(frozen=True)
+class _Part:
+    """The value that a total adds up for the people who satisfy some conditions.
+
+    present: public columns that are never NULL there.
+    """
+
+    value: exp.Expr
+    conditions: list[exp.Expr]
+    present: Sequence[str] = ()
+
+
+def _branches(node: exp.Expr, function: str) -> list[_Part]:
+    """The branches of a CASE or IF that add something; the node itself if there are none."""
+    plain, met, parts = node.unnest(), list[exp.Expr](), list[_Part]()
+    other = plain.args.get("default" if isinstance(plain, exp.Case) else "false")
+    if not isinstance(plain, exp.Case | exp.If):
+        return [_Part(node, [])]
+    branches = plain.args["ifs"] if isinstance(plain, exp.Case) else [plain]
+    for branch in [*branches, None]:
+        # Whoever satisfies one of the conditions before is not asked.
+        conditions = [exp.Not(this=exp.Is(this=each, expression=exp.true())) for each in met]
+        value = other
+        if branch is not None:
+            condition, value = branch.this, branch.args["true"]
+            if isinstance(plain, exp.Case) and plain.this:
+                condition = exp.EQ(this=plain.this, expression=condition)
+            conditions.append(condition)
+            met.append(exp.Paren(this=condition.copy()))
+        is_zero = function == "SUM" and isinstance(value, exp.Literal) and number(value) == 0.0
+        if value is not None and not isinstance(value, exp.Null) and not is_zero:
+            parts.append(_Part(value.unnest(), [each.copy() for each in conditions]))
+    return parts or [_Part(node, [])]
+
+
+def _by_nulls(node: exp.Expr, names: Sequence[str]) -> list[_Part]:
+    """An expression for every set of public columns that are NULL; where it does not choose between
+    columns, NULL in one makes all of it NULL, which adds nothing."""
+    parts = []
+    for is_present in product((True, False), repeat=len(names)):
+        if not all(is_present) and node.find(exp.Case, exp.If) is None:
+            continue
+        present = [name for name, is_there in zip(names, is_present, strict=True) if is_there]
+        copy, conditions = exp.Paren(this=node.copy()), list[exp.Expr]()
+        for name in names:
+            test = exp.Is(this=exp.column(name, quoted=True), expression=exp.null())
+            conditions.append(exp.Not(this=test) if name in present else test)
+        for part in list(copy.find_all(exp.Column)):
+            if part.name.lower() in {name.lower() for name in names if name not in present}:
+                part.replace(exp.cast(exp.null(), "DOUBLE"))
+        parts.append(_Part(copy.this, conditions, present))
+    return parts
 
 
 def _kind_of(node: exp.Expr) -> AggregateKind | None:

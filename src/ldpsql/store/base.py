@@ -21,6 +21,7 @@ from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Histogram, Integers
+from ldpsql.sql import Scalar
 from ldpsql.store.incoming import SUFFIXES, AcceptedRows, Incoming, digest, read_file, read_table
 from ldpsql.store.rules import (
     Batch,
@@ -41,12 +42,13 @@ Moment = tuple[Weight, Weight | None]
 class Selection:
     """Which reports, and what to add up over them.
 
-    condition: DuckDB SQL over public columns, or None for all.  keys: public columns to group by.
-    moments: pairs of weights whose products are summed beside the counts.
+    condition: DuckDB SQL over public columns, or None for all.  keys: public columns, or
+    expressions over them, to group by.  moments: pairs of weights whose products are summed beside
+    the counts.
     """
 
     condition: str | None = None
-    keys: tuple[str, ...] = ()
+    keys: tuple[str | Scalar, ...] = ()
     moments: tuple[Moment, ...] = ()
 
 

@@ -10,7 +10,7 @@ from support.sql_survey import APP, base_of, marked
 
 from ldpsql.boxes import Box
 from ldpsql.engine.plan import boxes, disjoin
-from ldpsql.engine.where import MAX_CONDITIONS, Slice
+from ldpsql.engine.where import MAX_SLICES, Slice
 from ldpsql.errors import QueryError, UnsupportedSQL
 
 
@@ -60,12 +60,24 @@ def test_bins_that_cut_a_code_are_refused_at_the_key() -> None:
 
 def test_too_many_public_conditions_are_refused() -> None:
     def where(count: int) -> str:
-        return " OR ".join(f"(build = {i} AND age = {i + 20})" for i in range(count))
+        return " OR ".join(f"(build > {i} AND age = {i + 20})" for i in range(count))
 
-    assert len(compiled(f"SELECT COUNT(*) FROM app WHERE {where(MAX_CONDITIONS)}").slices) > 8
-    with pytest.raises(UnsupportedSQL) as caught:
-        compiled(f"SELECT COUNT(*) FROM app WHERE {where(MAX_CONDITIONS + 1)}")
-    assert caught.value.place is not None
+    at_most = MAX_SLICES.bit_length() - 1
+    assert len(compiled(f"SELECT COUNT(*) FROM app WHERE {where(at_most)}").slices) > 8
+    for count in (at_most + 1, 60):
+        with pytest.raises(UnsupportedSQL) as caught:
+            compiled(f"SELECT COUNT(*) FROM app WHERE {where(count)}")
+        assert caught.value.place is not None
+
+
+def test_a_column_that_equals_one_literal_equals_no_other() -> None:
+    """A pivot by a public column splits people by its values, not by every set of them."""
+    pivot = ", ".join(f"SUM(CASE WHEN build = {i} THEN age ELSE 0 END)" for i in range(30))
+    plan = compiled(f"SELECT {pivot} FROM app")
+    assert len(plan.slices) == 31
+    assert [sum(map(bool, piece.filtered)) for piece in plan.slices] == [1] * 30 + [0]
+    both = compiled("SELECT COUNT(*) FROM app WHERE (build = 1 OR age = 20) AND build = 2")
+    assert len(both.slices) == 1
 
 
 def test_public_conditions_in_one_place_count_as_one() -> None:

@@ -147,8 +147,10 @@ def test_the_limit_is_on_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_day_that_is_only_its_midnight_is_refused_with_the_whole_day() -> None:
-    sql, base = where("seen BETWEEN DATE '2026-01-02' AND DATE '2026-01-03'")
+    assert codes("seen BETWEEN DATE '2026-01-02' AND DATE '2026-01-04'", "seen") == {1, 2}
+    assert codes("seen > '2026-01-08'", "seen") == {7, 8, 9}
+    sql, base = where("seen = DATE '2026-01-03'")
     with pytest.raises(QueryError) as caught:
         slices(base.predicate, SCHEMA, sql)
-    assert "write CAST(seen AS DATE) <= DATE '2026-01-03'" in caught.value.hint
+    assert "write CAST(seen AS DATE) = DATE '2026-01-03'" in caught.value.hint
     assert codes("CAST(seen AS DATE) BETWEEN DATE '2026-01-02' AND '2026-01-03'", "seen") == {1, 2}

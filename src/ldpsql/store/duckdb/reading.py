@@ -29,7 +29,13 @@ class Reading:
     def __init__(self, cursor: Connection, layout: Layout, selection: Selection) -> None:
         """Find out how far the histogram table goes."""
         self.cursor, self.layout = cursor, layout
-        self.keys = [self._public(key) for key in selection.keys]
+        self.keys, self.key_names = list[str](), list[str]()
+        for place, key in enumerate(selection.keys):
+            name = text = self._public(key) if isinstance(key, str) else f"{_KEY}_{place}"
+            if not isinstance(key, str):
+                text = f"CAST({key.text} AS {key.kind}) AS {name}"
+            self.keys.append(text)
+            self.key_names.append(name)
         self.condition = f"({selection.condition})" if selection.condition else "true"
         # The moments asked for, and each of their weights alone.
         single = [(w, None) for pair in selection.moments for w in pair if w is not None]
@@ -57,7 +63,7 @@ class Reading:
         if not self.keys:
             self.cursor.execute(query)
             return [((), self._histogram(self.cursor.fetchnumpy(), slice(None), 1))]
-        order = _ascending(self.keys)
+        order = _ascending(self.key_names)
         values = self.cursor.execute(
             f"SELECT DISTINCT {', '.join(self.keys)} FROM {self.source} WHERE {self.condition} "
             f"ORDER BY {order}"
@@ -102,8 +108,8 @@ class Reading:
     def _query(self, groups: Sequence[str], condition: str = "true") -> str:
         """People and moments, by groups of columns."""
         keys = ", ".join(groups)
-        width = len(self.layout.counted_columns) + len(self.layout.public_columns)
-        is_counted = self.is_merged and len(set(groups)) == width
+        every = (*self.layout.counted_columns, *self.layout.public_columns)
+        is_counted = self.is_merged and {column.sql for column in every} <= set(groups)
         add = "" if is_counted else "sum"
         sums = "".join(
             f", {add}({COUNT_COLUMN} * {self._product(pair)})::DOUBLE AS {_moment(i)}"
@@ -111,7 +117,7 @@ class Reading:
         )
         return (
             f"SELECT {keys}, {add}({COUNT_COLUMN})::BIGINT AS {_PEOPLE}{sums} FROM {self.source} "
-            f"WHERE {self.condition} AND {condition} {'' if is_counted else f'GROUP BY {keys}'}"
+            f"WHERE {self.condition} AND {condition} {'' if is_counted else 'GROUP BY ALL'}"
         )
 
     def _product(self, pair: Moment) -> str:
