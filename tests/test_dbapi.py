@@ -242,6 +242,45 @@ def test_types_and_constructors_of_pep_249():
     assert dbapi.TimeFromTicks(86400 * 365) == moment.time()
 
 
+REGIONS = {"state": ["CA", "NY"], "region": ["west", "east"]}
+BY_REGION = "SELECT region, COUNT(*) FROM app JOIN regions USING (state) GROUP BY region"
+
+
+def test_questions_join_registered_tables(connection):
+    pandas = pytest.importorskip("pandas")
+    for data in (REGIONS, pa.table(REGIONS), pandas.DataFrame(REGIONS)):
+        connection.register("regions", data)
+        rows = connection.execute(BY_REGION).fetchall()
+        assert [row[0] for row in rows] == ["east", "west"]
+    assert [table.name for table in connection.lookups] == ["regions"]
+    connection.register("regions", {"state": ["CA"], "region": ["all"]})
+    assert [row[0] for row in connection.execute(BY_REGION).fetchall()] == ["all"]
+    with pytest.raises(dbapi.IntegrityError, match="survey app"):
+        connection.register("app", REGIONS)
+    connection.unregister("regions")
+    with pytest.raises(dbapi.InterfaceError, match="regions"):
+        connection.unregister("regions")
+    with pytest.raises(dbapi.ProgrammingError, match="regions"):
+        connection.execute(BY_REGION)
+
+
+def test_tables_in_the_store_outlive_the_connection(files, survey):
+    path = files / "app.duckdb"
+    (files / "regions.csv").write_text("state,region\nCA,west\nNY,east\n")
+    with ldpsql.connect(path) as opened:
+        opened.register("kept", REGIONS)
+        opened.ingest(files / "1.parquet", survey=survey)
+        opened.add_lookup(files / "regions.csv")
+        assert [table.name for table in opened.lookups] == ["kept", "regions"]
+    with ldpsql.connect(path, read_only=True) as opened:
+        assert len(opened.execute(BY_REGION).fetchall()) == 2
+        with pytest.raises(dbapi.OperationalError, match="read-only"):
+            opened.add_lookup(REGIONS, "more")
+    with ldpsql.connect(path) as opened:
+        opened.remove_lookup("regions")
+        assert opened.lookups == ()
+
+
 @pytest.fixture
 def files(tmp_path, reports, survey):
     survey.write(tmp_path / "app.survey.json")

@@ -25,6 +25,7 @@ import pyarrow as pa
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.estimate import CONFIDENCE, Estimates
+from ldpsql.lookups import PublicTable
 from ldpsql.parser import Parameters
 from ldpsql.store import Batch, Store, open_store
 from ldpsql.survey import Survey
@@ -226,6 +227,44 @@ class Connection:
             paths = [reports] if isinstance(reports, str | Path) else list(reports)
             return store.ingest(paths, **options)
 
+    def register(self, name: str, data: Any) -> None:
+        """Let questions on this connection join a table that everybody may see.
+
+        data: an Arrow table, a pandas DataFrame, a dict of lists, or anything else that Arrow
+        reads. A later table of the same name takes its place. Raises DataError for a name that is
+        no identifier and for columns without plain values, IntegrityError for the name of a survey.
+        """
+        self.session.register(PublicTable.of(name, data))
+
+    def unregister(self, name: str) -> None:
+        """Forget a registered table; InterfaceError if there is none of that name."""
+        self.session.unregister(name)
+
+    def add_lookup(self, source: str | Path | Any, name: str = "", replace: bool = False) -> None:
+        """Keep a table that everybody may see in the store, for questions to join.
+
+        source: a CSV or Parquet file, or data as `register` takes it.  name: needed for data; of a
+        file its own name by default.  replace: take the place of a look-up table of that name.
+        Raises DataError for what is no table, IntegrityError for a name that is taken,
+        OperationalError for a store that cannot be written.
+        """
+        if isinstance(source, str | Path):
+            table = PublicTable.read(Path(source), name or None)
+        else:
+            table = PublicTable.of(name, source)
+        with self._writable() as store:
+            store.add_lookup(table, replace=replace)
+
+    def remove_lookup(self, name: str) -> None:
+        """Remove a look-up table from the store; DataError if there is none of that name."""
+        with self._writable() as store:
+            store.remove_lookup(name)
+
+    @property
+    def lookups(self) -> tuple[PublicTable, ...]:
+        """The tables that questions may join, those of the store and registered ones, by name."""
+        return tuple(self.session.lookups())
+
     def synthesize(
         self, rows: int | None = None, *, table: str | None = None, seed: int | None = None
     ) -> pa.Table:
@@ -255,6 +294,8 @@ class Connection:
             self._session = Session(
                 reopened, confidence=session.confidence, estimator=session.estimator
             )
+            for table in session.registered:
+                self._session.register(table)
 
     def commit(self) -> None:
         """Nothing to do: every batch is committed when it is ingested."""

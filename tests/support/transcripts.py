@@ -1,9 +1,9 @@
 """Runs the transcripts of Markdown files: fenced blocks whose first line starts with `$ ldpsql`.
 
-The blocks of a file run in their order in one folder, which also gets every TOML block whose first
-line is its name (`# survey.toml`). A line `<!-- transcript: last -->` before a block has it run
-after all others, for what a page shows before it explains how one gets there. A line `...` stands
-for any number of lines that the page leaves out.
+The blocks of a file run in their order in one folder, which also gets every block whose first line
+is the name of a TOML or CSV file (`# survey.toml`). A line `<!-- transcript: last -->` before a
+block has it run after all others, for what a page shows before it explains how one gets there. A
+line `...` stands for any number of lines that the page leaves out.
 
 `python -m support.transcripts FILE...`, with tests/ on the path, writes what the commands print now
 into the files.
@@ -74,12 +74,13 @@ def steps_of(text: str) -> list[Step]:
 
 
 def files_of(text: str) -> dict[str, str]:
-    """The files that a page shows: TOML blocks that start with their name."""
+    """The files that a page shows: blocks that start with their name, which CSV does not keep."""
     files = {}
     for _, block, _ in _blocks(text):
-        named = re.fullmatch(r"# ([\w.-]+\.toml)", block[0]) if block else None
+        named = re.fullmatch(r"# ([\w.-]+\.(toml|csv))", block[0]) if block else None
         if named:
-            files[named[1]] = "\n".join(block) + "\n"
+            rows = block[1:] if named[2] == "csv" else block
+            files[named[1]] = "\n".join(rows) + "\n"
     return files
 
 

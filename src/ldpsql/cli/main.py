@@ -18,6 +18,7 @@ from ldpsql.cli.bench import bench, demo
 from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.design import design, keygen, schema
 from ldpsql.cli.failure import INTERRUPTED, OK, report
+from ldpsql.cli.lookup import lookup
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 
@@ -40,7 +41,8 @@ class Verbs(click.Group):
             return ["query", *args]
         verb = args[place]
         if verb in self.commands:
-            return [verb, *args[:place], *args[place + 1 :]]
+            end = place + (2 if isinstance(self.commands[verb], click.Group) else 1)
+            return [*args[place:end], *args[:place], *args[end:]]
         if verb.replace("-", "").replace("_", "").isalnum():  # a plain word is no SQL
             from difflib import get_close_matches  # noqa: PLC0415
 
@@ -116,7 +118,7 @@ def cli() -> None:
 
 
 _LIFE_OF_A_SURVEY = (design, audit, randomize, shuffle, ingest, query, explain, shell, schema)
-for _command in (*_LIFE_OF_A_SURVEY, keygen, synthesize, bench, demo):
+for _command in (*_LIFE_OF_A_SURVEY, lookup, keygen, synthesize, bench, demo):
     cli.add_command(_command)
 
 

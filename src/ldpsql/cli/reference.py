@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -34,12 +35,19 @@ line, `ldpsql: error: ...`, with the place in the SQL under it where there is on
 def reference() -> str:
     """The text of docs/cli.md."""
     parts = [_HEAD]
-    subcommands = [(f"ldpsql {name}", command) for name, command in sorted(cli.commands.items())]
-    for title, command in [("ldpsql", cli), *subcommands]:
+    for title, command in _commands("ldpsql", cli):
         settings = {**cli.context_settings, "terminal_width": 100}
         context = click.Context(command, info_name=title, **settings)
         parts.append(f"## {title}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(parts)
+
+
+def _commands(title: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """A command and those below it, as they are called."""
+    yield title, command
+    below = command.commands if isinstance(command, click.Group) else {}
+    for name, each in sorted(below.items()):
+        yield from _commands(f"{title} {name}", each)
 
 
 @click.command()

@@ -111,6 +111,11 @@ class Session:
         if self._registered.pop(name.lower(), None) is None:
             raise InterfaceError(f"no table {name!r:.60} is registered; register it first")
 
+    @property
+    def registered(self) -> list[PublicTable]:
+        """The tables that were registered, and not taken back."""
+        return [*self._registered.values()]
+
     def lookups(self) -> list[PublicTable]:
         """The tables that questions may join, those of the store and registered ones, by name."""
         found = {table.name: table for table in self.store.lookups()} | self._registered

@@ -93,3 +93,30 @@ SELECT AVG(state = 'NY') AS share, SUM(pay * length(state)) AS letters, AVG(age 
 SELECT COUNT(*), COUNT_IF(state LIKE '%A') AS n FROM app WHERE age % 4 < 2
 ----------------------------------------
 2475.93 +/- 394.9 | 1308.77 +/- 480
+
+SELECT region, COUNT(*), AVG(pay), SUM(big) FROM app LEFT JOIN (VALUES ('CA', 'west', 39), ('WA', 'west', 8), ('NY', 'east', 19)) AS r(state, region, big) USING (state) WHERE age >= 30 GROUP BY region
+----------------------------------------
+east | 812.68 +/- 213.8 | 26.0457 +/- 14.32 | 15440.9 +/- 4062
+west | 2526.64 +/- 254.4 | 48.2165 +/- 5.454 | 72771.1 +/- 7961
+None | 218.517 +/- 201.2 | None +/- nan | 0 +/- 0
+note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
+
+SELECT tag, COUNT(*) FROM app, (VALUES ('CA', 'sun'), ('CA', 'sea'), ('WA', 'sea')) AS t(code, tag) WHERE state = code GROUP BY tag
+----------------------------------------
+sea | 2863.39 +/- 148.9
+sun | 1892.41 +/- 136.2
+note: up to 2 rows of t match one person, who counts once for each
+
+EXPLAIN SELECT tag, COUNT(*) FROM app JOIN (VALUES ('CA', 'sun'), ('CA', 'sea'), ('WA', 'sea')) AS t(code, tag) ON state = code GROUP BY tag
+----------------------------------------
+survey app: fourier, epsilon 2
+guarantee: 2-LDP
+private groups: 2 rows; the first is shown
+reports: all reports (5000)
+  box: state in {CA}
+  box: state in {WA}, match_of_t in {1}
+  group: sea
+  COUNT(*)
+    predicted standard error: 149 (95 % interval: ± 292)
+    standard error of these reports: 148.9 (95 % interval: ± 291.8)
+    table state of 4 cells, box of 2

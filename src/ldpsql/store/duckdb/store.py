@@ -86,7 +86,7 @@ class DuckDBStore(Store):
 
     def _read_lookup(self, name: str) -> pa.Table:
         with self._reading() as cursor:
-            return cursor.execute(f"FROM {lookup_table(name)}").to_arrow_table()
+            return cursor.sql(f"FROM {lookup_table(name)}").to_arrow_table()
 
     def _add_lookup(self, table: PublicTable) -> None:
         name = lookup_table(table.name)

@@ -1,0 +1,69 @@
+"""`lookup`: tables that everybody may see, and that questions may join with people."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from ldpsql.cli import options
+from ldpsql.cli.text import table_lines
+from ldpsql.errors import counted
+
+
+@click.group(short_help="Keep public tables that questions may join.")
+def lookup() -> None:
+    """Keep tables that everybody may see, and that questions may join with people.
+
+    `ldpsql lookup add regions.csv`, and then `SELECT region, COUNT(*) FROM people JOIN regions
+    USING (state) GROUP BY region`. Nothing private belongs into them.
+    """
+
+
+@lookup.command(short_help="Add a CSV or Parquet file.")
+@click.argument("file", type=click.Path(path_type=Path))
+@options.database
+@click.option("--name", metavar="NAME", help="Of the table.  [default: that of the file]")
+@click.option("--replace", is_flag=True, help="Take the place of a look-up table of that name.")
+def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
+    """Add the rows of FILE, a CSV or Parquet file, to the database as a look-up table.
+
+    The first row of a CSV file names the columns; an empty field is NULL, and a column is of
+    numbers, true and false, dates or timestamps if all of its fields are.
+    """
+    from ldpsql.lookups import PublicTable  # noqa: PLC0415  (what is heavy is loaded when needed)
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    table = PublicTable.read(file, name)
+    with closing(open_store(database, read_only=False)) as store:
+        store.add_lookup(table, replace=replace)
+    columns = ", ".join(table.rows.column_names)
+    click.echo(f"{table.name}: {counted(table.rows.num_rows, 'row')} of {columns}", err=True)
+
+
+@lookup.command("list", short_help="List the look-up tables.")
+@options.database
+def list_tables(database: Path) -> None:
+    """List the look-up tables of the database."""
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    with closing(open_store(database, read_only=True)) as store:
+        found = [
+            (table.name, str(table.rows.num_rows), ", ".join(table.rows.column_names))
+            for table in store.lookups()
+        ]
+    lines = table_lines(("table", "rows", "columns"), found, [False, True, False])
+    click.echo("\n".join(lines) if found else "no look-up tables")
+
+
+@lookup.command(short_help="Remove a look-up table.")
+@click.argument("name")
+@options.database
+def remove(name: str, database: Path) -> None:
+    """Remove the look-up table NAME from the database."""
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    with closing(open_store(database, read_only=False)) as store:
+        store.remove_lookup(name)
+    click.echo(f"{name.lower()}: removed", err=True)
