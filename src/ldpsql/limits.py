@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
 from ldpsql.errors import QueryError
+from ldpsql_device.errors import Error
 
 T = TypeVar("T")
 
 MOST_ROWS = 1_000_000
 """Rows that an answer, or what it is computed from, may have."""
 
-_ENDS: ContextVar[tuple[float, float] | None] = ContextVar("_ENDS", default=None)
+Late = Callable[[float], Error]
+"""The error for work that took longer than so many seconds."""
+
+Clock = Callable[[], float]
+"""Seconds from any beginning, of the wall or of the processor."""
+
+_ENDS: ContextVar[tuple[float, float, Late, Clock] | None] = ContextVar("_ENDS", default=None)
+
+
+def _late_statement(seconds: float) -> Error:
+    hint = "ask for fewer groups, or about fewer columns at once"
+    return QueryError(f"the statement took longer than {seconds:g} s", hint=hint)
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def deadline(
+    seconds: float, late: Late = _late_statement, clock: Clock = time.monotonic
+) -> Iterator[None]:
     """Have `check` raise once so much time is over, and `remaining` tell how much is left."""
-    token = _ENDS.set((time.monotonic() + seconds, seconds))
+    token = _ENDS.set((clock() + seconds, seconds, late, clock))
     try:
         yield
     finally:
@@ -32,11 +46,11 @@ def deadline(seconds: float) -> Iterator[None]:
 def remaining() -> float:
     """Seconds that are left to this statement; infinite where there is no deadline."""
     ends = _ENDS.get()
-    return math.inf if ends is None else max(0.0, ends[0] - time.monotonic())
+    return math.inf if ends is None else max(0.0, ends[0] - ends[3]())
 
 
 def check() -> None:
-    """QueryError if the deadline is over; to be called wherever much is done step by step."""
+    """The error of the deadline if it is over; to be called wherever much is done step by step."""
     if remaining() <= 0.0:
         raise too_late()
 
@@ -48,12 +62,10 @@ def in_time(items: Iterable[T]) -> Iterator[T]:
         yield item
 
 
-def too_late() -> QueryError:
+def too_late() -> Error:
     """What to raise where the deadline is over."""
     ends = _ENDS.get()
-    seconds = math.inf if ends is None else ends[1]
-    hint = "ask for fewer groups, or about fewer columns at once"
-    return QueryError(f"the statement took longer than {seconds:g} s", hint=hint)
+    return _late_statement(math.inf) if ends is None else ends[2](ends[1])
 
 
 def too_many_rows() -> QueryError:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.law import Law, enumerate_law
 from ldpsql.estimate import Array, Estimates
+from ldpsql.limits import check
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, ReportFormat, Reports
 from ldpsql.shuffle import Blanket, clones
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ldpsql.decoders.fourier.group import Group
 
 Codes = NDArray[np.int64]
+_BATCH = 8
 
 
 class PlannedQuery:
@@ -120,6 +122,21 @@ class Design(ABC, Generic[Q]):
     @abstractmethod
     def variance(self, queries: Sequence[Q], people: int) -> Array:
         """Predicted variance of planned queries, shape (k,), for records spread evenly."""
+
+    def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
+        """Mean predicted variance of queries, for records spread evenly; infinite where one is not
+        answered. UnsupportedSQL for what is not collected.
+
+        Designs with many cells override it where they can tell it from the sizes of boxes or from
+        spectra.
+        """
+        variances: list[Array] = []
+        # Designs share work between queries, but also compute the covariance of all with all.
+        for start in range(0, len(queries), _BATCH):
+            check()
+            planned = [self.prepare(query) for query in queries[start : start + _BATCH]]
+            variances.append(self.variance(planned, people))
+        return float(np.mean(np.concatenate(variances)))
 
     @abstractmethod
     def to_json(self) -> Mapping[str, Any]:

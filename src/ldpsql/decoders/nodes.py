@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery
+from ldpsql.boxes import LinearQuery, Side, cardinality
 from ldpsql.decoders.base import Codes, Estimator, Q
 from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.linear import (
@@ -34,7 +35,7 @@ from ldpsql.decoders.oracles import Oracle, oracle_of
 from ldpsql.decoders.split import SplitEstimator
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Pair, Rows
+from ldpsql.report import Pair, Rows, question_shares
 from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import Hash, Parity, Plan
@@ -189,3 +190,42 @@ class NodeDesign(GroupDesign[CellQuery]):
             group = self.table.describe(cells.group, self.domain, oracle)
             lines.append(f"{group}: {list_nodes(cells.nodes)}")
         return lines
+
+
+@dataclass(frozen=True)
+class FlatDesign(NodeDesign):
+    """All codes are nodes of one group, or with measures of one per measure, with its sign."""
+
+    def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
+        """From the volumes of boxes: nodes of one weight enter a variance by their number alone."""
+        return float(np.mean([self._variance(query, people) for query in queries]))
+
+    def _variance(self, query: LinearQuery, people: int) -> float:
+        _, boxes = split_known(query)
+        volumes = [
+            (share, prod(_length(*pair) for pair in zip(box.sides, self.domain.sizes, strict=True)))
+            for share, box in boxes
+        ]
+        ends = (1.0, 1.0) if query.measure is None else self.domain.bounds[query.measure]
+        precision = 0.0
+        shares = question_shares(self.plan)
+        for group, own in enumerate(self.table.groups):
+            share = float(shares[self.answers[group].question])
+            if not boxes or (query.measure is not None and query.measure != own.sign):
+                continue
+            signs = (1.0,) if own.sign is None else ends
+            total = sum(signs) * sum(part * volume for part, volume in volumes)
+            squares = sum(sign**2 for sign in signs) * sum(
+                part**2 * volume for part, volume in volumes
+            )
+            moments, nodes = self.answers[group].moments, self.table.sizes[group]
+            mean = total / nodes
+            second = moments.same * squares + moments.every * total**2
+            second += moments.own * squares / nodes + 2.0 * moments.cross * mean * total
+            precision += share * people / (second - mean**2)
+        return people**2 / precision if precision else 0.0
+
+
+def _length(side: Side, size: int) -> int:
+    """How many codes a side holds."""
+    return size if side is None else cardinality(side)

@@ -26,13 +26,14 @@ class DesignedSurvey:
     """A designed survey with what led to it.
 
     workload: what it should answer best.  ranking: what `auto` compared, or None where the file
-    names a mechanism.  people: how many the forecasts are for.
+    names a mechanism.  people: how many the forecasts are for.  notes: see `SurveyFile.notes`.
     """
 
     survey: Survey
     workload: Workload
     ranking: Ranking | None
     people: int
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -109,17 +110,18 @@ def design_survey(
     mechanism: str | None = None,
     users: int | None = None,
     accept_no_guarantee: bool = False,
+    quick: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> DesignedSurvey:
     """As `design`, with the workload and what `auto` compared.
 
-    tell: is told which mechanism is being tried.
+    tell: is told which mechanism is being tried.  quick: compare in a tenth of the time.
     """
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
     people = users or file.users or DEFAULT_USERS
     ranking = None
     if file.mechanism == AUTO:
-        ranking = choose(file.workload, file.promise, people, tell)
+        ranking = choose(file.workload, file.promise, people, tell, quick=quick)
         best, trust = ranking.best, file.shuffled
         made = best.forecast.design
         schema = file.published_schema
@@ -144,4 +146,4 @@ def design_survey(
         schedule=file.schedule,
         label=file.label,
     )
-    return DesignedSurvey(survey, file.workload, ranking, people)
+    return DesignedSurvey(survey, file.workload, ranking, people, file.notes)

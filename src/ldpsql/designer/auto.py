@@ -8,12 +8,15 @@ that less than others do.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ldpsql.bounds import BOUND_BELOW, spectral_bound
 from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
+from ldpsql.limits import deadline
 from ldpsql.recipes.base import AnyRecipe, Promise
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.workload import Workload
@@ -22,6 +25,11 @@ from ldpsql_device.errors import Error, SurveyError
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
+FIRST, LONGEST, MOST_SECONDS, QUICK = 300.0, 20.0, 60.0, 0.1
+"""Seconds of the processor for the first mechanism, for each of the others, and for all of these;
+the part of them in haste."""
+HOPELESS = 3.0
+"""A mechanism whose error is at least so many times the best so far is not tried."""
 
 
 @dataclass(frozen=True)
@@ -57,29 +65,64 @@ class Ranking:
 
 
 def choose(
-    workload: Workload, promise: Promise, people: int, tell: Callable[[str], None] = lambda _: None
+    workload: Workload,
+    promise: Promise,
+    people: int,
+    tell: Callable[[str], None] = lambda _: None,
+    *,
+    quick: bool = False,
 ) -> Ranking:
     """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
 
-    Deterministic; SurveyError, with the reasons, if none fits.
-    tell: is told the name of the mechanism that is being tried.
+    Each has a budget of time, and so have all together; one that needs more is left out with that
+    reason, and so is one that cannot come near the best so far (`Recipe.least_variance`). Apart
+    from that it is deterministic. SurveyError, with the reasons, if none fits.
+
+    tell: is told the name of the mechanism that is being tried, and how long it may still take.
+    quick: a tenth of the time for all but the first.
     """
     race, final = sample_queries(workload, RACE), sample_queries(workload, FINAL)
     ranked: list[Candidate] = []
     left_out: dict[str, str] = {}
-    for name, recipe in MECHANISMS.items():
-        tell(f"trying {name}")
+    share = QUICK if quick else 1.0
+    left = share * MOST_SECONDS
+    for number, (name, recipe) in enumerate(MECHANISMS.items(), 1):
+        seconds = max(0.0, min(left, share * LONGEST)) if ranked else FIRST
+        longest = max(0.0, left) + (0.0 if ranked else FIRST)
+        tell(f"trying {name} ({number} of {len(MECHANISMS)}), at most {longest:.0f} s left")
+        is_first, started = not ranked, time.process_time()
         try:
-            best = _best_options(recipe, workload, promise, people, race)
-            forecast = Forecast.of(best.forecast.design, final, people)
+            if ranked:
+                _check_chance(recipe, workload, promise, min(each.rank for each in ranked), people)
+            with deadline(seconds, _too_slow, time.process_time):
+                best = _best_options(recipe, workload, promise, people, race)
+                forecast = Forecast.of(best.forecast.design, final, people)
             ranked.append(Candidate(name, best.options, forecast))
         except Error as error:
             left_out[name] = str(error)
+        except MemoryError:
+            left_out[name] = "its design takes more memory than there is"
+        if not is_first:
+            left -= time.process_time() - started
     if not ranked:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
     ranked.sort(key=lambda candidate: candidate.rank)
     return Ranking(tuple(ranked), left_out, bound_of(workload, promise))
+
+
+def _too_slow(seconds: float) -> SurveyError:
+    return SurveyError(f"to compare it would take more than {seconds:.0f} s; name it to have it")
+
+
+def _check_chance(
+    recipe: AnyRecipe, workload: Workload, promise: Promise, best: float, people: int
+) -> None:
+    """SurveyError for a mechanism whose expected error is certainly HOPELESS times the best."""
+    if isinstance(promise, Epsilon):
+        least = math.sqrt(people * recipe.least_variance(workload, promise))
+        if least > HOPELESS * best:
+            raise SurveyError(f"its intervals are at least {least / best:.0f} times as wide")
 
 
 def bound_of(workload: Workload, promise: Promise) -> float | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
+from ldpsql.decoders.fourier.group import LARGEST_BLOCK, MOST_TOGETHER
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.recipes.registry import mechanism as registered
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TRUSTS = ("local", "shuffle")
-MOST_CLASSES = 20_000
+MOST_SETS, SMALL_BINS = 2000, 64
 MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
@@ -108,6 +109,20 @@ class SurveyFile:
     def workload(self) -> Workload:
         """What is to be answered best."""
         return read_workload(self.workload_options, self.table, self.published_schema)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the survey does not collect although the file asks for it, and why."""
+        wanted = (self.workload_options or {}).get("max_predicates", 0)
+        dimensions = sum(size > 1 for size in self.workload.domain.sizes)
+        given = self.workload.max_predicates
+        if not self.workload.classes or given >= min(wanted, dimensions):
+            return ()
+        return (
+            f"max_predicates = {wanted} is reduced to {given}: so many sets of {dimensions} "
+            "dimensions, or so many cells, are more than one survey can ask about; name the "
+            "queries that matter instead",
+        )
 
 
 def read_file(
@@ -275,14 +290,36 @@ def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
         if kind not in KINDS:
             raise SurveyError(f"[workload]: {name} must be one of {', '.join(KINDS)}, not {kind!r}")
         kinds[position[name.lower()]] = kind
-    asked = sum(size > 1 for size in domain.sizes)
-    subsets = sum(math.comb(asked, k) for k in range(1, min(most, asked) + 1))
-    if subsets * (1 + len(domain.bounds)) > MOST_CLASSES:
-        raise SurveyError(
-            f"[workload]: max_predicates = {most} over {asked} dimensions asks for {subsets} sets "
-            f"of dimensions, too many to design for; name the queries that matter instead"
-        )
+    most = largest_predicates(domain, most)
     return Workload.everyday(domain, kinds, most)
+
+
+def largest_predicates(domain: RecordDomain, most: int) -> int:
+    """The largest number of predicates, at most so many, for which a survey of everything can be
+    designed: for so many sets of dimensions, and so many cells in all, dimensions in bins where
+    they may be. SurveyError where it is none.
+    """
+    cells = [
+        min(size, max(SMALL_BINS, domain.unordered_codes(i)))
+        for i, size in enumerate(domain.sizes)
+        if size > 1
+    ]
+    targets, signs = max(len(domain.bounds), 1), 2 if domain.bounds else 1
+    for chosen in range(min(most, len(cells)), 1, -1):
+        sets = math.comb(len(cells), chosen)
+        # The elementary symmetric polynomial: the sum over all sets of the products of their cells.
+        sums = [1, *[0] * chosen]
+        for size in cells:
+            for degree in range(chosen, 0, -1):
+                sums[degree] += sums[degree - 1] * size
+        largest = math.prod(sorted(cells)[-chosen:]) * signs
+        if (
+            sets * targets <= MOST_SETS
+            and largest <= LARGEST_BLOCK
+            and sums[chosen] * signs * targets <= MOST_TOGETHER
+        ):
+            return chosen
+    return min(most, 1)
 
 
 # -- a file to begin with -------------------------------------------------------------------------

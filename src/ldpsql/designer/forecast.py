@@ -22,6 +22,7 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.fourier.spectra import demand
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import CONFIDENCE, quantile
+from ldpsql.limits import check
 from ldpsql.numerics import Array
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.recipes.registry import mechanism
@@ -35,7 +36,6 @@ MOST_CLASSES = 18
 MOST_PER_CLASS = 48
 MOST_LENGTHS, MOST_PLACES = 24, 16
 _SEED = 2019
-_BATCH = 8
 _LARGEST_TABLE = 1 << 20
 _Entry = TypeVar("_Entry")
 _WORDS: dict[Kind, str] = {"range": "range", "prefix": "prefix", "equality": "="}
@@ -240,24 +240,18 @@ class Forecast:
     @classmethod
     def of(cls, design: Design, samples: Sequence[SampledQueries], people: int) -> Forecast:
         """Predict, for records spread evenly. SurveyError where the design cannot answer."""
-        variances: dict[int, float] = {}
-        for is_about_middle in (False, True):
-            places = [i for i, s in enumerate(samples) if s.is_about_middle == is_about_middle]
-            if not places:
-                continue
-            asked = _center_measures(design) if is_about_middle else design
-            planned = [asked.prepare(query) for i in places for query in samples[i].queries]
-            # Designs share work between queries, but also compute the covariance of all with all,
-            # hence the batches.
-            batches = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
-            found = np.concatenate([asked.variance(batch, people) for batch in batches])
-            ends = np.cumsum([len(samples[i].queries) for i in places])
-            for i, part in zip(places, np.split(found, ends[:-1]), strict=True):
-                variances[i] = float(np.mean(part)) / samples[i].unit ** 2
-                if not math.isfinite(variances[i]):
-                    raise SurveyError(f"it does not answer every query: {samples[i].text}")
-        ordered = tuple(variances[i] for i in range(len(samples)))
-        return cls(design, tuple(samples), people, ordered)
+        variances = []
+        centered = design
+        if any(sample.is_about_middle for sample in samples):
+            centered = _center_measures(design)
+        for sample in samples:
+            check()
+            asked = centered if sample.is_about_middle else design
+            variance = asked.expected_variance(sample.queries, people) / sample.unit**2
+            if not math.isfinite(variance):
+                raise SurveyError(f"it does not answer every query: {sample.text}")
+            variances.append(variance)
+        return cls(design, tuple(samples), people, tuple(variances))
 
     @property
     def error(self) -> float:

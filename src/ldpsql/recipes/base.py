@@ -171,6 +171,11 @@ class Recipe(ABC, Generic[O]):
         """Why `auto` leaves it out for a record domain unless asked by name; None: it competes."""
         return None
 
+    def least_variance(self, workload: Workload, epsilon: Epsilon) -> float:
+        """What the mean variance per person of the workload certainly exceeds, with any of the
+        variants; found without a design. 0 where nothing is known."""
+        return 0.0
+
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterable[AnyOptions]:
         """Options worth trying for a workload, the defaults first."""
         return ({},)

@@ -27,7 +27,7 @@ from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.consistent import ConsistentDesign
 from ldpsql.decoders.groups import Combination, Group, GroupTable, all_levels, weigh_evenly
 from ldpsql.decoders.linear import Moments
-from ldpsql.decoders.nodes import NodeDesign
+from ldpsql.decoders.nodes import FlatDesign, NodeDesign
 from ldpsql.numerics import Array
 from ldpsql.recipes.allocation import Allocation, allocation_for
 from ldpsql.recipes.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
@@ -241,6 +241,19 @@ class Hierarchical(Recipe[GroupOptions]):
             plan = plan_of_groups(domain, table, oracle, epsilon)
         return DESIGNS[inference](self.name, domain, epsilon, plan, table, oracle, budgets)
 
+    def least_variance(self, workload: Workload, epsilon: Epsilon) -> float:
+        """Where the only variant has as many groups as there are level combinations: each is asked
+        of its share of the people, and an answer takes at least one node of one group.
+
+        A node's variance per report is at least E / (E - 1)^2 (randomized response over two nodes).
+        """
+        if math.prod(workload.domain.sizes) <= _MOST_CELLS:
+            return 0.0
+        trees = trees_for(workload.domain, self.options())
+        combinations = math.prod(len(tree.counts) for tree in trees)
+        odds = float(epsilon.odds)
+        return (combinations - 1) * odds / (odds - 1.0) ** 2
+
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
         """The defaults; for small domains least squares with several fan-outs.
 
@@ -291,9 +304,9 @@ class Flat(Recipe[NoOptions]):
             raise SurveyError(f"the design does not fit {self.name}")
         return self._build(domain, epsilon, GroupTable.from_json(domain, data))
 
-    def _build(self, domain: RecordDomain, epsilon: Epsilon, table: GroupTable) -> NodeDesign:
+    def _build(self, domain: RecordDomain, epsilon: Epsilon, table: GroupTable) -> FlatDesign:
         plan = plan_of_groups(domain, table, self.name, epsilon)
-        return NodeDesign(self.name, domain, epsilon, plan, table, self.name)
+        return FlatDesign(self.name, domain, epsilon, plan, table, self.name)
 
 
 HIO = Hierarchical("hio", collect_augmented, OracleOptions, Takes(measures=False))

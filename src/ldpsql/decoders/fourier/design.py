@@ -27,7 +27,15 @@ from ldpsql.decoders.fourier.contributions import (
 )
 from ldpsql.decoders.fourier.families import Complexes, FamilyTable, batches
 from ldpsql.decoders.fourier.group import Axes, Group, add, gather_faces
-from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, RealCells, Spectrum, box_terms
+from ldpsql.decoders.fourier.spectra import (
+    BoxQuery,
+    Collected,
+    RealCells,
+    Spectrum,
+    box_terms,
+    demand,
+    mean_power,
+)
 from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
@@ -118,6 +126,17 @@ class FourierDesign(Design[BoxQuery]):
 
     def prepare(self, query: LinearQuery) -> BoxQuery:
         """The boxes that are not everything. UnsupportedSQL for what is not collected."""
+        planned = self._plan(query)
+        # Refuse what touches a frequency that no report informs.
+        for face, piece in planned.spectrum(self.group).items():
+            known_there = self.collected.information.get(face)
+            asked = np.abs(piece) ** 2 > NO_ENERGY
+            if known_there is None or (asked & (known_there <= 0.0)).any():
+                raise self._unsupported(self._dimensions(face), query.measure)
+        return planned
+
+    def _plan(self, query: LinearQuery) -> BoxQuery:
+        """The boxes that are not everything, all within a block."""
         known, boxes = split_known(query)
         level, contrast = 1.0, 0.0
         if query.measure is not None:
@@ -129,14 +148,19 @@ class FourierDesign(Design[BoxQuery]):
         for term in terms:
             if self.group.block_of((*term.axes, *sign)) is None:
                 raise self._unsupported(term.axes, query.measure)
-        # Refuse what touches a frequency that no report informs.
-        for face, piece in planned.spectrum(self.group).items():
-            known_there = self.collected.information.get(face)
-            asked = np.abs(piece) ** 2 > NO_ENERGY
-            if known_there is None or (asked & (known_there <= 0.0)).any():
-                dimensions = [axis for axis in face if axis < self.group.dimensions]
-                raise self._unsupported(dimensions, query.measure)
         return planned
+
+    def _dimensions(self, face: Axes) -> list[int]:
+        return [axis for axis in face if axis < self.group.dimensions]
+
+    def missing(self) -> tuple[int, ...] | None:
+        """Dimensions of which the workload asks something that no report tells; None where every
+        query of the workload is answered."""
+        for face, needed in demand(self.workload, self.group).items():
+            known = self.collected.information.get(face)
+            if needed.any() and (known is None or (known[needed > 0.0] <= 0.0).any()):
+                return tuple(self._dimensions(face))
+        return None
 
     def _unsupported(self, axes: Sequence[int], measure: int | None) -> UnsupportedSQL:
         names = [self.domain.names[axis] for axis in axes]
@@ -208,6 +232,21 @@ class FourierDesign(Design[BoxQuery]):
             return people * even_variances(self.collected, queries)
         spectra = [query.spectrum(self.group) for query in queries]
         return np.array([people * self.collected.covariance(own, own) for own in spectra])
+
+    def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
+        """From the mean spectrum of all queries at once."""
+        if self.restricted:
+            return super().expected_variance(queries, people)
+        planned, total = [self._plan(query) for query in queries], 0.0
+        for face, power in mean_power(
+            [(1.0 / len(planned), q) for q in planned], self.group
+        ).items():
+            known = self.collected.information.get(face)
+            asked = power > 0.0
+            if known is None or (known[asked] <= 0.0).any():
+                return float("inf")
+            total += float((power[asked] / known[asked]).sum())
+        return people * total
 
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` needs besides domain and epsilon."""

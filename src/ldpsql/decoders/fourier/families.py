@@ -22,7 +22,6 @@ from ldpsql.decoders.fourier.group import (
     Look,
     Numbers,
     Reals,
-    add,
     gather_faces,
 )
 from ldpsql.report import question_shares
@@ -359,8 +358,13 @@ def batches(
 
 def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
     """lambda_f of every face, where it is not zero by construction; 1 for the zero frequency."""
-    dense: dict[Axes, Reals] = {}
+    halves: dict[Axes, Reals] = {}
     for batch in batches(table, odds):
         power = batch.spread(table.shares[batch.families]) * np.abs(batch.transform) ** 2
-        add(dense, batch.cluster.axes, batch.scatter(power).real)
-    return gather_faces(dense)
+        group, axes = batch.cluster.group, batch.cluster.axes
+        if axes not in halves:
+            halves[axes] = np.zeros(group.cells(axes))
+        # In place: many clusters inform few of many frequencies each.
+        np.add.at(halves[axes], batch.frequencies.ravel(), (power * batch.halves).ravel())
+    dense = {axes: own.reshape(table.clusters[0].group.shape(axes)) for axes, own in halves.items()}
+    return gather_faces({axes: own + mirror(own) for axes, own in dense.items()})

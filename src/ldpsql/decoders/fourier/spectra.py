@@ -5,10 +5,11 @@ Source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#2.1 and docs/spec/fourier
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,24 @@ from ldpsql.decoders.fourier.group import (
     parts_of,
     spread_faces,
 )
-from ldpsql.workload import DeclaredQuery, Workload, gram, spectrum
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 from ldpsql_device.errors import SurveyError
 
 Spectrum = dict[Axes, Complexes]
 """A query or a population by face, the empty one for the zero frequency."""
-BLIND = 1e-12
-"""Below this share of a perfect report's information a frequency counts as not collected."""
+BLIND = 1e-20
+"""Below this share of a perfect report's information a frequency counts as not collected:
+transforms leave 1e-32 of it where there is none; a single cell of 2^24 is told with 1e-15 of it."""
+NO_POWER = 1e-24
+"""A query's |q^(f)|^2 / N^2 times its weight below this is what rounding leaves of a zero."""
 LARGEST_RESTRICTED = 2048
 _FAR = 100.0
+_ROUNDING = 1e-16
+_PRODUCTS_AT_ONCE = 1 << 22
+
+
+_Profile = tuple[tuple[float, Side], ...]
+"""A function of one dimension: the sum of coefficient x side."""
 
 
 @dataclass(frozen=True)
@@ -123,31 +133,142 @@ def side_transform(side: Side, axis: int, group: Group) -> Complexes:
 def demand(workload: Workload, group: Group) -> dict[Axes, Reals]:
     """gamma_f, the mean of |q^(f)|^2 / N^2 over the queries, of every face of the group; symmetric
     in every axis. One report's contributions have the mean second moment sum_f gamma_f / lambda_f.
+
+    Where no query asks anything it is 0, and nowhere else.
     """
     faces: dict[Axes, Reals] = {
         face: np.zeros([order - 1 for order in group.shape(face)]) for face in group.faces
     }
     for entry in workload.classes:
-        powers = {
-            axis: spectrum(kind, group.bins[axis], group.orders[axis])
-            for axis, kind in entry.predicates
-        }
-        if entry.measure is not None:
-            powers[group.dimensions + entry.measure] = np.array([0.0, 1.0])
-        for face in parts_of((tuple(sorted(powers)),))[1:]:
-            others = prod(powers[axis][0] for axis in powers if axis not in face)
+        for face, power in class_power(entry, group):
+            faces[face] += power
+    declared = ((query.weight, BoxQuery.declared(query)) for query in workload.queries)
+    for face, power in mean_power(declared, group).items():
+        faces[face] += power
+    return faces
+
+
+def class_power(entry: QueryClass, group: Group) -> Iterator[tuple[Axes, Reals]]:
+    """What a class adds to the demand: a product on every face."""
+    powers = {
+        axis: spectrum(kind, group.bins[axis], group.orders[axis])
+        for axis, kind in entry.predicates
+    }
+    if entry.measure is not None:
+        powers[group.dimensions + entry.measure] = np.array([0.0, 1.0])
+    for face in parts_of((tuple(sorted(powers)),))[1:]:
+        others = prod(powers[axis][0] for axis in powers if axis not in face)
+        if others:
             product = np.asarray(entry.weight * others)
             for axis in face:
                 product = np.multiply.outer(product, powers[axis][1:])
-            faces[face] += product
-    for query in workload.queries:
-        for face, piece in BoxQuery.declared(query).spectrum(group).items():
-            power = query.weight * np.abs(piece) ** 2
-            for axis in range(power.ndim):
-                power = (power + np.flip(power, axis)) / 2.0
-            if face:
-                faces[face] += power
+            yield face, product
+
+
+def mean_power(queries: Iterable[tuple[float, BoxQuery]], group: Group) -> dict[Axes, Reals]:
+    """sum of weight x |q^(f)|^2 / N^2 over queries, by face without the empty one, averaged over
+    reflections of the axes.
+
+    Averaged so, the power of a sum of products is the sum over pairs of its terms, s and t, of the
+    products over the axes of Re s^_i conj(t^_i): a sum of products again, and many queries are one
+    product of matrices. Where no query asks anything it is 0, and nowhere else.
+    """
+    products: dict[Axes, dict[tuple[tuple[_Profile, _Profile], ...], float]] = {}
+    transforms: dict[tuple[_Profile, int], Complexes] = {}
+    crossed: set[Axes] = set()
+
+    def transform(profile: _Profile, axis: int) -> Complexes:
+        if (profile, axis) not in transforms:
+            sides = (share * side_transform(side, axis, group) for share, side in profile)
+            transforms[profile, axis] = np.asarray(sum(sides))
+        return transforms[profile, axis]
+
+    for weight, query in queries:
+        sign = () if query.measure is None else (group.dimensions + query.measure,)
+        terms = _join_terms(query.terms)
+        for number, (share, ones) in enumerate(terms):
+            for again, (other, others) in enumerate(terms[number:]):
+                both = weight * share * other * (2.0 if again else 1.0)
+                common = tuple(axis for axis in sorted(ones) if axis in others)
+                for face in parts_of((common,)):
+                    amount = both
+                    for profiles in (ones, others):
+                        for axis in profiles:
+                            if axis not in face:
+                                amount *= float(transform(profiles[axis], axis)[0].real)
+                    key = tuple((ones[axis], others[axis]) for axis in face)
+                    signed = (*face, *sign)
+                    for place, factor in ((face, query.level), (signed, query.contrast)):
+                        if place and factor:
+                            own = products.setdefault(place, {})
+                            own[key] = own.get(key, 0.0) + amount * factor**2
+                            if again:
+                                crossed.add(place)
+    faces = {}
+    for face, own in products.items():
+        axes = [axis for axis in face if axis < group.dimensions]
+        tables = [np.ones((len(own), 1)) for _ in face]
+        for column, axis in enumerate(axes):
+            half = slice(1, group.orders[axis] // 2 + 1)
+            pairs = [
+                (transform(key[column][0], axis), transform(key[column][1], axis)) for key in own
+            ]
+            tables[column] = np.array([(s[half] * np.conj(t[half])).real for s, t in pairs])
+        power = _sum_products(np.array(list(own.values())), tables)
+        # What rounding leaves of a zero is none of the demand; between terms it cannot be told
+        # from a little of it, which then counts.
+        faint = _ROUNDING * float(power.max(initial=0.0)) if face in crossed else 0.0
+        power = np.maximum(np.where(power > NO_POWER, power, 0.0), faint)
+        folded = [
+            np.minimum(own, group.orders[axis] - own) - 1
+            for axis in face
+            for own in [np.arange(1, group.orders[axis])]
+        ]
+        faces[face] = np.asarray(power[np.ix_(*folded)])
     return faces
+
+
+def _join_terms(terms: Sequence[BoxTerm]) -> list[tuple[float, dict[int, _Profile]]]:
+    """(coefficient, profile of every constrained axis) of every product; terms that differ on one
+    axis alone, as those of a sum of a dimension's values do, are one."""
+    joined: list[tuple[float, dict[int, _Profile]]] = []
+    shortest: dict[Any, list[tuple[float, Side]]] = {}
+    for axis in sorted({axis for term in terms for axis in term.axes}) or [-1]:
+        alike: dict[Any, list[tuple[float, Side]]] = {}
+        for term in terms:
+            sides = dict(zip(term.axes, term.sides, strict=True))
+            key = (
+                axis if axis in sides else -1,
+                tuple((a, s) for a, s in sides.items() if a != axis),
+            )
+            alike.setdefault(key, []).append((term.coefficient, sides.get(axis)))
+        if not shortest or len(alike) < len(shortest):
+            shortest = alike
+    for (axis, others), parts in shortest.items():
+        profiles: dict[int, _Profile] = {other: ((1.0, side),) for other, side in others}
+        if axis < 0:
+            joined.append((sum(share for share, _ in parts), profiles))
+        else:
+            joined.append((1.0, {**profiles, axis: tuple(parts)}))
+    return joined
+
+
+def _sum_products(weights: Reals, tables: Sequence[Reals]) -> Reals:
+    """sum over q of weight_q x the outer product of row q of every table."""
+    middle = (len(tables) + 1) // 2
+    shape = tuple(table.shape[1] for table in tables)
+    size = max(prod(shape[:middle]), prod(shape[middle:]))
+    total = np.zeros((prod(shape[:middle]), prod(shape[middle:])))
+    step = max(1, _PRODUCTS_AT_ONCE // size)
+    for first in range(0, len(weights), step):
+        rows = slice(first, first + step)
+        left, right = weights[rows, None], np.ones_like(weights[rows, None])
+        for table in tables[:middle]:
+            left = (left[:, :, None] * table[rows, None, :]).reshape(len(left), -1)
+        for table in tables[middle:]:
+            right = (right[:, :, None] * table[rows, None, :]).reshape(len(right), -1)
+        total += left.T @ right
+    return total.reshape(shape)
 
 
 def floor(needed: Mapping[Axes, Reals]) -> float:

@@ -22,9 +22,11 @@ from ldpsql_device.plan import LARGEST_LISTED
 
 LARGEST_ACTIVE = 3
 COMB_EPSILON, PAIR_EPSILON = 1.0, 0.75
-_ARC_ENTRIES = 1 << 23
-_ROWS = {2: 400, 3: 96}
+_ARC_ENTRIES, _ALL_ARC_ENTRIES, _MANY_ARC_ENTRIES, _MANY_FACES = 1 << 23, 1 << 24, 1 << 21, 60
+_ROWS, _FEWEST_ROWS = {2: 400, 3: 96, 4: 24, 5: 12}, 6
 _PAIR_ROWS = 384
+_ALL_PRODUCTS = 1 << 22
+_GENERATORS = 3
 _COMBS = 6144
 _SCRAMBLED_CHARACTERS, _SCRAMBLED_SEEDS, _SUBSET_SEEDS = 64, 4, 96
 _SCRAMBLED_CELLS = 1 << 16
@@ -153,8 +155,18 @@ class Products:
         """Product of the orders."""
         return np.asarray(reduce(np.multiply.outer, [factor.orders for factor in self.factors]))
 
+    @property
+    def work(self) -> int:
+        """How many multiplications `inform` and `gains` take together."""
+        left, done, total = self.scale.size, 1, 0
+        for factor in self.factors:
+            rows, classes = factor.powers.shape
+            total += left * done * classes
+            left, done = left // rows, done * classes
+        return 2 * total
+
     @cached_property
-    def _classes(self) -> Integers:
+    def classes(self) -> Integers:
         """Class numbers, one axis of the array per factor."""
         places = [self.axes.index(axis) for factor in self.factors for axis in factor.axes]
         by_factor = np.transpose(self.folding.numbers(self.axes), places)
@@ -173,14 +185,14 @@ class Products:
             summed = np.tensordot(summed, factor.powers, axes=(0, 0))
         if len(self.folding.faces) == len(self.folding.group.faces):
             # Every face stands for itself: each class occurs once, and indices need no summing.
-            into[self._classes.ravel()] += summed.ravel()
+            into[self.classes.ravel()] += summed.ravel()
         else:
-            added = np.bincount(self._classes.ravel(), summed.ravel(), len(into))
+            added = np.bincount(self.classes.ravel(), summed.ravel(), len(into))
             into += added / self.folding.alike
 
     def gains(self, slope: Reals) -> Reals:
         """The same products from the side of the frequencies, all members of a class counted."""
-        gained = slope[self._classes] * self.folding.multiplicity[self._classes]
+        gained = slope[self.classes] * self.folding.multiplicity[self.classes]
         for factor in self.factors:
             gained = np.tensordot(gained, factor.powers, axes=(0, 1))
         return np.asarray(gained * self.scale)
@@ -311,25 +323,83 @@ class Dictionary:
     """Factors over one axis, by its order: axes of one order have the same ones."""
 
     def components(self) -> list[Component]:
-        """All candidates, in bulk."""
+        """All candidates, in bulk; together they inform every frequency that is needed."""
         components: list[Component] = []
-        for face in self.folding.faces:
-            if not self._needed(face).any():
-                continue
-            components += self._arcs(face)
+        faces = [face for face in self.folding.faces if self._needed(face).any()]
+        entries, part = self._share_entries(faces), self._share_products(faces)
+        for face in faces:
+            components += self._arcs(face, entries)
             if len(face) == 1:
                 components += self._combs(face)
-            elif len(face) <= LARGEST_ACTIVE:
-                factors = tuple(self._axis_factor(axis, _ROWS[len(face)], 6) for axis in face)
-                components.append(self._products(factors))
+                continue
+            most = max(int(_ROWS.get(len(face), _FEWEST_ROWS) * part ** (1.0 / len(face))), 1)
+            widths = 6 if len(face) <= LARGEST_ACTIVE else 3
+            factors = tuple(self._axis_factor(axis, most, widths) for axis in face)
+            components.append(self._products(factors))
             if len(face) == LARGEST_ACTIVE and self.odds > np.exp(PAIR_EPSILON) - 1e-9:
                 # Arcs of characters on two axes times arcs on the third, in all groupings.
                 for lone in face:
-                    pair = self._pair_factor(tuple(axis for axis in face if axis != lone))
-                    components.append(self._products((pair, self._axis_factor(lone, 96, 3))))
+                    pair = self._pair_factor(tuple(axis for axis in face if axis != lone), part)
+                    rows = max(int(96 * part**0.5), 3)
+                    components.append(self._products((pair, self._axis_factor(lone, rows, 3))))
         for block in self.folding.blocks:
             components += self._scrambled(block)
-        return components
+        return [*components, *self._spanning(faces, components)]
+
+    def _share_entries(self, faces: Sequence[Axes]) -> int:
+        """The most harmonics that the arcs of one face may have, so that all of them together have
+        _ALL_ARC_ENTRIES at most and few faces suffer; less where products of many faces tell of
+        every face's axes, too."""
+        wanted = []
+        for face in faces:
+            characters = np.argwhere(self._needed(face) > 0.0) + 1
+            wanted.append(int((self._orders(face, characters) // 2).sum()))
+        wanted.sort()
+        left = _MANY_ARC_ENTRIES if len(faces) > _MANY_FACES else _ALL_ARC_ENTRIES
+        for place, own in enumerate(wanted):
+            share = left // (len(wanted) - place)
+            if own > share:
+                return min(share, _ARC_ENTRIES)
+            left -= own
+        return _ARC_ENTRIES
+
+    def _share_products(self, faces: Sequence[Axes]) -> float:
+        """The part of the usual number of products that leaves _ALL_PRODUCTS of them at most."""
+        signs, total = self.folding.group.dimensions, 0.0
+        for face in faces:
+            dimensions = sum(axis < signs for axis in face)
+            if len(face) > 1:
+                total += float(_ROWS.get(len(face), _FEWEST_ROWS)) ** dimensions
+        return min(1.0, _ALL_PRODUCTS / max(total, 1.0))
+
+    def _spanning(self, faces: Sequence[Axes], components: Sequence[Component]) -> list[Component]:
+        """Products of arcs for the faces in which a needed frequency has no arc of its own.
+
+        An arc whose length and order have no divisor in common, of a character that generates its
+        circle, has no zero; a product of such arcs informs every frequency of its face.
+        """
+        has_arc = np.zeros(len(self.demand), dtype=bool)
+        for component in components:
+            if isinstance(component, ArcBundle):
+                has_arc[component.harmonics[:, 0]] = True
+        is_missing = (self.demand > 0.0) & ~has_arc
+        found: list[Component] = []
+        for face in faces:
+            if is_missing[self.folding.numbers(face)[(slice(1, None),) * len(face)]].any():
+                factors = tuple(self._generating_factor(axis, len(face)) for axis in face)
+                found.append(self._products(factors, every=True))
+        return found
+
+    def _generating_factor(self, axis: int, factors: int) -> Factor:
+        """A few characters of one axis that generate it, with lengths that share no divisor with
+        its order: near those that make a product of so many factors hold its best share."""
+        order = self.folding.group.orders[axis]
+        wanted = np.geomspace(1.0, max(order // 2, 1), _GENERATORS)
+        length = _coprime(round(order * self._least ** (1.0 / factors)), order)
+        chosen = sorted({_coprime(round(each), order) for each in wanted.tolist()})
+        rows = [(np.array([k]), order, own) for k in chosen for own in sorted({1, length})]
+        powers = np.array([self._indicator_power((axis,), *row) for row in rows])
+        return Factor((axis,), powers, *(np.array(column) for column in zip(*rows, strict=True)))
 
     @property
     def _least(self) -> float:
@@ -342,14 +412,14 @@ class Dictionary:
 
     # -- arcs ---------------------------------------------------------------------------------
 
-    def _arcs(self, face: Axes) -> Iterator[ArcBundle]:
+    def _arcs(self, face: Axes, entries: int = _ARC_ENTRIES) -> Iterator[ArcBundle]:
         """Every character of the face that is needed, by order; the neediest if there are many."""
         characters = np.argwhere(self._needed(face) > 0.0) + 1
         need = self._needed(face)[tuple(characters.T - 1)]
         orders, numbers = self._orders(face, characters), self.folding.numbers(face)
         ranked = np.argsort(-need, kind="stable")
         # A character costs the optimiser r / 2 harmonics in every step.
-        kept = np.sort(ranked[np.cumsum(orders[ranked] // 2) <= _ARC_ENTRIES])
+        kept = np.sort(ranked[np.cumsum(orders[ranked] // 2) <= entries])
         for order in map(int, np.unique(orders[kept])):
             chosen = characters[kept[orders[kept] == order]]
             lengths, steps = self._arc_lengths(order), np.arange(1, order // 2 + 1)
@@ -379,12 +449,13 @@ class Dictionary:
 
     # -- products -----------------------------------------------------------------------------
 
-    def _products(self, factors: tuple[Factor, ...]) -> Products:
-        """All combinations whose base sets hold a useful share of the phases, or one phase."""
+    def _products(self, factors: tuple[Factor, ...], *, every: bool = False) -> Products:
+        """All combinations whose base sets hold a useful share of the phases, or one phase; every
+        combination where asked."""
         fraction = reduce(np.multiply.outer, [factor.fractions for factor in factors])
         single = reduce(np.multiply.outer, [1.0 / factor.orders for factor in factors])
         used = (fraction >= self._least / 2.0) & (fraction <= 0.5)
-        used |= np.isclose(fraction, single)
+        used |= np.isclose(fraction, single) | every
         # |X|^2 / s^2 = ((E - 1) / (1 + (E - 1) fraction))^2 prod_p |B_p|^2 / r_p^2
         scale = ((self.odds - 1.0) / (1.0 + (self.odds - 1.0) * fraction)) ** 2
         axes = tuple(sorted(axis for factor in factors for axis in factor.axes))
@@ -398,10 +469,10 @@ class Dictionary:
             self._kept[order, rows, widths] = self._factor((axis,), chosen[:, None], widths)
         return replace(self._kept[order, rows, widths], axes=(axis,))
 
-    def _pair_factor(self, pair: Axes) -> Factor:
+    def _pair_factor(self, pair: Axes, part: float = 1.0) -> Factor:
         """Characters with both coordinates non-zero; the neediest if there are many."""
-        need = self._needed(pair)
-        best = np.sort(np.argsort(-need.ravel(), kind="stable")[: _PAIR_ROWS // 3])
+        need, most = self._needed(pair), max(int(_PAIR_ROWS * part**0.5) // 3, 1)
+        best = np.sort(np.argsort(-need.ravel(), kind="stable")[:most])
         return self._factor(pair, np.stack(np.unravel_index(best, need.shape), axis=1) + 1, 3)
 
     def _factor(self, axes: Axes, characters: Integers, widths: int) -> Factor:
@@ -535,6 +606,13 @@ class Dictionary:
         powers = powers.reshape(copies.shape) / copies
         factor = Factor(axes, powers, lengths[:, None], orders, lengths)
         return ListedSets(folding, axes, (factor,), np.ones(len(copies)), cluster, candidate)
+
+
+def _coprime(number: int, order: int) -> int:
+    """The number from 1 to half of an order that shares no divisor with it and is nearest to a
+    wanted one."""
+    fitting = (k for k in range(1, max(order // 2, 1) + 1) if gcd(k, order) == 1)
+    return min(fitting, key=lambda k: (abs(k - number), k))
 
 
 def _spaced(first: int, last: int, most: int) -> Integers:

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ldpsql.decoders.fourier.group import Group, Integers, Reals
 from ldpsql.decoders.fourier.spectra import RealCells, demand, floor
+from ldpsql.limits import check
 from ldpsql.numerics import optimise_weights
-from ldpsql.recipes.fourier.candidates import ArcBundle, Component, Dictionary, Emitted, ListedSets
+from ldpsql.recipes.fourier.candidates import (
+    ArcBundle,
+    Component,
+    Dictionary,
+    Emitted,
+    ListedSets,
+    Products,
+)
 from ldpsql.recipes.fourier.folding import Folding, Symmetry
 from ldpsql.workload import Workload
 
@@ -26,8 +35,11 @@ _CAREFUL = 20
 _FEW_CELLS, _TURN, _LONG_TURN = 200, 5, 15
 _CANDIDATES = 1500
 _COVERED, _SPANNING = 0.3, 8
+_LEAST_COVERED, _MOST_ROUNDS = 1e-4, 12
 _LARGE, _MANY_HARMONICS, _HUGE_HARMONICS = 8000, 1 << 21, 1 << 22
-_STEPS = ((100, 300, 150), (60, 140, 60), (25, 35, 20))
+_STEPS = ((100, 300, 150), (60, 140, 60), (25, 35, 20), (12, 12, 8), (6, 6, 4))
+_HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4, 30.0
+"""Rough seconds of one step per harmonic, multiplication and component, and of all steps."""
 _ROUNDS = 4
 _FAINT = 1e-6
 
@@ -60,11 +72,24 @@ class Problem:
 
     def information(self, weights: Reals) -> Reals:
         """lambda by class, linear in the weights; 1 for the zero frequency."""
-        information = np.zeros(len(self.demand))
+        information, values = np.zeros(len(self.demand)), []
         for component, own in zip(self.components, self.split(weights), strict=True):
-            component.inform(own, information)
+            if isinstance(component, ArcBundle):
+                values.append((own @ component.powers).ravel())
+            else:
+                component.inform(own, information)
+        if values:
+            # All arcs at once: a sum over all classes for each of their many bundles takes longer.
+            arcs = np.bincount(self._harmonics, np.concatenate(values), len(information))
+            information += arcs / self.folding.frequencies
         information[-1] = 1.0
         return information
+
+    @cached_property
+    def _harmonics(self) -> Integers:
+        """The classes that all arcs inform, one after the other."""
+        arcs = [c.harmonics.ravel() for c in self.components if isinstance(c, ArcBundle)]
+        return np.concatenate(arcs)
 
     def objective(self, information: Reals) -> float:
         """F; infinite where something needed is not informed."""
@@ -75,16 +100,28 @@ class Problem:
         sizes = self.folding.frequencies[needed]
         return float((sizes * self.demand[needed] / information[needed]).sum())
 
+    def steps(self) -> tuple[int, int, int]:
+        """How many to take before, between and after pruning: fewer where one costs much."""
+        arcs = sum(c.harmonics.size for c in self.components if isinstance(c, ArcBundle))
+        is_large = self.folding.classes > _LARGE or arcs > _MANY_HARMONICS
+        tier = 2 if arcs > _HUGE_HARMONICS else int(is_large)
+        cost = arcs * _HARMONIC_COST + len(self.components) * _COMPONENT_COST
+        for component in self.components:
+            if isinstance(component, Products):
+                cost += component.work * _PRODUCT_COST
+        while tier < len(_STEPS) - 1 and cost * sum(_STEPS[tier]) > _MOST_SECONDS:
+            tier += 1
+        return _STEPS[tier]
+
     def start(self) -> Reals:
         """Weights that sum to 1: without that the first comparison of gains with F says nothing."""
         parts = [component.start(self.demand).ravel() for component in self.components]
         weights = np.concatenate(parts)
         return np.asarray(weights / weights.sum())
 
-    def drop(self, weights: Reals, share: float) -> tuple[Problem, Reals]:
-        """The problem and weights without candidates below a share of the heaviest."""
-        kept = np.where(weights > share * weights.max(), weights, 0.0)
-        kept /= kept.sum()
+    def drop(self, weights: Reals) -> tuple[Problem, Reals]:
+        """The problem and weights without candidates that weigh nothing."""
+        kept = weights / weights.sum()
         pairs = [c.drop(w) for c, w in zip(self.components, self.split(kept), strict=True)]
         return (
             replace(self, components=[component for component, _ in pairs]),
@@ -111,6 +148,7 @@ class Problem:
 
     def _gains(self, weights: Reals) -> tuple[Reals, float]:
         """-dF/dw_j = sum_f power_j(f) gamma_f / lambda_f^2 of every candidate, and F."""
+        check()
         information = self.information(weights)
         needed = self.demand > 0.0
         slope = np.zeros(len(self.demand))
@@ -146,11 +184,10 @@ def design_families(
         continued = cells, cells.grams(workload)
     components = Dictionary(folding, needed, odds, listed).components()
     problem = Problem(folding, needed, floor(wanted), components, continued)
-    # Fewer steps where one costs so much.
-    arcs = sum(c.harmonics.size for c in components if isinstance(c, ArcBundle))
-    is_large = folding.classes > _LARGE or arcs > _MANY_HARMONICS
-    first, rest, polish = _STEPS[2 if arcs > _HUGE_HARMONICS else int(is_large)]
-    problem, weights = problem.drop(problem.solve(problem.start(), first), _FAINT)
+    first, rest, polish = problem.steps()
+    weights = problem.solve(problem.start(), first)
+    heavy = np.where(weights > _FAINT * weights.max(), weights, 0.0)
+    problem, weights = problem.drop(_keep_informed(problem, weights, heavy))
     problem, weights = _prune(problem, problem.solve(weights, rest), polish)
     return list(problem.emit(weights))
 
@@ -170,16 +207,53 @@ def _prune(problem: Problem, weights: Reals, steps: int) -> tuple[Problem, Reals
     """The heaviest candidates within the budgets, re-optimised.
 
     The coverage rule: while some needed frequency has less than _COVERED of the information that
-    all candidates gave it, its own arc comes back.
+    all candidates gave it, its own arc comes back. Steps never take all of what informs a needed
+    frequency, for its gain grows beyond any other then.
     """
     before, full = problem.information(weights), problem.split(weights)
-    problem, kept = problem.drop(_keep_heaviest(problem, weights), 0.0)
+    heaviest = _keep_heaviest(problem, weights)
+    problem, kept = problem.drop(_keep_informed(problem, weights, heaviest))
     for _ in range(_ROUNDS):
         is_lost = (problem.information(kept) < _COVERED * before) & (problem.demand > 0.0)
+        if np.count_nonzero(is_lost) > MOST_FAMILIES:
+            is_lost &= problem.information(kept) < _LEAST_COVERED * before
         if not is_lost.any():
             break
         kept = problem.solve(_restore_arcs(problem, full, kept, np.flatnonzero(is_lost)), steps)
     return problem, problem.solve(kept, steps)
+
+
+def _keep_informed(problem: Problem, weights: Reals, kept: Reals) -> Reals:
+    """What is kept of the weights, and what more it takes to inform every needed frequency: its own
+    arc where it has one, else products; again with sum 1.
+
+    Products come back a few at a time, those first that tell most of what is lost.
+    """
+    before, kept = problem.information(weights), kept.copy()
+    pairs = list(zip(problem.components, problem.split(kept), problem.split(weights), strict=True))
+    has_arc = np.zeros(len(before), dtype=bool)
+    for component, _, _ in pairs:
+        if isinstance(component, ArcBundle):
+            has_arc[component.harmonics[:, 0]] = True
+    needed = (problem.demand > 0.0) & ~has_arc
+    products = [(c, left, own) for c, left, own in pairs if not isinstance(c, ArcBundle)]
+    wanted, cells = _COVERED, MOST_CELLS / max(len(products), 1)
+    for _ in range(_MOST_ROUNDS):
+        is_lost = needed & (problem.information(kept / kept.sum()) < wanted * before)
+        if not is_lost.any():
+            break
+        # What a candidate would add to the lost frequencies, as a part of what they had.
+        slope = np.divide(1.0, before, out=np.zeros_like(before), where=is_lost & (before > 0.0))
+        for component, left, own in products:
+            if is_lost[component.classes].any():
+                chosen = _heaviest(component, own * component.gains(slope), _SPANNING, cells)
+                left.ravel()[chosen] = own.ravel()[chosen]  # a view of `kept`
+        # Some inform a frequency well; more come back only to inform it at all.
+        wanted = _LEAST_COVERED
+    kept = np.asarray(kept / kept.sum())
+    is_lost = problem.information(kept) < _LEAST_COVERED * before
+    lost = np.flatnonzero(is_lost & (problem.demand > 0.0))
+    return _restore_arcs(problem, problem.split(weights), kept, lost) if lost.size else kept
 
 
 def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
@@ -204,9 +278,17 @@ def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
     pruned[ranked[fits]] = weights[ranked[fits]]
     for (component, own), left in zip(pairs, problem.split(pruned), strict=True):
         if not left.any() and not isinstance(component, ArcBundle | ListedSets):
-            heaviest = np.argsort(-own.ravel(), kind="stable")[:_SPANNING]
+            heaviest = _heaviest(component, own, _SPANNING, MOST_CELLS / len(pairs))
             left.ravel()[heaviest] = own.ravel()[heaviest]  # a view of `pruned`
     return np.asarray(pruned / pruned.sum())
+
+
+def _heaviest(component: Component, weights: Reals, count: int, cells: float) -> Integers:
+    """Numbers of the heaviest candidates of a component: at most so many, with at most so many
+    phases together, but one in any case."""
+    ranked = np.argsort(-weights.ravel(), kind="stable")[:count]
+    phases = np.broadcast_to(component.phases, weights.shape).ravel()[ranked]
+    return ranked[: max(int(np.searchsorted(np.cumsum(phases), cells, "right")), 1)]
 
 
 def _restore_arcs(problem: Problem, full: Sequence[Reals], kept: Reals, lost: Integers) -> Reals:
@@ -216,8 +298,10 @@ def _restore_arcs(problem: Problem, full: Sequence[Reals], kept: Reals, lost: In
     full: weights before pruning, per component; pruning leaves arcs in their places.
     """
     least, weights = 0.1 / max(int(np.count_nonzero(kept)), 1), kept.copy()
+    is_lost = np.zeros(len(problem.demand), dtype=bool)
+    is_lost[lost] = True
     for component, own, whole in zip(problem.components, problem.split(weights), full, strict=True):
         if isinstance(component, ArcBundle):
-            rows = np.isin(component.harmonics[:, 0], lost) & ~own.any(axis=1)
+            rows = is_lost[component.harmonics[:, 0]] & ~own.any(axis=1)
             own[rows, whole[rows].argmax(axis=1)] = np.maximum(whole[rows].sum(axis=1), least)
     return np.asarray(weights / weights.sum())

@@ -17,7 +17,7 @@ import numpy as np
 
 from ldpsql.boxes import CodeSet
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import Group, Integers, Look, Reals
+from ldpsql.decoders.fourier.group import MOST_TOGETHER, Group, Integers, Look, Reals
 from ldpsql.decoders.fourier.spectra import RealCells
 from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
@@ -52,6 +52,8 @@ MOST_PADDING = 0.12
 WIDENED = 1.25
 LEAST_BINS, MOST_BINS = 256, 4096
 """How many bins `auto` gives a very large dimension."""
+FEWEST_BINS = 16
+"""Bins are not made fewer than these to keep a survey within MOST_TOGETHER."""
 _BITS, _FEWER_BITS, _MANY_FAMILIES = 6, 4, 1 << 14
 _LEAST_SHARE = 2.0**-30
 """Lighter weights are raised to this part of all: a device tells parts of 2^-32 apart."""
@@ -59,7 +61,8 @@ _LEAST_SHARE = 2.0**-30
 
 @dataclass(frozen=True)
 class FourierOptions:
-    """bins: a dimension of more codes is collected in at most so many bins.
+    """bins: a dimension of more codes is collected in at most so many bins; in fewer where what is
+    asked together would have more cells than a design can (`MOST_TOGETHER`).
 
     one_sided: "yes" for circles larger than the dimensions, on which questions with one end cost
     less and others a little more; "auto" where at least half of the workload's predicates have one
@@ -90,7 +93,15 @@ class Fourier(Recipe[FourierOptions]):
         group, restricted = _group_and_form(task.domain, asked, chosen)
         families = design_families(group, asked, float(task.epsilon.odds), restricted)
         plan = plan_of(families, group, task.epsilon)
-        return FourierDesign(task.domain, task.epsilon, asked, group, plan, restricted)
+        design = FourierDesign(task.domain, task.epsilon, asked, group, plan, restricted)
+        missing = design.missing()
+        if missing is not None:
+            names = " by ".join(task.domain.names[axis] for axis in missing) or "the measures"
+            raise SurveyError(
+                f"this design cannot answer its workload\nno report would tell enough about {names}"
+                "\nask about fewer columns together ([workload] max_predicates), or in wider bins"
+            )
+        return design
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> FourierDesign:
         """From `FourierDesign.to_json`; every family is checked."""
@@ -151,6 +162,30 @@ def group_of(
     return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, unordered)
 
 
+def _fitting_group(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
+    """The group with the finest bins, of at most so many, that keep all blocks together within
+    MOST_TOGETHER cells; SurveyError where none do."""
+    while True:
+        try:
+            group = group_of(domain, workload, most_bins)
+            cells = sum(map(group.cells, group.blocks))
+            if cells <= MOST_TOGETHER:
+                return group
+            problem = SurveyError(
+                f"what the workload asks together would need {cells} cells, more than "
+                f"{MOST_TOGETHER}: use coarser bins, or a smaller max_predicates in [workload]"
+            )
+        except SurveyError as error:
+            problem = error
+        sizes = zip(
+            domain.sizes, map(domain.unordered_codes, range(len(domain.sizes))), strict=True
+        )
+        if most_bins <= FEWEST_BINS or all(size == unordered for size, unordered in sizes):
+            raise problem
+        largest = max(domain.sizes)
+        most_bins = max(FEWEST_BINS, min(most_bins, largest) * 7 // 8)
+
+
 def _bins(size: int, unordered: int, most: int) -> int:
     """As few equal bins as have the width that keeps them within the limit, and those of unordered
     codes."""
@@ -180,7 +215,7 @@ def _group_and_form(
     domain: RecordDomain, workload: Workload, chosen: FourierOptions
 ) -> tuple[Group, bool]:
     """The group, and whether answers are restricted to the cells that exist."""
-    plain = group_of(domain, workload, chosen.bins)
+    plain = _fitting_group(domain, workload, chosen.bins)
     is_auto = chosen.one_sided == "auto"
     if not (is_mostly_one_sided(workload) if is_auto else chosen.one_sided == "yes"):
         return plain, False
