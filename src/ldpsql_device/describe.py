@@ -46,11 +46,11 @@ def describe(survey: Published) -> str:
     cannot be seen.
     """
     paragraphs = (
-        ("Asked, to be randomized here", _asked(survey)),
-        ("What leaves this device", _leaving(survey)),
-        ("In clear", _in_clear(survey)),
-        ("How often", _how_often(survey)),
-        ("Who asks", _asking(survey)),
+        ("Asked, to be randomized here", _describe_columns(survey)),
+        ("What leaves this device", _describe_report(survey)),
+        ("In clear", _describe_public(survey)),
+        ("How often", _describe_schedule(survey)),
+        ("Who asks", _describe_author(survey)),
         (
             "Not covered",
             "that you took part, when, and from which address. Who answers several surveys gives "
@@ -78,7 +78,7 @@ def largest_belief(epsilon: Epsilon) -> str:
     return f"{shown / 10**digits:.{digits}f} %"
 
 
-def _asked(survey: Published) -> str:
+def _describe_columns(survey: Published) -> str:
     schema = survey.schema
     private: tuple[Dimension | Measure, ...] = (*schema.dimensions, *schema.measures)
     columns = [
@@ -166,7 +166,7 @@ def _fill(text: str) -> str:
     return filled.replace(_NO_BREAK, " ")
 
 
-def _leaving(survey: Published) -> str:
+def _describe_report(survey: Published) -> str:
     return " ".join(["one randomized report.", *_promises(survey)])
 
 
@@ -208,14 +208,14 @@ def describe_sensitive(dimension: Dimension, most: int = _FEW) -> str:
     return f"{_list_values(declared, most)}{missing}"
 
 
-def _in_clear(survey: Published) -> str:
+def _describe_public(survey: Published) -> str:
     names = ", ".join(
         name_column(survey, column.name, _LONGEST_LABEL) for column in survey.record_schema.public
     )
     return f"{names}, without any protection." if names else "nothing of your record."
 
 
-def _how_often(survey: Published) -> str:
+def _describe_schedule(survey: Published) -> str:
     schedule, epsilon = survey.schedule, survey.guarantee.epsilon
     often = "once; asked again, the same report is sent again."
     if schedule.period is not None:
@@ -231,7 +231,7 @@ def _how_often(survey: Published) -> str:
     return often
 
 
-def _asking(survey: Published) -> str:
+def _describe_author(survey: Published) -> str:
     if survey.author is None:
         return "unknown; nobody has signed this survey."
     try:

@@ -68,7 +68,7 @@ def randomize_file(
 
     def draw_reports() -> Iterator[pa.Table]:
         nonlocal tally
-        for chunk in _guarded(read, source):
+        for chunk in _refuse_damaged(read, source):
             reports, part = randomize_batch(
                 survey,
                 chunk,
@@ -96,7 +96,7 @@ def read_people(schema: Schema, source: Path | str) -> pa.Table:
     source = Path(source)
     if not source.is_file():
         raise RecordError(f"there is no file {source}")
-    parts = list(_guarded(_reader(schema, source)[0], source))
+    parts = list(_refuse_damaged(_reader(schema, source)[0], source))
     if not sum(part.num_rows for part in parts):
         raise RecordError(f"{source} holds nobody")
     return pa.concat_tables(parts, promote_options="permissive")
@@ -117,7 +117,7 @@ def _writable(target: Path) -> AbstractContextManager[None]:
     return refusing(OSError, refuse)
 
 
-def _guarded(chunks: Iterator[pa.Table], source: Path) -> Iterator[pa.Table]:
+def _refuse_damaged(chunks: Iterator[pa.Table], source: Path) -> Iterator[pa.Table]:
     """The chunks, with errors of reading them, and of nothing else, made plain."""
     with _readable(source):
         yield from chunks
@@ -167,9 +167,11 @@ def _csv_chunks(schema: Schema, source: Path) -> Iterator[pa.Table]:
     )
     with reader:
         for batch in reader:
-            _require_whole(ragged)
-            yield pa.table({n: _typed(batch.column(given[n]), kind) for n, kind in types.items()})
-        _require_whole(ragged)
+            _require_fields(source, ragged)
+            yield pa.table(
+                {n: _read_text(batch.column(given[n]), kind) for n, kind in types.items()}
+            )
+        _require_fields(source, ragged)
 
 
 def _header(source: Path) -> list[str]:
@@ -184,13 +186,16 @@ def _header(source: Path) -> list[str]:
     return names
 
 
-def _require_whole(ragged: list[int]) -> None:
+def _require_fields(source: Path, ragged: list[int]) -> None:
     """RecordError for a line that has not as many fields as the header."""
     if ragged:
-        raise RecordError(f"row {ragged[0] - 1} has more or fewer fields than the header")
+        raise RecordError(
+            f"{source}: row {ragged[0] - 1} has more or fewer fields than the header; put what "
+            "holds a comma, a quotation mark or a line break between quotation marks"
+        )
 
 
-def _typed(text: pa.Array, kind: pa.DataType) -> pa.Array:
+def _read_text(text: pa.Array, kind: pa.DataType) -> pa.Array:
     """A column of texts as the type the survey asks for; what cannot be read as such is missing."""
     typed = cast_column(text, kind)
     if pa.types.is_integer(kind) and typed.null_count > text.null_count:

@@ -56,7 +56,7 @@ class Report:
         length is not that of the survey's reports."""
         digits = [width // 4 for width in survey.report_widths]
         if len(self.report) != sum(digits) or not _HEX.fullmatch(self.report):
-            raise ReportError(f"not a report of the survey {survey.table}")
+            raise _refuse(survey)
         ends = accumulate(digits, initial=0)
         return tuple(int(self.report[start:end], 16) for start, end in pairwise(ends))
 
@@ -84,7 +84,13 @@ class Report:
                     return report
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             pass
-        raise ReportError(f"not a report of the survey {survey.table}")
+        raise _refuse(survey)
+
+
+def _refuse(survey: Published) -> ReportError:
+    return ReportError(
+        f"not a report of the survey {survey.table}: send what `respond` gave, whole and unchanged"
+    )
 
 
 def randomize_record(survey: Published, record: Record, entropy: Entropy) -> list[int]:

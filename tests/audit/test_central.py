@@ -10,7 +10,7 @@ from support.blanket_mechanism import LyingGrr, StatingGrr
 from support.blankets import randomized_response
 
 from ldpsql.audit.check import audit_central
-from ldpsql.audit.exact import blankets_cover, enumerated_blankets, made_up
+from ldpsql.audit.exact import blankets_cover, domain_of_codes, enumerated_blankets
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle import clones, delta_of
@@ -52,7 +52,7 @@ def test_one_report_has_the_local_promise_alone(survey):
 @pytest.mark.parametrize("name", ["grr", "hio", "oue", "olh"])
 def test_enumerated_channels_are_no_worse_than_clones(name):
     """Every mechanism's exact channel against the theorem that any mechanism relies on."""
-    design = mechanism(name).design(made_up("2x2", 0), Epsilon.parse("2"), {})
+    design = mechanism(name).design(domain_of_codes("2x2", 0), Epsilon.parse("2"), {})
     found = enumerated_blankets(design.law())
     for people, epsilon in ((20, Decimal("0.5")), (2000, Decimal("0.1"))):
         assert (
@@ -63,7 +63,7 @@ def test_enumerated_channels_are_no_worse_than_clones(name):
 
 
 def test_the_enumerated_blanket_of_randomized_response_is_the_closed_one():
-    design = mechanism("grr").design(made_up("6", 0), Epsilon.parse("2"), {})
+    design = mechanism("grr").design(domain_of_codes("6", 0), Epsilon.parse("2"), {})
     law = design.law()
     found = enumerated_blankets(law)
     (known,) = {max(row) for row in law.probabilities}
@@ -76,7 +76,7 @@ def test_the_enumerated_blanket_of_randomized_response_is_the_closed_one():
 def test_a_false_statement_is_found():
     one = Epsilon.parse("1")
     for maker, right in ((StatingGrr(), True), (LyingGrr(), False)):
-        made = maker.design(made_up("5", 0), one, {})
+        made = maker.design(domain_of_codes("5", 0), one, {})
         assert blankets_cover(made, made.law()) == right
 
 
@@ -92,7 +92,7 @@ def stating() -> list[str]:
     made = {}
     for name, maker in MECHANISMS.items():
         with suppress(SurveyError):
-            made[name] = maker.design(made_up("2x2x2", 0), Epsilon.parse("2"), {})
+            made[name] = maker.design(domain_of_codes("2x2x2", 0), Epsilon.parse("2"), {})
     return [name for name, design in made.items() if design.states_blankets]
 
 
@@ -100,7 +100,7 @@ def stating() -> list[str]:
 @pytest.mark.parametrize("shape", ["2x2x2", "4"])
 def test_what_registered_mechanisms_state_is_what_their_channels_are(name, shape):
     try:
-        design = mechanism(name).design(made_up(shape, 0), Epsilon.parse("2"), {})
+        design = mechanism(name).design(domain_of_codes(shape, 0), Epsilon.parse("2"), {})
     except SurveyError:
         pytest.skip("not for this shape")
     assert blankets_cover(design, design.law())

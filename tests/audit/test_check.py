@@ -19,7 +19,7 @@ from support.broken_promises import (
 from support.later_rounds import at_round
 
 from ldpsql.audit import audit_design
-from ldpsql.audit.exact import enumerate_channel, made_up
+from ldpsql.audit.exact import domain_of_codes, enumerate_channel
 from ldpsql.decoders.base import Design
 from ldpsql.recipes.ahead import AheadDesign
 from ldpsql.recipes.registry import MECHANISMS, mechanism
@@ -35,7 +35,7 @@ ABOVE = "the odds of some report are above e^1"
 
 
 def made(name, domain="4", measures=0, epsilon=ONE, **options):
-    return mechanism(name).design(made_up(domain, measures), epsilon, options)
+    return mechanism(name).design(domain_of_codes(domain, measures), epsilon, options)
 
 
 @pytest.mark.parametrize("name", PRIVATE)

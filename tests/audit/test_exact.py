@@ -13,8 +13,8 @@ from ldpsql.audit.exact import (
     LARGEST_RECORDS,
     Criterion,
     count_records,
+    domain_of_codes,
     find_exposures,
-    made_up,
     smaller,
 )
 from ldpsql.decoders.law import Law
@@ -228,15 +228,15 @@ WIDE = RecordDomain(("a", "b"), (100, 3), ("b", "c"), ((0.0, 2.0), (0.0, 1.0)), 
 
 
 def test_a_domain_from_its_sizes():
-    domain = made_up("4x10", 2)
+    domain = domain_of_codes("4x10", 2)
     assert (domain.sizes, len(domain.bounds), count_records(domain)) == ((4, 10), 2, 160)
-    assert made_up("7", 0).names == ("x0",)
+    assert domain_of_codes("7", 0).names == ("x0",)
 
 
 @pytest.mark.parametrize("text", ["", "4x", "x4", "0x2", "4*4", "-1", "4.5", "²"])
 def test_anything_else_is_refused(text):
     with pytest.raises(SurveyError, match="codes per dimension"):
-        made_up(text, 0)
+        domain_of_codes(text, 0)
 
 
 def test_smaller_domains_keep_what_they_can():
@@ -257,15 +257,15 @@ def test_a_measure_forgets_a_dimension_that_was_left_out():
 
 
 def test_many_dimensions_are_left_out_in_time():
-    domain = made_up("x".join(["9"] * 40), 0)
+    domain = domain_of_codes("x".join(["9"] * 40), 0)
     found = list(smaller(domain))
     assert found
     assert all(count_records(small) <= LARGEST_RECORDS for small in found)
 
 
 def test_the_first_codes_are_sensitive():
-    assert made_up("3x5", 0, "2x5").sensitive == ((0, 1), ())
-    assert made_up("3x5", 0, "3x5") == made_up("3x5", 0)
+    assert domain_of_codes("3x5", 0, "2x5").sensitive == ((0, 1), ())
+    assert domain_of_codes("3x5", 0, "3x5") == domain_of_codes("3x5", 0)
 
 
 def test_smaller_domains_keep_values_of_both_kinds():

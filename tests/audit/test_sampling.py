@@ -18,7 +18,7 @@ from support.broken_promises import (
 )
 
 from ldpsql.audit import audit_design, sampling
-from ldpsql.audit.exact import made_up
+from ldpsql.audit.exact import domain_of_codes
 from ldpsql.audit.sampling import (
     ALPHA,
     check_words,
@@ -39,7 +39,7 @@ AGAIN = (
 
 
 def made(name, domain="4", measures=0, epsilon=ONE):
-    return mechanism(name).design(made_up(domain, measures), epsilon, {})
+    return mechanism(name).design(domain_of_codes(domain, measures), epsilon, {})
 
 
 def tried(design, reports=100_000, entropy=None):
@@ -162,8 +162,14 @@ def test_one_word_for_two_draws_is_caught():
 
 
 def test_corners_are_far_apart():
-    assert corners(made_up("4x1", 1)) == ((0, 0, 0), (3, 0, 1), (3, 0, 0), (1, 0, 0), (0, 0, 1))
-    assert corners(made_up("1", 0)) == ((0,),)
+    assert corners(domain_of_codes("4x1", 1)) == (
+        (0, 0, 0),
+        (3, 0, 1),
+        (3, 0, 0),
+        (1, 0, 0),
+        (0, 0, 1),
+    )
+    assert corners(domain_of_codes("1", 0)) == ((0,),)
 
 
 def test_random_records_come_from_all_over_the_domain():
@@ -175,11 +181,11 @@ def test_random_records_come_from_all_over_the_domain():
 
 
 def some_records(seed):
-    return random_records(made_up("100x3", 1), SeededEntropy(seed))
+    return random_records(domain_of_codes("100x3", 1), SeededEntropy(seed))
 
 
 def test_every_code_of_every_attribute_is_tried_once_at_least():
-    domain = made_up("30x1x4", 1)
+    domain = domain_of_codes("30x1x4", 1)
     tried = records_of_every_code(domain, SeededEntropy(3))
     for place, size in enumerate(domain.record_sizes):
         assert {record[place] for record in tried} == set(range(size))
@@ -191,7 +197,7 @@ def test_every_code_of_every_attribute_is_tried_once_at_least():
 
 def test_some_codes_are_tried_where_there_are_too_many(monkeypatch):
     monkeypatch.setattr(sampling, "MOST_CODES", 50)
-    tried = records_of_every_code(made_up("300x200", 0), SeededEntropy(3))
+    tried = records_of_every_code(domain_of_codes("300x200", 0), SeededEntropy(3))
     assert 50 <= len(tried) <= 54
     assert max(record[0] for record in tried[4:]) > 100
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from support.blanket_mechanism import LyingGrr, ShufflingGrr, StatingGrr
 
-from ldpsql.audit.exact import made_up
+from ldpsql.audit.exact import domain_of_codes
 from ldpsql.recipes.base import achieved, check_promise, require_local
 from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import keeps, largest_local_of_any
@@ -17,7 +17,7 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central, Shuffled
 
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
-DOMAIN = made_up("3x2", 0)
+DOMAIN = domain_of_codes("3x2", 0)
 
 
 def test_a_local_promise_is_the_mechanisms_own_business():
@@ -67,9 +67,9 @@ def test_a_design_with_too_much_epsilon_is_refused_with_what_it_achieves():
 
 def test_what_makes_no_promise_for_one_report_makes_none_for_many():
     with pytest.raises(SurveyError, match="not differentially private"):
-        mechanism("lgrr").design(made_up("8", 0), TRUST.central, {})
+        mechanism("lgrr").design(domain_of_codes("8", 0), TRUST.central, {})
     with pytest.raises(SurveyError, match="rounds"):
-        require_local(mechanism("ahead").design(made_up("16", 0), Epsilon.parse("1"), {}))
+        require_local(mechanism("ahead").design(domain_of_codes("16", 0), Epsilon.parse("1"), {}))
 
 
 def test_more_reports_hide_better_and_dishonest_ones_do_not():
@@ -86,7 +86,7 @@ def test_more_reports_hide_better_and_dishonest_ones_do_not():
 @pytest.mark.parametrize("name", ["cprr", "jurr", "tdrr"])
 def test_what_is_disclosed_is_not_hidden_by_shuffling(name):
     """The accountant takes any two records; sensitive values alone are not enough for it."""
-    spared = made_up("3x2", 0, "2x1")
+    spared = domain_of_codes("3x2", 0, "2x1")
     with pytest.raises(SurveyError, match=r"locally private for every record; .* is .*-ULDP"):
         mechanism(name).design(spared, TRUST.central, {})
     assert mechanism(name).design(DOMAIN, TRUST.central, {}).guarantee.kind == "local"

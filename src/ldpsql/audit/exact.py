@@ -154,7 +154,7 @@ def enumerate_channel(design: Design, options: Mapping[str, Any]) -> EnumeratedC
 # -- record domains to audit on -------------------------------------------------------------------
 
 
-def made_up(text: str, measures: int, sensitive: str | None = None) -> RecordDomain:
+def domain_of_codes(text: str, measures: int, sensitive: str | None = None) -> RecordDomain:
     """A domain from its sizes, "4x4", with measures between 0 and 1.
 
     sensitive: how many codes of each dimension, the first ones, are sensitive, "2x1"; all where

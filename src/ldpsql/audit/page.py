@@ -10,22 +10,17 @@ from html import escape
 from importlib.metadata import version
 
 from ldpsql.audit.check import METHODS, Audit, CentralAudit
-from ldpsql.survey import Survey
-from ldpsql_device.describe import (
-    describe_missing,
-    describe_outside,
-    describe_sensitive,
-    describe_values,
-    largest_belief,
-    name_column,
-    name_with_label,
+from ldpsql.audit.lines import (
+    COLUMN_HEADS,
+    author_line,
+    belief_line,
+    column_rows,
+    not_covered,
+    public_line,
 )
-from ldpsql_device.errors import Error
-from ldpsql_device.guarantee import PUBLIC_IN_CLEAR
-from ldpsql_device.schema import Dimension, PublicColumn
+from ldpsql.survey import Survey
+from ldpsql_device.describe import name_with_label
 
-COLUMN_HEADS = ("column", "role", "values", "if outside", "if missing")
-_MOST_VALUES = 64
 _STYLE = """
 @page { size: A4; margin: 18mm 16mm }
 body { font: 10.5pt/1.45 "Liberation Sans", Arial, sans-serif; color: #1a1a1a;
@@ -49,53 +44,6 @@ code { font: 8.5pt "Liberation Mono", monospace; overflow-wrap: anywhere }
 .sign div { border-top: 1px solid #333; padding-top: .2em; font-size: 9pt; color: #555 }
 @media print { body { margin: 0; padding: 0; max-width: none } }
 """
-
-
-def author_line(survey: Survey) -> str:
-    """Who signed a survey, and whether the signature was verified here."""
-    if survey.author is None:
-        return "nobody has signed this survey"
-    try:
-        survey.verify()
-    except Error as error:
-        return f"{survey.author}, not verified: {error}"
-    return f"{survey.author}, whose signature is valid"
-
-
-def column_rows(survey: Survey) -> Iterator[tuple[str, ...]]:
-    """A row per column, under COLUMN_HEADS: what of a record is read, and how it is read."""
-    for column in survey.record_schema.attributes:
-        name = name_column(survey, column.name)
-        outside, missing = describe_outside(column), describe_missing(column)
-        if isinstance(column, PublicColumn):
-            yield name, "IN CLEAR", f"{column.type}, sent as it is", outside, missing
-            continue
-        role, values = "private, summed", describe_values(column, _MOST_VALUES)
-        if isinstance(column, Dimension):
-            role = "private"
-            if 0 < len(column.sensitive) < column.size:
-                values += f"; sensitive: {describe_sensitive(column, _MOST_VALUES)}"
-        yield name, role, values, outside, missing
-    if survey.period:
-        yield "period", "in clear", f"first day of the {survey.period}, set by the device", "", ""
-
-
-def public_line(survey: Survey) -> str:
-    """The columns that travel in clear, by name."""
-    return ", ".join(column.name for column in survey.schema.public) or "none"
-
-
-def belief_line(audit: Audit) -> str:
-    """What one report can tell at most, by itself."""
-    guarantee = audit.design.guarantee
-    if guarantee.epsilon is None:
-        return "nothing is promised: a report can give its sender's record away"
-    what = "a person's answers" if guarantee.kind == "local" else "a sensitive value"
-    fails = f", except with probability {float(guarantee.delta):g}" if guarantee.delta else ""
-    return (
-        f"epsilon {guarantee.epsilon}, by itself: a belief of 50 % about {what} becomes at most "
-        f"{largest_belief(guarantee.epsilon)}{fails}"
-    )
 
 
 def write_page(
@@ -142,15 +90,6 @@ def write_page(
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
-
-
-def not_covered(audit: Audit, survey: Survey | None) -> tuple[str, ...]:
-    """What a promise does not cover, as far as it concerns this survey."""
-    guarantee = audit.design.guarantee if survey is None else survey.guarantee
-    is_idle = survey is None or not survey.schema.public
-    return tuple(
-        item for item in guarantee.not_protected if not (is_idle and item == PUBLIC_IN_CLEAR)
     )
 
 

@@ -153,7 +153,10 @@ def audit(
         **({} if central is None else {"central": central.to_json()}),
         "warnings": warnings,
     }
-    lines = [*(() if survey is None else _about(survey, today)), *_facts(result, central, survey)]
+    lines = [
+        *(() if survey is None else _describe_survey(survey, today)),
+        *_facts(result, central, survey),
+    ]
     lines += [("warning", warning) for warning in warnings]
     write_document(Document("\n".join(labelled_lines(lines)), facts=facts), form, None)
     is_sound = result.holds and (central is None or central.holds)
@@ -191,11 +194,11 @@ def _of_mechanism(
     sensitive: str | None,
     chosen: dict[str, Any],
 ) -> Design:
-    from ldpsql.audit.exact import made_up  # noqa: PLC0415
+    from ldpsql.audit.exact import domain_of_codes  # noqa: PLC0415
     from ldpsql.recipes.registry import mechanism  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
-    codes = made_up(domain, measures, sensitive)
+    codes = domain_of_codes(domain, measures, sensitive)
     maker, budget = mechanism(name), Epsilon.parse(epsilon)
     if sum(codes.sizes) > _LONG:
         click.echo(
@@ -233,9 +236,9 @@ def _identity(survey: Survey, today: date) -> dict[str, Any]:
     }
 
 
-def _about(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
+def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
     """Which survey it is, whose, and what it reads."""
-    from ldpsql.audit.page import (  # noqa: PLC0415
+    from ldpsql.audit.lines import (  # noqa: PLC0415
         COLUMN_HEADS,
         author_line,
         column_rows,
@@ -260,7 +263,7 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     """What was found, by its label."""
     from ldpsql.audit.check import METHODS  # noqa: PLC0415
-    from ldpsql.audit.page import belief_line, not_covered  # noqa: PLC0415
+    from ldpsql.audit.lines import belief_line, not_covered  # noqa: PLC0415
 
     design, guarantee = result.design, result.design.guarantee
     yield "one report", belief_line(result)

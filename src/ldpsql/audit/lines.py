@@ -1,0 +1,78 @@
+"""What an audit says of a survey in words, on a terminal and on the page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldpsql.audit.check import Audit
+from ldpsql.survey import Survey
+from ldpsql_device.describe import (
+    describe_missing,
+    describe_outside,
+    describe_sensitive,
+    describe_values,
+    largest_belief,
+    name_column,
+)
+from ldpsql_device.errors import Error
+from ldpsql_device.guarantee import PUBLIC_IN_CLEAR
+from ldpsql_device.schema import Dimension, PublicColumn
+
+COLUMN_HEADS = ("column", "role", "values", "if outside", "if missing")
+_MOST_VALUES = 64
+
+
+def author_line(survey: Survey) -> str:
+    """Who signed a survey, and whether the signature was verified here."""
+    if survey.author is None:
+        return "nobody has signed this survey"
+    try:
+        survey.verify()
+    except Error as error:
+        return f"{survey.author}, not verified: {error}"
+    return f"{survey.author}, whose signature is valid"
+
+
+def column_rows(survey: Survey) -> Iterator[tuple[str, ...]]:
+    """A row per column, under COLUMN_HEADS: what of a record is read, and how it is read."""
+    for column in survey.record_schema.attributes:
+        name = name_column(survey, column.name)
+        outside, missing = describe_outside(column), describe_missing(column)
+        if isinstance(column, PublicColumn):
+            yield name, "IN CLEAR", f"{column.type}, sent as it is", outside, missing
+            continue
+        role, values = "private, summed", describe_values(column, _MOST_VALUES)
+        if isinstance(column, Dimension):
+            role = "private"
+            if 0 < len(column.sensitive) < column.size:
+                values += f"; sensitive: {describe_sensitive(column, _MOST_VALUES)}"
+        yield name, role, values, outside, missing
+    if survey.period:
+        yield "period", "in clear", f"first day of the {survey.period}, set by the device", "", ""
+
+
+def public_line(survey: Survey) -> str:
+    """The columns that travel in clear, by name."""
+    return ", ".join(column.name for column in survey.schema.public) or "none"
+
+
+def belief_line(audit: Audit) -> str:
+    """What one report can tell at most, by itself."""
+    guarantee = audit.design.guarantee
+    if guarantee.epsilon is None:
+        return "nothing is promised: a report can give its sender's record away"
+    what = "a person's answers" if guarantee.kind == "local" else "a sensitive value"
+    fails = f", except with probability {float(guarantee.delta):g}" if guarantee.delta else ""
+    return (
+        f"epsilon {guarantee.epsilon}, by itself: a belief of 50 % about {what} becomes at most "
+        f"{largest_belief(guarantee.epsilon)}{fails}"
+    )
+
+
+def not_covered(audit: Audit, survey: Survey | None) -> tuple[str, ...]:
+    """What a promise does not cover, as far as it concerns this survey."""
+    guarantee = audit.design.guarantee if survey is None else survey.guarantee
+    is_idle = survey is None or not survey.schema.public
+    return tuple(
+        item for item in guarantee.not_protected if not (is_idle and item == PUBLIC_IN_CLEAR)
+    )
