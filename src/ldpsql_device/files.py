@@ -57,7 +57,7 @@ def randomize_file(
     that cannot be read, or has no such column, or one of another type.
     """
     policy.require(survey)
-    survey.require_open(utc_today())
+    survey.require_open(today := utc_today())
     source, target = Path(source), Path(target)
     if not source.is_file():
         raise RecordError(f"there is no file {source}")
@@ -74,6 +74,7 @@ def randomize_file(
                 chunk,
                 entropy,
                 policy=policy,
+                today=today,
             )
             tally += part
             if progress is not None:

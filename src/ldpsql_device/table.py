@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,7 +98,7 @@ def randomize(
     type.
     """
     policy.require(survey)
-    survey.require_open(utc_today())
+    survey.require_open(today := utc_today())
     entropy = OsEntropy()
 
     def words_of(_: int, rows: Mask) -> Words:
@@ -106,7 +107,8 @@ def randomize(
     # Of a part after another, so that the memory of one serves the next.
     starts = range(0, max(table.num_rows, 1), PART_ROWS)
     parts = (table.slice(start, PART_ROWS) for start in starts)
-    reports = pa.concat_tables(_draw_reports(survey, p, entropy, words_of)[0] for p in parts)
+    drawn = (_draw_reports(survey, part, entropy, words_of, today) for part in parts)
+    reports = pa.concat_tables(part for part, _ in drawn)
     if keep_order:
         return _append_ids(reports, entropy.words(reports.num_rows))
     order, keys = random_order(reports.num_rows, entropy)
@@ -119,21 +121,24 @@ def randomize_batch(
     entropy: Entropy,
     *,
     policy: Policy,
+    today: date | None = None,
 ) -> tuple[pa.Table, Tally]:
     """Reports in the order of the people, for evaluation, and for parts of a file.
 
-    entropy: any; `randomize` has the system's alone, and so have the ids. A seed has each person
-    draw the same words whatever the others' values are.
+    today: on which they are drawn, by the system's clock if left out.  entropy: any; `randomize`
+    has the system's alone, and so have the ids. A seed has each person draw the same words whatever
+    the others' values are.
     """
     policy.require(survey)
     shape = (batch.num_rows, survey.record_schema.words)
     words = entropy.words(shape[0] * shape[1]).reshape(shape)
-    reports, tally = _draw_reports(survey, batch, entropy, lambda word, rows: words[rows, word])
+    day = utc_today() if today is None else today
+    reports, tally = _draw_reports(survey, batch, entropy, lambda n, rows: words[rows, n], day)
     return _append_ids(reports, OsEntropy().words(reports.num_rows)), tally
 
 
 def _draw_reports(
-    survey: Published, batch: pa.Table, entropy: Entropy, words_of: WordsOf
+    survey: Published, batch: pa.Table, entropy: Entropy, words_of: WordsOf, today: date
 ) -> tuple[pa.Table, Tally]:
     """Reports without ids, in the order of the people. words_of: for `encode_table`."""
     schema, people = survey.record_schema, batch.num_rows
@@ -149,7 +154,7 @@ def _draw_reports(
     }
     periods = {
         name: pa.repeat(pa.scalar(first, pa.date32()), people)
-        for name, first in survey.period_values(utc_today()).items()
+        for name, first in survey.period_values(today).items()
     }
     without_ids = report_schema(survey)
     without_ids = without_ids.remove(without_ids.get_field_index(ID_COLUMN))

@@ -12,7 +12,7 @@ from support.surveys import category, integer, measure, survey_toml
 
 from ldpsql.audit import Audit, audit_design
 from ldpsql.audit.check import USUAL_REPORTS
-from ldpsql.audit.exact import made_up
+from ldpsql.audit.exact import domain_of_codes
 from ldpsql.designer import design
 from ldpsql.recipes.registry import mechanism
 from ldpsql_device import draw as device
@@ -30,7 +30,7 @@ SHARED = "people who are randomized together share random words"
 
 def audited(name: str, domain: str, measures: int = 0) -> Audit:
     """What `ldpsql audit` finds of a mechanism, as it is run usually."""
-    design = mechanism(name).design(made_up(domain, measures), Epsilon.parse("1"), {})
+    design = mechanism(name).design(domain_of_codes(domain, measures), Epsilon.parse("1"), {})
     return audit_design(design, {}, reports=USUAL_REPORTS, device=True)
 
 

@@ -173,7 +173,10 @@ class AheadDesign(Design[GridQuery]):
     def following(self, histogram: Histogram) -> AheadDesign:
         """The next round, from this one's reports; SurveyError after the last."""
         if self.round >= self.rounds:
-            raise SurveyError(f"round {self.round} of {self.rounds} was the last one")
+            raise SurveyError(
+                f"round {self.round} of {self.rounds} was the last one: ask its store, which "
+                "answers for the people of all rounds"
+            )
         if not histogram.sizes.all():
             raise SurveyError("a grid has no reports yet; ingest this round's reports first")
         odds, grown = float(self.epsilon.odds), []
