@@ -277,9 +277,14 @@ def is_label(text: str) -> bool:
 def identifier(name: str) -> str:
     """The name itself if it can be that of a column or a table, else one like it that can."""
     if not _NAME.fullmatch(name):
-        name = re.sub("[^a-z0-9_]", "_", re.sub("[A-Z]", lambda letter: letter[0].lower(), name))
+        name = re.sub("[^a-z0-9_]", "_", _with_small_letters(name))
         name = name if _NAME.match(name) else f"_{name}"
     return (f"_{name}" if name.startswith(RESERVED_PREFIX) else name)[:63]
+
+
+def _with_small_letters(text: str) -> str:
+    """The text with a-z in place of A-Z, and no other letter changed."""
+    return re.sub("[A-Z]", lambda letter: letter[0].lower(), text)
 
 
 def default_outside(domain: Domain) -> str:
@@ -325,13 +330,12 @@ class Schema:
                     f"{attribute.name} has two labels: write one of them, or one twice"
                 )
             # As a header of a table it would be read as that name.
-            name = label.lower() if label.isascii() else label
-            for known in (name, f"label {label}"):
-                if owner.setdefault(known, attribute.name) != attribute.name:
-                    raise SurveyError(
-                        f"the label {label!a:.60} of {attribute.name} also stands for "
-                        f"{owner[known]}; two columns need two labels"
-                    )
+            holder = owner.setdefault(_with_small_letters(label), attribute.name)
+            if holder != attribute.name:
+                raise SurveyError(
+                    f"the label {label!a:.60} of {attribute.name} also stands for {holder}; two "
+                    "columns need two labels"
+                )
 
     @cached_property
     def labels(self) -> Mapping[str, str]:

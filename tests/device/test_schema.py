@@ -404,6 +404,7 @@ def test_no_character_of_these_categories_is_in_a_label(category):
         ({"measure": {"age": {"bounds": [0, 9], "label": "Old"}}}, "age has two labels"),
         ({"measure": {"pay": {"bounds": [0, 9], "label": "Years"}}}, "Years.* also stands for age"),
         ({"public": {"x": {"type": "int", "label": "Age"}}}, "'Age' of x also stands for age"),
+        ({"public": {"x": {"type": "int", "label": "YEARS"}}}, "'YEARS' of x also stands for age"),
         ({"public": {"years": {"type": "int"}}}, "'Years' of age also stands for years"),
     ],
 )
@@ -416,5 +417,7 @@ def test_a_dimension_and_a_measure_of_one_column_share_its_label():
     for keys in ({"bounds": [0, 9]}, {"bounds": [0, 9], "label": "Years"}):
         schema = Schema.from_keys({**LABELLED, "measure": {"age": keys}})
         assert schema.labels == {"age": "Years"}
+    more = {"public": {"x": {"type": "int", "label": "label Years"}}}
+    assert len(Schema.from_keys({**LABELLED, **more}).labels) == 2
     named = Schema.from_keys({"dimension": {"age": {**AGE, "label": "Age"}}})  # its own name
     assert named.labels == {"age": "Age"}

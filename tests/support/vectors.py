@@ -343,7 +343,9 @@ def labelled_survey() -> Survey:
         ),
         public=tuple(replace(p, label='"App" \\ \u0627\u0644') for p in survey.schema.public),
     )
-    return replace(survey, schema=schema, label="L" * 200)
+    [spent] = schema.measures  # in which other labels occur
+    measures = (replace(spent, label=f"label {schema.dimensions[0].label}"),)
+    return replace(survey, schema=replace(schema, measures=measures), label="L" * 200)
 
 
 def scheduled_surveys() -> list[dict[str, Any]]:
@@ -429,6 +431,8 @@ def bad_surveys() -> list[dict[str, str]]:
     as_text = {**schema, "public": [{**column, "type": "text"}, *schema["public"]]}
     labelled = {**schema, "dimension": [{**age, "label": "Years"}, *others]}
     version = {**schema["public"][0], "label": "Years"}
+    shouted = {**schema, "dimension": [{**age, "label": "\u00c4RA"}, *others]}
+    small = {**schema["public"][0], "label": "\u00c4ra"}
     renamed = {**schema["measure"][0], "name": "age", "label": "Age"}
     letters = {
         "name": "age",
@@ -454,6 +458,7 @@ def bad_surveys() -> list[dict[str, str]]:
         ("a label of a column that hides", dimension(label="a\u200bge")),
         ("two labels of one column", but(schema={**labelled, "measure": [renamed]})),
         ("a label that another column has, too", but(schema={**labelled, "public": [version]})),
+        ("a label that is another's in small letters", but(schema={**shouted, "public": [small]})),
         ("a label that is another column's name", dimension(label="VERSION")),
         ("a signature without its author", but(signature="0" * 128)),
         ("an author without a signature", but(author="0" * 64)),
