@@ -25,6 +25,7 @@ import pyarrow as pa
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.estimate import CONFIDENCE, Estimates
+from ldpsql.limits import SECONDS
 from ldpsql.lookups import PublicTable
 from ldpsql.parser import Parameters
 from ldpsql.store import Batch, Store, open_store
@@ -129,12 +130,14 @@ def connect(
     read_only: bool | None = None,
     confidence: float = CONFIDENCE,
     estimator: str | None = None,
+    timeout: float = SECONDS,
 ) -> Connection:
     """Connect to a store of reports.
 
     path: a store's file; None or ":memory:" makes a store in memory.  confidence: level of the
     intervals.  estimator: which of a design's estimators answers, such as "smooth"; None for the
     survey's own choice. Asking a survey that does not have it raises NotSupportedError.
+    timeout: how many seconds a statement may take.
 
     read_only: True for questions only. False holds the file for writing, which shuts out every
     other process. None, the default, makes the file if there is none and holds it for writing
@@ -145,7 +148,9 @@ def connect(
     if writes_to is not None and not writes_to.exists():
         open_store(place, read_only=False).close()
     store = open_store(place, read_only=bool(read_only) or writes_to is not None)
-    return Connection(store, confidence=confidence, estimator=estimator, writes_to=writes_to)
+    return Connection(
+        store, confidence=confidence, estimator=estimator, timeout=timeout, writes_to=writes_to
+    )
 
 
 class Connection:
@@ -168,13 +173,16 @@ class Connection:
         *,
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
+        timeout: float = SECONDS,
         writes_to: Path | None = None,
     ) -> None:
-        """Take over an open store; confidence and estimator as in `connect`.
+        """Take over an open store; confidence, estimator and timeout as in `connect`.
 
         writes_to: the store's file, where `ingest` is to open it for writing on its own.
         """
-        self._session: Session | None = Session(store, confidence=confidence, estimator=estimator)
+        self._session: Session | None = Session(
+            store, confidence=confidence, estimator=estimator, seconds=timeout
+        )
         self._writes_to = writes_to
         self._uncommitted = False
 
@@ -292,7 +300,10 @@ class Connection:
             self._session = None
             reopened = open_store(path, read_only=True)
             self._session = Session(
-                reopened, confidence=session.confidence, estimator=session.estimator
+                reopened,
+                confidence=session.confidence,
+                estimator=session.estimator,
+                seconds=session.seconds,
             )
             for table in session.registered:
                 self._session.register(table)

@@ -14,8 +14,12 @@ from ldpsql_device.errors import Error
 
 T = TypeVar("T")
 
+SECONDS = 60.0
+"""How long a statement may take where nobody says otherwise."""
 MOST_ROWS = 1_000_000
 """Rows that an answer, or what it is computed from, may have."""
+MOST_NUMBERS = 1 << 26
+"""Numbers that the estimates of one base query may hold, half a gigabyte of them."""
 
 Late = Callable[[float], Error]
 """The error for work that took longer than so many seconds."""
@@ -66,6 +70,17 @@ def too_late() -> Error:
     """What to raise where the deadline is over."""
     ends = _ENDS.get()
     return _late_statement(math.inf) if ends is None else ends[2](ends[1])
+
+
+def require_numbers(rows: int, sums: int) -> None:
+    """QueryError where there are too many rows, or too many sums in them with their covariance."""
+    if rows > MOST_ROWS:
+        raise too_many_rows()
+    if rows * sums * (sums + 1) > MOST_NUMBERS:
+        raise QueryError(
+            f"{sums} sums in each of {rows:,} rows are too many at once",
+            hint="group by fewer columns, or ask for fewer aggregates",
+        )
 
 
 def too_many_rows() -> QueryError:

@@ -12,11 +12,13 @@ import pytest
 from support.surveys import ANYTHING
 from support.two_estimators import known, people, stored, survey_of_two
 
+from ldpsql import limits
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import Selection, Store, open_store
+from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.table import randomize_batch
 
 PEOPLE = 300
@@ -72,6 +74,30 @@ def test_the_deadline_holds_for_base_queries(store: Store) -> None:
     """Also between the groups of a query, of which there may be many."""
     with pytest.raises(QueryError, match="the statement took longer than 0 s; ask for fewer"):
         Session(store, seconds=0.0).execute("SELECT COUNT(*) FROM app")
+
+
+def test_the_deadline_holds_while_reports_are_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never_end(reading: Reading) -> object:
+        endless = "SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b"
+        return reading.cursor.execute(endless).fetchall()
+
+    monkeypatch.setattr(Reading, "histograms", never_end)
+    with pytest.raises(QueryError, match=r"the statement took longer than 0\.5 s"):
+        Session(store, seconds=0.5).execute("SELECT COUNT(*) FROM app WHERE age = 3")
+    monkeypatch.undo()
+    assert Session(store).execute("SELECT COUNT(*) FROM app").table.num_rows == 1
+
+
+def test_too_many_numbers_at_once_are_refused(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MOST_NUMBERS", 29)
+    sums = ", ".join(f"COUNT(*) FILTER (WHERE age = {age})" for age in range(1, 6))
+    with pytest.raises(QueryError, match="5 sums in each of 1 rows are too many at once"):
+        Session(store).execute(f"SELECT {sums} FROM app")
+    Session(store).execute("SELECT COUNT(*) FROM app WHERE age = 3")
 
 
 @pytest.mark.usefixtures("interruptible")

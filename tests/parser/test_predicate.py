@@ -334,3 +334,9 @@ def test_a_day_that_moments_are_compared_with_is_its_midnight(
     (base,) = parse(f"SELECT COUNT(*) FROM m WHERE {condition}", None, lambda _: moments).bases
     assert isinstance(base.predicate, Comparison)
     assert (base.predicate.op, base.predicate.ends_day) == (op, ends_day)
+
+
+def test_texts_are_joined_a_few_times() -> None:
+    assert isinstance(where("state || '-' || concat(state, 'x') = 'CA-CAx'"), Scalar)
+    joined = " || ".join(["state"] * 18)
+    assert "more than 16" in refusal(f"SELECT COUNT(*) FROM app WHERE {joined} = 'x'").reason

@@ -39,6 +39,7 @@ def query(sql: str | None, **settings: Any) -> None:
 @click.argument("sql", required=False)
 @click.option("--verbose", "-v", is_flag=True, help="Show the plan after every rewrite.")
 @options.database
+@options.timeout
 @options.confidence
 @options.estimator
 @options.parameters
@@ -130,6 +131,7 @@ EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
 
 @click.command(short_help="Ask questions one after another.")
 @options.database
+@options.timeout
 @options.confidence
 @options.estimator
 @options.output_format

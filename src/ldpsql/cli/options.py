@@ -15,6 +15,7 @@ import click
 
 from ldpsql.cli.formats import BY_NAME, TABLE_SUFFIXES
 from ldpsql.estimate import CONFIDENCE
+from ldpsql.limits import SECONDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,6 +41,15 @@ estimator = click.option(
     metavar="NAME",
     help="Which of the mechanism's estimators answers: unbiased, or another that it has (smooth, "
     "em, maxent, adaptive, published).  [default: what the survey says]",
+)
+
+timeout = click.option(
+    "--timeout",
+    "seconds",
+    metavar="SECONDS",
+    type=click.FloatRange(0, min_open=True),
+    default=SECONDS,
+    help="How long a statement may take.",
 )
 
 output_format = click.option(
@@ -156,7 +166,8 @@ def keep_inputs(target: Path | None, *inputs: Path | None) -> None:
 
 def asking(command: Command) -> Command:
     """The options of every command that answers questions."""
-    for option in (intervals, output(), output_format, parameters, estimator, confidence, database):
+    own = (intervals, output(), output_format, parameters, estimator, confidence, timeout, database)
+    for option in own:
         command = option(command)
     return command
 

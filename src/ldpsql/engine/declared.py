@@ -249,7 +249,7 @@ def _evaluate(scalar: Scalar, grid: _Grid) -> pa.Array:
 
 @cache
 def _sandbox() -> Sandbox:
-    return Sandbox(seconds=10.0, what="this expression", over="declared values")
+    return Sandbox(what="this expression", over="declared values")
 
 
 def _by_code(numbers: Codes, dimensions: Sequence[Dimension], codes: Sequence[Codes]) -> Codes:

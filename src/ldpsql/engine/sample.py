@@ -81,7 +81,9 @@ class Sample(Source):
         """Fetch what the plan's slices need."""
         estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
         keys = ascending(key for by_key in estimators for key in by_key)
-        return cls(plan, keys if plan.public_keys else ((),), estimators)
+        keys = keys if plan.public_keys else ((),)
+        limits.require_numbers(len(keys) * len(plan.private_rows), len(plan.targets))
+        return cls(plan, keys, estimators)
 
     @property
     def samples(self) -> tuple[Sample, ...]:

@@ -45,8 +45,6 @@ from ldpsql_device.guarantee import Guarantee
 
 V = TypeVar("V")
 
-SECONDS = 60.0
-"""How long a statement may take."""
 _KEPT, _LARGEST_KEPT = 64, 4096
 
 
@@ -77,7 +75,7 @@ class Session:
         *,
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
-        seconds: float = SECONDS,
+        seconds: float = limits.SECONDS,
     ) -> None:
         """Ask a store.
 
@@ -87,6 +85,8 @@ class Session:
         """
         if not 0.0 < confidence < 1.0:
             raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
+        if not seconds >= 0.0:
+            raise InterfaceError(f"a statement may take some seconds, not {seconds}")
         self.store = store
         self.confidence = confidence
         self.estimator = estimator

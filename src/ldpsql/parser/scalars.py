@@ -41,6 +41,8 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.GTE: ">=",
 }
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MOST_JOINED = 16
+"""How often texts may be joined in one expression."""
 _HOURS = {"HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DOW", "ISODOW", "DOY", "DECADE"}
 _HOURS |= {"ISOYEAR", "CENTURY", "YEARWEEK"}
 _OF_HOURS = (
@@ -62,6 +64,9 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
     """As `read_scalar`, of a tree that may be changed; node: where it stands."""
     from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
 
+    if sum(1 for _ in tree.find_all(exp.DPipe, exp.Concat)) > _MOST_JOINED:
+        reason = f"texts are joined more than {_MOST_JOINED} times"
+        raise unsupported(reason, node, "join fewer of them")
     root, read = exp.Paren(this=tree), _Named(columns)
     waiting: list[exp.Expr] = [tree]
     while waiting:
@@ -222,6 +227,9 @@ def read_amount(
         counted.pop()
     if is_product:
         shares = shares[: len(found)]
+    elif is_summed and not found and (parts := _separate(node, columns)):
+        shares = [Share(_converted(scalar_of(part, node, columns))) for part in parts]
+        counted = [Share(_is_known(shares[0].factor))]
     elif is_summed:
         shares += [Share(_converted(scalar)) for scalar in everywhere]
     written = exp.Paren(this=node.copy())
@@ -287,6 +295,45 @@ def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Re
     reason = f"reports tell sums of the measure {name}, not its {what}"
     hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
     return unsupported(reason, node, hint)
+
+
+def _separate(node: exp.Expr, columns: Columns) -> list[exp.Expr]:
+    """What an expression adds up, a part for every set of columns: none where it adds up nothing of
+    different columns, or where a part might be NULL, so that the sum would be."""
+    parts: dict[tuple[str, ...], exp.Expr] = {}
+    waiting = [(node, False)]
+    while waiting:
+        part, is_negative = waiting.pop()
+        if isinstance(part, exp.Paren | exp.Neg):
+            waiting.append((part.this, is_negative ^ isinstance(part, exp.Neg)))
+        elif isinstance(part, exp.Add | exp.Sub):
+            right = is_negative ^ isinstance(part, exp.Sub)
+            waiting += [(part.expression, right), (part.this, is_negative)]
+        elif any(_may_be_null(each, columns) for each in part.walk()):
+            return []
+        else:
+            names = sorted({columns.name(each) for each in part.find_all(exp.Column)})
+            own: exp.Expr = exp.Paren(this=part.copy())
+            own = exp.Neg(this=own) if is_negative else own
+            before = parts.get(tuple(names))
+            parts[tuple(names)] = exp.Add(this=before, expression=own) if before else own
+    constant = parts.pop((), None)
+    if len(parts) < 2:
+        return []
+    first, *others = parts.values()
+    return [exp.Add(this=first, expression=constant) if constant else first, *others]
+
+
+def _may_be_null(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a node is anything but a number, a column without NULL, or a product of these."""
+    if isinstance(node, exp.Column):
+        index = find_dimension(columns.schema, columns.name(node))
+        return index is None or columns.schema.dimensions[index].has_null
+    is_number = isinstance(node, exp.Literal) and not node.is_string
+    return not (
+        is_number
+        or isinstance(node, exp.Identifier | exp.Mul | exp.Add | exp.Sub | exp.Paren | exp.Neg)
+    )
 
 
 def _converted(scalar: Scalar, text: str = "{}") -> Scalar:

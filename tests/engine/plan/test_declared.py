@@ -7,9 +7,11 @@ from datetime import date, datetime
 import pytest
 from support.sql_survey import marked
 
+from ldpsql.aggregates import targets_of
 from ldpsql.boxes import Box
 from ldpsql.engine import declared
 from ldpsql.engine.declared import regions
+from ldpsql.engine.plan import amounts_of
 from ldpsql.engine.where import slices
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
@@ -154,3 +156,20 @@ def test_a_day_that_is_only_its_midnight_is_refused_with_the_whole_day() -> None
         slices(base.predicate, SCHEMA, sql)
     assert "write CAST(seen AS DATE) = DATE '2026-01-03'" in caught.value.hint
     assert codes("CAST(seen AS DATE) BETWEEN DATE '2026-01-02' AND '2026-01-03'", "seen") == {1, 2}
+
+
+def test_a_sum_of_different_columns_never_needs_their_product() -> None:
+    """A thousand values of each of three columns are 3,000 terms, not 10^9."""
+
+    class Wide:
+        table = "t"
+        schema = Schema(tuple(Dimension(name, int_domain(0, 999)) for name in "abc"))
+
+    def terms(sql: str) -> int:
+        (base,) = parse(sql, None, lambda _: Wide()).bases
+        targets = {t for c in base.columns for t in targets_of(c.expression, Wide.schema)}
+        return sum(len(amounts_of(target, Wide.schema, sql)) for target in targets)
+
+    assert terms("SELECT SUM(a + b * b - c + 3) FROM t") == 1000 + 999 + 999
+    with pytest.raises(UnsupportedSQL, match="combinations"):
+        terms("SELECT SUM(a * b * c) FROM t")

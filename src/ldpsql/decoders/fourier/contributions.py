@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql import limits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.families import Batch, batches
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, parts_of
@@ -168,7 +169,7 @@ class Sampled:
         is_far = self.exact or any(query.is_far for query in queries)
         divided = [self.collected.divide(own) for own in spectra]
         dense: dict[Axes, NDArray[np.complexfloating]] = {}
-        for number, batch in enumerate(self.batches):
+        for number, batch in enumerate(limits.in_time(self.batches)):
             axes = batch.cluster.axes
             faces = parts_of((axes,))[1:]
             if not self.is_few and not any(face in own for own in divided for face in faces):

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from ldpsql.errors import QueryError
-from ldpsql.limits import MOST_ROWS, remaining, too_late, too_many_rows
+from ldpsql.limits import MOST_ROWS, SECONDS, remaining, too_late, too_many_rows
 from ldpsql.sql import DUCKDB_SETTINGS
 from ldpsql.store.duckdb.opening import Connection, is_ctrl_c
 
@@ -49,7 +49,7 @@ class Sandbox:
     def __init__(
         self,
         *,
-        seconds: float = 30.0,
+        seconds: float = SECONDS,
         memory: str = "1GB",
         what: str = "the outer query",
         over: str = "estimates",

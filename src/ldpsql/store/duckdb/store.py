@@ -5,11 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
+from ldpsql import limits
+from ldpsql.errors import QueryError
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Histogram, Integers
@@ -184,6 +188,31 @@ class DuckDBStore(Store):
             assert self._pinned.cursor is not None
             yield self._pinned.cursor
 
+    @contextmanager
+    def _selecting(self) -> Iterator[Connection]:
+        """As `_reading`, for queries over reports, which end at the statement's deadline.
+
+        QueryError where that is over, and where an expression fails for a public value.
+        """
+        with self._reading() as cursor:
+            left = limits.remaining()
+            timer = threading.Timer(min(left, threading.TIMEOUT_MAX), cursor.interrupt)
+            timer.daemon = True
+            if isfinite(left):
+                timer.start()
+            try:
+                yield cursor
+            except duckdb.InterruptException:
+                limits.check()
+                raise
+            except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+                line = str(error).splitlines()[0].split(": ", 1)[-1]
+                raise QueryError(
+                    line, hint="this is said of values of public columns; TRY_CAST gives NULL"
+                ) from None
+            finally:
+                timer.cancel()
+
     def _rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with self._reading() as cursor:
             return cursor.execute(query, parameters).fetchall()
@@ -199,17 +228,17 @@ class DuckDBStore(Store):
         return None if smallest is None else int(smallest)
 
     def sizes(self, table: str, condition: str | None = None) -> Integers:
-        with self._reading() as cursor:
+        with self._selecting() as cursor:
             return Reading(cursor, self._layout(table), Selection(condition)).sizes()
 
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
-        with self._reading() as cursor:
+        with self._selecting() as cursor:
             return Reading(cursor, self._layout(table), selection).histograms()
 
     def public_people(self, table: str) -> pa.Table:
-        with self._reading() as cursor:
+        with self._selecting() as cursor:
             return Reading(cursor, self._layout(table), Selection()).public_people()
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
