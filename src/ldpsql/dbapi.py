@@ -27,6 +27,7 @@ from ldpsql.engine.session import Session
 from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.limits import SECONDS
 from ldpsql.lookups import PublicTable
+from ldpsql.margins import read_margins
 from ldpsql.parser import Parameters
 from ldpsql.store import Batch, Store, open_store
 from ldpsql.survey import Survey
@@ -131,6 +132,8 @@ def connect(
     confidence: float = CONFIDENCE,
     estimator: str | None = None,
     timeout: float = SECONDS,
+    weights: Any = None,
+    one_population: bool = False,
 ) -> Connection:
     """Connect to a store of reports.
 
@@ -138,6 +141,10 @@ def connect(
     intervals.  estimator: which of a design's estimators answers, such as "smooth"; None for the
     survey's own choice. Asking a survey that does not have it raises NotSupportedError.
     timeout: how many seconds a statement may take.
+
+    weights: margins of a population, about which answers then are: a CSV file, an Arrow table, or
+    several of them (docs/sql.md#everybody). Raises OperationalError or DataError for what is no
+    table.  one_population: whether surveys that UNION ALL joins are samples of one population.
 
     read_only: True for questions only. False holds the file for writing, which shuts out every
     other process. None, the default, makes the file if there is none and holds it for writing
@@ -149,7 +156,13 @@ def connect(
         open_store(place, read_only=False).close()
     store = open_store(place, read_only=bool(read_only) or writes_to is not None)
     return Connection(
-        store, confidence=confidence, estimator=estimator, timeout=timeout, writes_to=writes_to
+        store,
+        confidence=confidence,
+        estimator=estimator,
+        timeout=timeout,
+        weights=weights,
+        one_population=one_population,
+        writes_to=writes_to,
     )
 
 
@@ -174,15 +187,22 @@ class Connection:
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
         timeout: float = SECONDS,
+        weights: Any = None,
+        one_population: bool = False,
         writes_to: Path | None = None,
     ) -> None:
-        """Take over an open store; confidence, estimator and timeout as in `connect`.
+        """Take over an open store; settings as in `connect`.
 
         writes_to: the store's file, where `ingest` is to open it for writing on its own.
         """
-        self._session: Session | None = Session(
-            store, confidence=confidence, estimator=estimator, seconds=timeout
-        )
+        self._settings: dict[str, Any] = {
+            "confidence": confidence,
+            "estimator": estimator,
+            "seconds": timeout,
+            "weights": read_margins(weights),
+            "one_population": one_population,
+        }
+        self._session: Session | None = Session(store, **self._settings)
         self._writes_to = writes_to
         self._uncommitted = False
 
@@ -299,12 +319,7 @@ class Connection:
         finally:
             self._session = None
             reopened = open_store(path, read_only=True)
-            self._session = Session(
-                reopened,
-                confidence=session.confidence,
-                estimator=session.estimator,
-                seconds=session.seconds,
-            )
+            self._session = Session(reopened, **self._settings)
             for table in session.registered:
                 self._session.register(table)
 

@@ -366,3 +366,16 @@ def test_a_second_estimator_answers_with_its_typical_error(tmp_path, monkeypatch
         asked = run("shell", "--estimator", "smooth", "--format", "jsonl", text=f"{sql};")
         assert json.loads(asked.stdout)["n"] == document["rows"][0]["n"]
         assert "(typ. " not in run(sql).stdout
+
+
+def test_weights_are_files_of_margins(tmp_path):
+    margins = tmp_path / "margins.csv"
+    margins.write_text("age,people\n18..29,100\n30+,200\n")
+    sql = "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE age < 30) AS young FROM app"
+    shown = run("query", "--weights", margins, sql, "--format", "jsonl")
+    assert rows(shown) == [{"n": 300, "young": 100}]
+    assert f"note: answers about 300 people, post-stratified by age ({margins})" in shown.stderr
+    shown = run("shell", "--weights", margins, "--format", "jsonl", text=sql)
+    assert rows(shown) == [{"n": 300, "young": 100}]
+    margins.write_text("age,people\n18..29,100\n")
+    assert "no stratum of age holds 30.." in refusal(run("--weights", margins, sql), 1)

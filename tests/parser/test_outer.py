@@ -188,7 +188,7 @@ def test_what_duckdb_must_not_see_is_refused(
         ("WITH t AS (SELECT age FROM app) SELECT COUNT(*) FROM t WHERE t.active", "no column"),
         ("WITH t AS (SELECT nope FROM app) SELECT COUNT(*) FROM t", "no column"),
         ("SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER () AS r FROM app) AS t", "without an"),
-        ("SELECT COUNT(*) FROM (SELECT * FROM app UNION ALL SELECT * FROM app)", "single people"),
+        ("SELECT COUNT(*) FROM (SELECT * FROM app UNION ALL SELECT * FROM app)", "a survey twice"),
         ("WITH t AS (DELETE FROM app RETURNING *) SELECT * FROM t", "not a query"),
         ("SELECT *", "needs a FROM"),
         ("SELECT", "names no column"),

@@ -38,10 +38,7 @@ def query(sql: str | None, **settings: Any) -> None:
 @click.command(short_help="Show how a SELECT would be answered, and how well.")
 @click.argument("sql", required=False)
 @click.option("--verbose", "-v", is_flag=True, help="Show the plan after every rewrite.")
-@options.database
-@options.timeout
-@options.confidence
-@options.estimator
+@options.settings
 @options.parameters
 @options.output()
 def explain(sql: str | None, verbose: bool, **settings: Any) -> None:
@@ -57,18 +54,21 @@ def answer(
     form: str | None,
     target: Path | None,
     intervals: bool,
+    weights: tuple[Path, ...],
     **settings: Any,
 ) -> None:
     """Open the database, answer one SQL text, and write the result."""
-    options.keep_inputs(target, database)
+    options.keep_inputs(target, database, *weights)
     parameters = options.read_parameters(values)
 
     from ldpsql.cli.results import write_result  # noqa: PLC0415  (what is heavy is loaded when needed)
     from ldpsql.engine.session import Session  # noqa: PLC0415
+    from ldpsql.margins import read_margins  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
     with closing(open_store(database, read_only=True)) as store:
-        result = Session(store, **settings).execute(sql, parameters)
+        session = Session(store, weights=read_margins(weights), **settings)
+        result = session.execute(sql, parameters)
         write_result(result, form, target, intervals=intervals)
 
 
@@ -130,15 +130,18 @@ EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
 
 
 @click.command(short_help="Ask questions one after another.")
-@options.database
-@options.timeout
-@options.confidence
-@options.estimator
+@options.settings
 @options.output_format
 @options.intervals
 @click.pass_context
 def shell(
-    ctx: click.Context, /, database: Path, form: str | None, intervals: bool, **settings: Any
+    ctx: click.Context,
+    /,
+    database: Path,
+    form: str | None,
+    intervals: bool,
+    weights: tuple[Path, ...],
+    **settings: Any,
 ) -> None:
     """Read statements, each ended by a semicolon, and answer them; an error does not end it.
 
@@ -146,11 +149,12 @@ def shell(
     """
     from ldpsql.cli.results import write_result  # noqa: PLC0415
     from ldpsql.engine.session import Session  # noqa: PLC0415
+    from ldpsql.margins import read_margins  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
     interactive, failed = sys.stdin.isatty(), False
     with closing(open_store(database, read_only=True)) as store:
-        session = Session(store, **settings)
+        session = Session(store, weights=read_margins(weights), **settings)
         for text in _inputs(_lines(interactive=interactive)):
             if text in (".quit", ".exit"):
                 break

@@ -18,6 +18,7 @@ from ldpsql.estimate import CONFIDENCE
 from ldpsql.limits import SECONDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 database = click.option(
     "--db",
@@ -52,6 +53,22 @@ timeout = click.option(
     help="How long a statement may take.",
 )
 
+weights = click.option(
+    "--weights",
+    metavar="FILE",
+    multiple=True,
+    type=EXISTING,
+    help="CSV with public margins of the population, such as age,sex,people: answers are then "
+    "about all of it, those who did not take part included. May be repeated.",
+)
+
+one_population = click.option(
+    "--one-population",
+    is_flag=True,
+    help="Surveys that UNION ALL joins are samples of one population: combine them by inverse "
+    "variance instead of adding them up.",
+)
+
 output_format = click.option(
     "--format",
     "form",
@@ -74,7 +91,6 @@ intervals = click.option(
     "COLUMN_typical) to machine-readable formats.",
 )
 
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 published_survey = click.option(
@@ -166,8 +182,14 @@ def keep_inputs(target: Path | None, *inputs: Path | None) -> None:
 
 def asking(command: Command) -> Command:
     """The options of every command that answers questions."""
-    own = (intervals, output(), output_format, parameters, estimator, confidence, timeout, database)
-    for option in own:
+    for option in (intervals, output(), output_format, parameters):
+        command = option(command)
+    return settings(command)
+
+
+def settings(command: Command) -> Command:
+    """The options that say of whom, and how, questions are answered."""
+    for option in (one_population, weights, estimator, confidence, timeout, database):
         command = option(command)
     return command
 

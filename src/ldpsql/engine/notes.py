@@ -8,7 +8,7 @@ proof, and reports forged with care show neither.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -80,6 +80,14 @@ def _on_orders(plan: QueryPlan) -> list[str]:
                 f"the intervals of {leaf.function}({name}, [{shares}]) hold together at their level"
             ] = None
     return list(notes)
+
+
+def how_joined(surveys: Sequence[Survey], is_population: bool) -> str:
+    """What several surveys, asked as one table, have to do with each other."""
+    names = " and ".join(survey.table for survey in surveys)
+    if is_population:
+        return f"{names} are samples of one population, combined by inverse variance"
+    return f"{names} add up; a person who answered both counts in both"
 
 
 def _on_joins(plan: QueryPlan) -> list[str]:

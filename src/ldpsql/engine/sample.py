@@ -19,10 +19,10 @@ from ldpsql import limits
 from ldpsql.decoders.base import AnyEstimator, PlannedQuery
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.where import Slice
-from ldpsql.estimate import Estimates
+from ldpsql.estimate import Array, Estimates
 from ldpsql.store.base import Moment, Selection
 
-_ROWS_AT_ONCE = 64
+_ROWS_AT_ONCE, _ROUNDING = 64, 1e-9
 
 EstimatorsOf = Callable[[Selection], Mapping[Key, AnyEstimator]]
 """The estimators of a selection of reports, by public key."""
@@ -141,6 +141,13 @@ def answer_rows(estimator: AnyEstimator, rows: Sequence[Sequence[PlannedQuery]])
         limits.check()
         answers += estimator.answer_rows(rows[first : first + _ROWS_AT_ONCE])
     return answers
+
+
+def whole_where_exact(values: Array, covariance: Array) -> Array:
+    """Values without the rounding errors of those that are known, and are whole numbers."""
+    nearest, size = np.rint(values), np.maximum(1.0, np.abs(values))
+    is_whole = (np.diagonal(covariance) == 0.0) & (np.abs(values - nearest) <= _ROUNDING * size)
+    return np.where(is_whole, nearest, values)
 
 
 def ascending(keys: Iterable[Key]) -> tuple[Key, ...]:

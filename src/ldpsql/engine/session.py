@@ -10,8 +10,9 @@ so that a question asked again costs no estimation.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.explain import SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
+    how_joined,
     impossible_sums,
     notes_on_estimator,
     notes_on_query,
@@ -30,11 +32,15 @@ from ldpsql.engine.notes import (
     uneven_report_types,
 )
 from ldpsql.engine.plan import Key, QueryPlan, make_plans
+from ldpsql.engine.poststratify import Poststratified
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result
-from ldpsql.engine.sample import Sample, selection
+from ldpsql.engine.sample import Sample, Source, selection
+from ldpsql.engine.strata import Strata, strata_of, undivided
+from ldpsql.engine.unions import Union
 from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.lookups import PublicTable
+from ldpsql.margins import Margins
 from ldpsql.parser import Parameters, catalog, parse
 from ldpsql.parser.query import Query, Statement
 from ldpsql.report import Integers
@@ -76,12 +82,17 @@ class Session:
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
         seconds: float = limits.SECONDS,
+        weights: Margins = (),
+        one_population: bool = False,
     ) -> None:
         """Ask a store.
 
         confidence: level of the intervals, between 0 and 1 (InterfaceError otherwise).
         estimator: which of a design's estimators answers; None for the survey's own choice.
         seconds: how long one statement may take.
+        weights: margins of the population that answers are about; none for those who took part.
+        one_population: whether surveys that are asked as one table are samples of one population,
+        as they are in any case where it has margins.
         """
         if not 0.0 < confidence < 1.0:
             raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
@@ -91,6 +102,8 @@ class Session:
         self.confidence = confidence
         self.estimator = estimator
         self.seconds = seconds
+        self.weights = weights
+        self.one_population = one_population
         self._kept: dict[str, OrderedDict[Any, Any]] = {}
         self._registered: dict[str, PublicTable] = {}
 
@@ -134,7 +147,7 @@ class Session:
 
     def _execute(self, sql: str, parameters: Parameters) -> Result:
         statement = parse(sql, parameters, self.store.survey, self._lookup)
-        tables = sorted({base.table for base in statement.bases})
+        tables = sorted({table for base in statement.bases for table in base.tables})
         with self.store.snapshot():
             subjects = {table: self._subject(self.store.survey(table)) for table in tables}
             if statement.mode == "answer":
@@ -209,39 +222,69 @@ class Session:
         """How many people there are; the last round answers for those of all of them."""
         return subject.survey.design.earlier + int(self._sizes_of(subject, condition).sum())
 
-    def _relation(self, base: Query, sql: str, subject: Subject) -> Relation:
+    def _relation(self, base: Query, sql: str, subjects: Mapping[str, Subject]) -> Relation:
         """What the reports say about a base query."""
+        asked = [subjects[table] for table in base.tables]
         return self._keep(
             "relations",
-            subject.key(base),
-            lambda: Relation(
-                Sample.of(
-                    make_plans(base, subject.survey, sql)[-1][1],
-                    lambda chosen: self._estimators_of(subject, chosen),
-                ),
-                self.confidence,
-            ),
+            tuple(subject.key(base) for subject in asked),
+            lambda: Relation(self._source(base, sql, asked), self.confidence),
             lambda relation: len(relation) <= _LARGEST_KEPT,
+        )
+
+    def _source(self, base: Query, sql: str, subjects: Sequence[Subject]) -> Source:
+        """Where the sums of a base query come from: those who answered, or a population."""
+        sources: list[Source] = []
+        is_sample = self._is_population(subjects)
+        people = [self._people(subject) for subject in subjects]
+        for subject in subjects:
+            estimators_of = partial(self._estimators_of, subject)
+            plan = make_plans(base, subject.survey, sql)[-1][1]
+            sample = Sample.of(plan, estimators_of)
+            if is_sample:
+                strata = self._strata(subject.survey, sum(people))
+                sources.append(Poststratified.of(sample, strata, estimators_of))
+            else:
+                sources.append(sample)
+        if len(sources) == 1:
+            return sources[0]
+        return Union.combined(sources, people) if is_sample else Union.added(sources)
+
+    def _is_population(self, asked: Sequence[object]) -> bool:
+        """Whether the surveys that are asked are samples of a population."""
+        return bool(self.weights) or (self.one_population and len(asked) > 1)
+
+    def _strata(self, survey: Survey, people: int) -> Strata:
+        """The population in the codes of a survey; people: how many there are without margins."""
+        if not self.weights:
+            return undivided(people)
+        return self._keep(
+            "strata", survey.fingerprint, lambda: strata_of(self.weights, survey.schema)
         )
 
     # -- answers ---------------------------------------------------------------------------
 
     def _answer(self, statement: Statement, subjects: Mapping[str, Subject]) -> Result:
         relations = {
-            base.relation: self._relation(base, statement.sql, subjects[base.table])
-            for base in statement.bases
+            base.relation: self._relation(base, statement.sql, subjects) for base in statement.bases
         }
         table = self._evaluate(statement, relations)
         width = len(statement.outputs)
         shown = table.select(range(width)).rename_columns([out.name for out in statement.outputs])
-        notes = notes_on_statement(statement, relations.values())
+        notes = self._notes_on_people(statement, subjects)
+        notes += notes_on_statement(statement, relations.values())
         notes += [n for relation in relations.values() for n in notes_on_query(relation.plan)]
-        asked = {relation.plan.survey.table: relation for relation in relations.values()}
+        checked = [
+            relation if relation.source is sample else Relation(sample, self.confidence)
+            for relation in relations.values()
+            for sample in relation.source.samples
+        ]
+        asked = {relation.plan.survey.table: relation for relation in checked}
         for name, subject in subjects.items():
             notes += notes_on_estimator(asked[name], subject.estimator)
         for subject in subjects.values():
             notes += uneven_report_types(subject.survey, self._sizes_of(subject))
-        for relation in relations.values():
+        for relation in checked:
             subject = subjects[relation.plan.survey.table]
             notes += impossible_sums(relation, self._people(subject), subject.estimator)
         estimates = {
@@ -269,6 +312,18 @@ class Session:
 
         more = {"intervals": intervals, "typical": typical, "estimates": joint}
         return self._result(shown, subjects, notes, **more)
+
+    def _notes_on_people(self, statement: Statement, subjects: Mapping[str, Subject]) -> list[str]:
+        """Who the answers are about, where that is not those who answered one survey."""
+        notes: dict[str, None] = {}
+        for base in statement.bases:
+            surveys = [subjects[table].survey for table in base.tables]
+            if self.weights:
+                strata = self._strata(surveys[0], 0)
+                notes |= dict.fromkeys([f"answers {strata.describe()}", *strata.notes])
+            if len(surveys) > 1:
+                notes[how_joined(surveys, self._is_population(surveys))] = None
+        return list(notes)
 
     def _evaluate(self, statement: Statement, relations: Mapping[str, Relation]) -> pa.Table:
         """The outer query over the relations; one that only picks columns needs no database."""
@@ -308,22 +363,36 @@ class Session:
         """The plans as text, one line per row."""
         lines, notes = list[str](), list[str]()
         for base in statement.bases:
-            subject = subjects[base.table]
-            plans = make_plans(base, subject.survey, statement.sql)
-            plan = plans[-1][1]
-            notes += notes_on_query(plan)
-            reports = [self._slice_reports(plan, i, subject) for i in range(len(plan.slices))]
-            if statement.mode == "explain verbose":
-                lines += explain_verbose(plans, reports, subject.guarantee, self.confidence)
-            else:
-                lines += explain(plan, reports, subject.guarantee, self.confidence)
-            default = next(iter(subject.survey.design.estimators))
-            if subject.estimator != default:
-                lines.append(
-                    f"estimator: {subject.estimator}; the predicted errors are the {default} one's"
-                )
+            lines += self._on_source(base, subjects)
+            for subject in [subjects[table] for table in base.tables]:
+                plans = make_plans(base, subject.survey, statement.sql)
+                plan = plans[-1][1]
+                notes += notes_on_query(plan)
+                reports = [self._slice_reports(plan, i, subject) for i in range(len(plan.slices))]
+                if statement.mode == "explain verbose":
+                    lines += explain_verbose(plans, reports, subject.guarantee, self.confidence)
+                else:
+                    lines += explain(plan, reports, subject.guarantee, self.confidence)
+                default = next(iter(subject.survey.design.estimators))
+                if subject.estimator != default:
+                    lines.append(
+                        f"estimator: {subject.estimator}; the predicted errors are the {default} "
+                        "one's"
+                    )
         table = pa.table({"plan": pa.array(lines, type=pa.string())})
         return self._result(table, subjects, notes, explain="\n".join(lines))
+
+    def _on_source(self, base: Query, subjects: Mapping[str, Subject]) -> list[str]:
+        """Who the answers are about, where that is not those who answered one survey."""
+        surveys = [subjects[table].survey for table in base.tables]
+        lines = [
+            f"weights: {self._strata(survey, 0).describe()}"
+            for survey in surveys[:1]
+            if self.weights
+        ]
+        if len(surveys) > 1:
+            lines.append(how_joined(surveys, self._is_population(surveys)))
+        return [*lines, "the errors below are those of plain sums"] if self.weights else lines
 
     def _slice_reports(self, plan: QueryPlan, place: int, subject: Subject) -> SliceReports:
         """The people of one slice, and the errors of its first row where public columns do not

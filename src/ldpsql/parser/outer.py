@@ -6,10 +6,10 @@ against the allow-list, bound by DuckDB over empty relations, and left to DuckDB
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sqlglot import Token, exp
 
@@ -28,7 +28,8 @@ from ldpsql.parser.select import (
     has_aggregate,
 )
 from ldpsql.parser.source import Refusal, Source, unsupported, wrong
-from ldpsql_device.schema import RESERVED_PREFIX, Schema
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import RESERVED_PREFIX, Dimension, PublicColumn, Schema
 
 if TYPE_CHECKING:
     from ldpsql.lookups import PublicTable
@@ -56,10 +57,44 @@ class PublicRelation:
     tables: tuple[PublicTable, ...]
 
 
+_Column = TypeVar("_Column", Dimension, PublicColumn)
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """Several surveys that are asked as one table, under the name of the first."""
+
+    table: str
+    schema: Schema
+
+    @classmethod
+    def of(cls, surveys: Sequence[Askable], where: exp.Expr) -> _Joined:
+        """With the columns that all of them declare alike; an error where that are none."""
+        first, *others = (survey.schema for survey in surveys)
+        if len({survey.table for survey in surveys}) < len(surveys):
+            raise wrong("UNION ALL names a survey twice", where, "its people would count twice")
+        measures = [{measure.name for measure in other.measures} for other in others]
+        try:
+            schema = Schema(
+                tuple(d for d in first.dimensions if all(_has(o.dimensions, d) for o in others)),
+                tuple(m for m in first.measures if all(m.name in names for names in measures)),
+                tuple(p for p in first.public if all(_has(o.public, p) for o in others)),
+            )
+        except SurveyError:
+            reason = f"{' and '.join(s.table for s in surveys)} declare no column alike"
+            raise wrong(reason, where, "ask each by itself") from None
+        return cls(surveys[0].table, schema)
+
+
+def _has(columns: Sequence[_Column], column: _Column) -> bool:
+    """Whether a column is among others, whatever its label."""
+    return replace(column, label=None) in (replace(other, label=None) for other in columns)
+
+
 SurveyOf = Callable[[str], Askable]
 LookupOf = Callable[[str], "PublicTable | None"]
-Names = Mapping[str, exp.Select | PublicRelation | None]
-"""The CTEs in sight, in lower case; with its SELECT each that is over records of a survey."""
+Names = Mapping[str, exp.Query | PublicRelation | None]
+"""The CTEs in sight, in lower case; with its query each that is over records of a survey."""
 
 _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
     kind: frozenset(parts.split())
@@ -151,7 +186,7 @@ class OuterReader:
         evaluated = []
         for cte in clause.expressions:
             _check_parts(cte)
-            kept: exp.Select | PublicRelation | None = None
+            kept: exp.Query | PublicRelation | None = None
             if not cte.alias_column_names and self._is_filter(cte.this, names):
                 kept = cte.this
             elif self._is_public(cte.this, names):
@@ -219,6 +254,7 @@ class OuterReader:
         """What is left of a SELECT over a survey's table, and its reader."""
         assert isinstance(select, exp.Select)
         survey = self._survey(table)
+        others = table.meta.get("others", ())
         columns = read_joins(
             select,
             Columns(
@@ -239,7 +275,10 @@ class OuterReader:
         reader = SelectReader(
             select, columns, relation, lambda node: self._query(node.copy(), names)
         )
-        self.bases[position], rest = reader.read()
+        base, rest = reader.read()
+        self.bases[position] = replace(
+            base, others=tuple(self.find(o.name, o).table for o in others)
+        )
         if select.args.get("with_"):
             self.is_bound = False
             rest.set("with_", select.args["with_"])
@@ -256,7 +295,9 @@ class OuterReader:
         alias = table.args.get("alias")
         if alias and alias.args.get("columns"):
             raise unsupported("a table's columns cannot be renamed", table, "write only the alias")
-        return self.find(table.name, table)
+        first = self.find(table.name, table)
+        others = [self.find(other.name, other) for other in table.meta.get("others", ())]
+        return _Joined.of([first, *others], table) if others else first
 
     def find(self, name: str, where: exp.Expr | Token) -> Askable:
         """The survey of a name that stands somewhere; an error there if there is none."""
@@ -287,7 +328,7 @@ class OuterReader:
             return self._is_filter(node.this, names)
         is_filter = isinstance(node, exp.Table) and _is_cte(node, names)
         return (
-            isinstance(names[node.name.lower()], exp.Select)
+            isinstance(names[node.name.lower()], exp.Query)
             if is_filter
             else (self._is_survey(node, names))
         )
@@ -308,7 +349,9 @@ class OuterReader:
 
     def _is_filter(self, tree: exp.Expr, names: Names) -> bool:
         """Whether a query selects columns of single records from a survey's table, or from such a
-        query, with at most a WHERE."""
+        query, with at most a WHERE; or all columns of several surveys, by UNION ALL."""
+        if self._union(tree, names):
+            return True
         parts = {*_present(tree)}
         if not isinstance(tree, exp.Select) or not parts <= {"expressions", "from_", "where"}:
             return False
@@ -318,6 +361,25 @@ class OuterReader:
         if table.alias_column_names or not all(map(_is_of_records, tree.expressions)):
             return False
         return self._is_people(table, names)
+
+    def _union(self, tree: exp.Expr, names: Names) -> list[exp.Table]:
+        """The surveys' tables of SELECT * FROM a UNION ALL SELECT * FROM b; none for other
+        queries."""
+        if not isinstance(tree, exp.Union) or not _present(tree).keys() <= {"this", "expression"}:
+            return []
+        tables: list[exp.Table] = []
+        for part in (tree.this, tree.expression):
+            below = self._union(part, names)
+            if not below:
+                if not self._is_filter(part, names) or part.args.get("where"):
+                    return []
+                table = part.args["from_"].this
+                is_whole = [type(item) for item in part.expressions] == [exp.Star]
+                if not is_whole or not self._is_survey(table, names):
+                    return []
+                below = [table]
+            tables += below
+        return tables
 
     def _unfold_filters(self, tree: exp.Select, names: Names) -> None:
         """Put the survey's table into FROM in place of queries over its records, with their WHERE
@@ -329,15 +391,19 @@ class OuterReader:
                 inner = names[source.name.lower()]
             elif isinstance(source, exp.Subquery) and self._is_filter(source.this, names):
                 inner = source.this
-            if not isinstance(inner, exp.Select):
+            if not isinstance(inner, exp.Query):
                 return
             if source.alias_column_names or source.args.get("joins"):
                 return
-            table = inner.args["from_"].this.copy()
+            joined = self._union(inner, names)
+            table = (joined[0] if joined else inner.args["from_"].this).copy()
+            if joined:
+                table.meta["others"] = joined[1:]
             own, where = table.alias_or_name.lower(), inner.args.get("where")
             name = source.alias_or_name or table.alias_or_name
             table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
-            _rename(tree, inner, own, name)
+            if isinstance(inner, exp.Select):
+                _rename(tree, inner, own, name)
             clause.set("this", table)
             if where is None:
                 continue

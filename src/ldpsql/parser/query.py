@@ -179,7 +179,8 @@ class Query:
     """A base query: aggregates over one survey's table.
 
     relation: the name under which the outer SQL reads its relation of estimates.
-    table: the survey's name.  predicate: its WHERE, or None.  keys: its GROUP BY.
+    table: the survey's name.  others: of surveys asked together with it as one table.
+    predicate: its WHERE, or None.  keys: its GROUP BY.
     columns: what its relation holds after the keys.  filters: the conditions of FILTER.
     sets: of GROUPING SETS, ROLLUP and CUBE: the indices of the keys of each; None for all keys.
     joins: the public rows that people are joined with, in the order of FROM.
@@ -193,6 +194,12 @@ class Query:
     filters: tuple[Predicate, ...] = ()
     sets: tuple[tuple[int, ...], ...] | None = None
     joins: tuple[Join, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of all surveys that it asks."""
+        return (self.table, *self.others)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,319 @@
+"""Answers about a population, from reports of those of its people who took part.
+
+With g_c for every cell c of strata, n_c people of it who answered, and a sum Y_c over them, the sum
+over the population is estimated by
+
+    Y = sum_c g_c Y_c,    where    sum_c g_c n_c x_c = N:
+
+the people n_c, weighted, have the margins N (x_c says to which strata of them a cell belongs). With
+one margin, g_c = N_c / n_c: post-stratification. With several, g_c is a product of one factor per
+margin, found by iterative proportional fitting: raking.
+
+Strata of dimensions are private, so the n_c are estimates themselves, jointly with the Y_c. Both
+enter the variance: to first order the error of Y is that of
+
+    sum_c g_c (Y_c - b' x_c n_c),    b = (sum_c g_c n_c x_c x_c')^-1 sum_c g_c Y_c x_c,
+
+the sum of weighted residuals of a regression on the margins. See Deville, Sarndal, Sautory, JASA 88
+(1993), and for one margin Holt and Smith, JRSS A 142 (1979). It assumes that within the strata who
+takes part does not depend on what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ldpsql import limits
+from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.base import AnyEstimator
+from ldpsql.engine.plan import Key, QueryPlan, linear_queries
+from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
+from ldpsql.engine.strata import Strata
+from ldpsql.estimate import Array, Estimates
+from ldpsql.numerics import fit_marginals
+from ldpsql.record_domain import RecordDomain
+from ldpsql.store.base import Selection
+from ldpsql_device.errors import DataError, NotSupportedError
+
+CLEAR = 4.0
+"""How many standard errors the number of people in a stratum must lie above 0."""
+_HOLDS, _ROUNDING, _LISTED = 1e-6, 1e-9, 4
+
+
+@dataclass(frozen=True)
+class Part:
+    """People with the same public values in one slice of the plan, or in none of them.
+
+    key: their public GROUP BY keys.  cell: the number of their public cell.  slice: its number, or
+    None.
+    """
+
+    key: Key
+    cell: int
+    slice: int | None
+    estimator: AnyEstimator
+
+
+@dataclass(frozen=True, eq=False)
+class Poststratified(Source):
+    """The population of some strata, of which one survey's people are a sample."""
+
+    plan: QueryPlan
+    keys: tuple[Key, ...]
+    sample: Sample
+    strata: Strata
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, sample: Sample, strata: Strata, estimators_of: EstimatorsOf) -> Poststratified:
+        """Fetch everybody who answered, in the parts that the plan and the strata make of them.
+
+        DataError where somebody is in no stratum.
+        """
+        plan = sample.plan
+        if plan.survey.period is not None:
+            raise NotSupportedError(
+                f"{plan.survey.table} is answered once a {plan.survey.period}, and margins count "
+                "people, not answers; ask without weights"
+            )
+        own = [axis.column for axis in strata.public]
+        names = tuple(dict.fromkeys((*plan.public_keys, *own)))
+        places = [names.index(name) for name in own]
+        chosen = [replace(selection(plan, piece), keys=names) for piece in plan.slices]
+        conditions = [piece.condition for piece in plan.slices]
+        if None not in conditions:
+            others = " AND ".join(f"(({text}) IS NOT TRUE)" for text in conditions)
+            chosen.append(Selection(others, names))
+        parts = []
+        for number, each in enumerate(chosen):
+            for values, estimator in estimators_of(each).items():
+                public = tuple(values[place] for place in places)
+                cell = strata.public_cells.get(public)
+                if cell is None:
+                    shown = ", ".join(
+                        f"{name} {value}" for name, value in zip(own, public, strict=True)
+                    )
+                    raise DataError(
+                        f"people of {plan.survey.table} answered with {shown}, which the margins "
+                        "do not have; add a row (0 people leaves them out)"
+                    )
+                is_asked = number < len(plan.slices)
+                key = values[: len(plan.public_keys)]
+                parts.append(Part(key, cell, number if is_asked else None, estimator))
+        return cls(plan, sample.keys, sample, strata, tuple(parts))
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The people who answered."""
+        return (self.sample,)
+
+    def rows(self, key: Key) -> list[Estimates]:
+        """Row by row, while there is time."""
+        found = []
+        for row in range(len(self.plan.private_rows)):
+            limits.check()
+            found.append(self.joint([(key, row)]))
+        return found
+
+    # -- weights ------------------------------------------------------------------------------
+
+    @cached_property
+    def _inside(self) -> list[LinearQuery]:
+        """The people of every private cell."""
+        sizes = RecordDomain.of(self.plan.survey.schema).sizes
+        return [LinearQuery.count(box.normal(sizes)) for box in self.strata.boxes(len(sizes))]
+
+    @cached_property
+    def _people(self) -> list[Estimates]:
+        """Of every part: how many people there are in every private cell."""
+        planned = [self.plan.survey.design.prepare(query) for query in self._inside]
+        found = [part.estimator.answer(planned) for part in self.parts]
+        if any(people.replicates is not None for people in found):
+            raise NotSupportedError(
+                f"{self.plan.survey.table}: post-processed estimates cannot be weighted; ask the "
+                "unbiased estimator"
+            )
+        return found
+
+    @cached_property
+    def _answered(self) -> tuple[Array, Array]:
+        """People who answered by cell, (C, P), and their covariance within public cells, (P, C,
+        C)."""
+        count, public = len(self._inside), len(self.strata.public_cells)
+        values, covariance = np.zeros((count, public)), np.zeros((public, count, count))
+        for part, people in zip(self.parts, self._people, strict=True):
+            values[:, part.cell] += people.values
+            covariance[part.cell] += people.covariance
+        return values, covariance
+
+    @cached_property
+    def _members(self) -> list[Array]:
+        """Of every marginal: the number of the stratum that each cell is in, (C, P)."""
+        shape, (count, public) = self.strata.shape, self._answered[0].shape
+        places = np.indices(shape).reshape(len(shape), count * public)
+        found = []
+        for marginal in self.strata.marginals:
+            number = np.zeros(count * public, dtype=np.int64)
+            for axis in marginal.axes:
+                number = number * shape[axis] + places[axis]
+            found.append(number.reshape(count, public))
+        return found
+
+    @cached_property
+    def weights(self) -> Array:
+        """How many people of the population one who answered stands for, by cell, (C, P).
+
+        DataError where a stratum has too few people who answered, and where margins do not fit.
+        """
+        answered, total = self._answered[0], self.strata.total
+        self._require_clear()
+        people = float(answered.sum())
+        aims = [(m.axes, m.people / total) for m in self.strata.marginals]
+        start = (answered / people).reshape(self.strata.shape)
+        fitted = fit_marginals(start, aims)
+        for axes, aim in aims:
+            others = tuple(axis for axis in range(fitted.ndim) if axis not in axes)
+            if not np.abs(fitted.sum(axis=others) - aim).max() < _HOLDS:
+                raise DataError(
+                    "the margins cannot hold together for those who answered; divide people into "
+                    "fewer strata, or leave a margin out"
+                )
+        ratio = np.divide(fitted, start, out=np.zeros_like(start), where=start != 0.0)
+        return np.asarray(ratio.reshape(answered.shape) * (total / people))
+
+    def _require_clear(self) -> None:
+        """DataError where a stratum with people has none, or too few to tell, who answered."""
+        answered, covariance = self._answered
+        weak = []
+        for marginal, member in zip(self.strata.marginals, self._members, strict=True):
+            for stratum in np.flatnonzero(marginal.people.ravel() > 0.0).tolist():
+                inside = (member == stratum).astype(np.float64)
+                variance = np.einsum("cp,pcd,dp->", inside, covariance, inside)
+                value, stderr = float((answered * inside).sum()), float(np.sqrt(max(variance, 0.0)))
+                if not value > CLEAR * stderr:
+                    error = f" ± {stderr:,.0f}" if stderr else ""
+                    weak.append(f"{self.strata.label(marginal, stratum)} ({value:,.0f}{error})")
+        if weak:
+            more = f" and {len(weak) - _LISTED} more" if len(weak) > _LISTED else ""
+            raise DataError(
+                f"too few people of {self.plan.survey.table} answered in "
+                f"{'; '.join(weak[:_LISTED])}{more} to stand for those who did not; join strata, "
+                "with | between values, or in wider ranges"
+            )
+
+    @cached_property
+    def _projection(self) -> Array | None:
+        """With several marginals: what makes of sums by cell the fitted values b' x_c, (cells,
+        cells)."""
+        if len(self.strata.marginals) == 1:
+            return None
+        columns = [
+            (member.ravel()[:, None] == np.arange(marginal.people.size)).astype(np.float64)
+            for marginal, member in zip(self.strata.marginals, self._members, strict=True)
+        ]
+        x, g = np.hstack(columns), self.weights.ravel()
+        inner = x.T @ ((g * self._answered[0].ravel())[:, None] * x)
+        return np.asarray(x @ np.linalg.pinv(inner, rcond=1e-12, hermitian=True) @ (x.T * g))
+
+    def _fitted(self, sums: Array) -> Array:
+        """b' x_c of sums by cell, both (k, C, P): with one marginal the mean in the cell."""
+        answered = self._answered[0]
+        if self._projection is None:
+            return np.divide(sums, answered, out=np.zeros_like(sums), where=answered != 0.0)
+        flat = sums.reshape(len(sums), -1) @ self._projection.T
+        return np.asarray(flat.reshape(sums.shape))
+
+    # -- answers ------------------------------------------------------------------------------
+
+    @cached_property
+    def _linear(self) -> list[list[list[LinearQuery]]]:
+        """The linear queries of every slice, private row and target."""
+        return [list(linear_queries(self.plan, piece)) for piece in self.plan.slices]
+
+    def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
+        """The people of a stratum enter all rows, so these are never independent."""
+        g, (answered, spread) = self.weights, self._answered
+        asked = [self._asked(part, rows) for part in self.parts]
+        answers = [
+            self._answer(part, places) for part, places in zip(self.parts, asked, strict=True)
+        ]
+        sums = np.zeros((len(rows) * len(self.plan.targets), *g.shape))
+        for part, places, answer in zip(self.parts, asked, answers, strict=True):
+            for place, (number, cell, _) in enumerate(places):
+                sums[number, cell, part.cell] += answer.values[place]
+        slopes = -g * self._fitted(sums)
+        # A quotient of estimates is biased: E[Y / n] is R + (R Var n - Cov(Y, n)) / n^2 to second
+        # order, which is taken off again. Margins of raking divide by more people, and it is small.
+        is_quotient = self._projection is None
+        shares = np.divide(
+            is_quotient, answered, out=np.zeros_like(answered), where=answered != 0.0
+        )
+        variances = np.diagonal(spread, axis1=1, axis2=2).T
+        values = np.einsum("kcp,cp->k", sums, g)
+        values += np.einsum("kcp,cp,cp->k", slopes, variances, shares)
+        covariance = np.zeros((len(sums), len(sums)))
+        for part, people, places, answer in zip(
+            self.parts, self._people, asked, answers, strict=True
+        ):
+            slope, own = slopes[:, :, part.cell], g[:, part.cell]
+            if not places:
+                covariance += slope @ people.covariance @ slope.T
+                continue
+            gradient = np.zeros((len(sums), len(answer)))
+            gradient[:, len(places) :] = slope
+            for place, (number, cell, query) in enumerate(places):
+                # What is weighted is often what it is divided by, and known exactly then.
+                same = len(places) + cell if query == self._inside[cell] else place
+                gradient[number, same] += own[cell]
+                cross = answer.covariance[place, len(places) + cell]
+                values[number] += own[cell] * cross * shares[cell, part.cell]
+            gradient[np.abs(gradient) < _ROUNDING * own.max(initial=0.0)] = 0.0
+            covariance += gradient @ answer.covariance @ gradient.T
+        return self._finished(values, covariance)
+
+    def _asked(
+        self, part: Part, rows: Sequence[tuple[Key, int]]
+    ) -> list[tuple[int, int, LinearQuery]]:
+        """What rows ask of some people: the number of the sum, the private cell, and the sum in
+        it."""
+        if part.slice is None:
+            return []
+        targets, found = len(self.plan.targets), []
+        for number, (key, row) in enumerate(rows):
+            for target in range(targets) if key == part.key else ():
+                whole = self._linear[part.slice][row][target]
+                for cell, inside in enumerate(self._inside):
+                    query = _meet(whole, inside, RecordDomain.of(self.plan.survey.schema).sizes)
+                    if query.terms:
+                        found.append((number * targets + target, cell, query))
+        return found
+
+    def _answer(self, part: Part, places: Sequence[tuple[int, int, LinearQuery]]) -> Estimates:
+        """The sums in cells, and behind them the people of all cells; NaN has no variance."""
+        if not places:
+            return Estimates.exact([])
+        queries = [query for _, _, query in places] + self._inside
+        answer = part.estimator.answer(
+            [self.plan.survey.design.prepare(query) for query in queries]
+        )
+        covariance, is_lost = answer.covariance.copy(), np.isnan(answer.values)
+        covariance[is_lost], covariance[:, is_lost] = 0.0, 0.0
+        return Estimates(answer.values, covariance)
+
+    def _finished(self, values: Array, covariance: Array) -> Estimates:
+        """With infinite variances where a sum is not known, and whole numbers where it is exact."""
+        is_lost = np.isnan(values)
+        covariance[is_lost], covariance[:, is_lost] = 0.0, 0.0
+        covariance[is_lost, is_lost] = np.inf
+        return Estimates(whole_where_exact(values, covariance), covariance)
+
+
+def _meet(query: LinearQuery, inside: LinearQuery, sizes: Sequence[int]) -> LinearQuery:
+    """A linear query in the one box of another."""
+    ((_, box),) = inside.terms
+    met = ((amount, (part & box).normal(sizes)) for amount, part in query.terms)
+    return replace(query, terms=tuple((amount, part) for amount, part in met if not part.is_empty))

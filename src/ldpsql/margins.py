@@ -1,0 +1,96 @@
+"""Public margins of a population: how many people it has by the values of some columns.
+
+A file of margins is CSV with a header, or an Arrow table; lines above the header that start with #
+are comments. Every column is one of a survey's
+dimensions or public columns, but one, which holds the number of people; see docs/sql.md#everybody.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import dropwhile
+from pathlib import Path
+from typing import Any
+
+from ldpsql_device.errors import DataError, OperationalError
+
+MOST_ROWS = 100_000
+"""The most rows that a file of margins may have."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """One file of margins, as it is written.
+
+    name: of the file, for messages.  columns: its header.  rows: the texts of every row; an empty
+    one is NULL.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+Margins = tuple[Margin, ...]
+"""Margins of one population."""
+
+
+def read_margins(given: Any) -> Margins:
+    """The margins of one file or Arrow table, or of several; none for None.
+
+    OperationalError for a file that cannot be read, DataError for one that is no table.
+    """
+    if given is None:
+        return ()
+    is_many = isinstance(given, Sequence) and not isinstance(given, str)
+    sources: Iterable[Any] = given if is_many else [given]
+    return tuple(_read(source, number) for number, source in enumerate(sources, start=1))
+
+
+def _read(source: Any, number: int) -> Margin:
+    if isinstance(source, Margin):
+        return source
+    if isinstance(source, str | Path):
+        return _read_file(Path(source))
+    rows = zip(*(column.to_pylist() for column in source.columns), strict=True)
+    texts = [[_text(value) for value in row] for row in rows]
+    return _margin(f"margins {number}", [str(name) for name in source.column_names], texts)
+
+
+def _read_file(path: Path) -> Margin:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = dropwhile(lambda line: line.startswith("#"), file)
+            rows = [row for row in csv.reader(lines) if row]
+    except OSError as error:
+        raise OperationalError(f"cannot read {path}: {error.strerror or error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} is not CSV in UTF-8: {error}") from None
+    if not rows:
+        raise DataError(f"{path} is empty; its first line names the columns")
+    return _margin(str(path), rows[0], rows[1:])
+
+
+def _margin(name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Margin:
+    """DataError unless every row has a text for every column."""
+    if not 0 < len(rows) <= MOST_ROWS:
+        raise DataError(f"{name} has {len(rows)} rows; margins have from 1 to {MOST_ROWS}")
+    for place, row in enumerate(rows, start=1):
+        if len(row) != len(columns):
+            raise DataError(
+                f"{name}: row {place} has {len(row)} values, the header has {len(columns)}"
+            )
+    header = tuple(column.strip() for column in columns)
+    return Margin(name, header, tuple(tuple(text.strip() for text in row) for row in rows))
+
+
+def _text(value: Any) -> str:
+    """A value of an Arrow table as CSV would write it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return str(int(value))
+    return str(value)
