@@ -66,6 +66,11 @@ _MOST_PEOPLE = 10_000_000_000
     help="Compare mechanisms in a tenth of the time: those that take longer are left out.",
 )
 @click.option(
+    "--edges-from-workload",
+    is_flag=True,
+    help="Collect numbers in the coarsest bins that the queries of [workload] allow.",
+)
+@click.option(
     "--next",
     "finished",
     metavar="ROUND.duckdb",

@@ -35,6 +35,8 @@ def expectations(
         lines.append(
             f"warning      it does not answer all of its workload, so no error is expected: {error}"
         )
+    if designed.is_fair:
+        lines += distances(designed)
     return lines if half_width is None else lines + plan(designed, half_width)
 
 
@@ -55,6 +57,20 @@ def forecast(designed: DesignedSurvey) -> list[str]:
     ]
     head = f"expected {_LEVEL} intervals with {designed.people} people:"
     return [head, *table_lines(first, others, [False] * 3), *distance(designed)]
+
+
+def distances(designed: DesignedSurvey) -> list[str]:
+    """Lines: of every class, its expected interval and how far it is from what it could have
+    alone, the furthest first; none where that is not known."""
+    entries = sorted(designed.distances, key=lambda entry: -entry.ratio)
+    if not entries:
+        return []
+    rows = [
+        [f"  {entry.text}", f"± {significant(_HALF * entry.error)}", f"{entry.ratio:.2f}"]
+        for entry in entries
+    ]
+    head = "by class, and times the least interval that a survey of it alone could have:"
+    return [head, *table_lines(rows[0], rows[1:], [False, True, True])]
 
 
 def distance(designed: DesignedSurvey) -> list[str]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from ldpsql.bounds import BOUND_BELOW
 from ldpsql.designer.auto import FINAL, Ranking, bound_of, choose
+from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
 from ldpsql.designer.file import read_file
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.recipes.base import Promise
@@ -26,7 +28,8 @@ class DesignedSurvey:
     """A designed survey with what led to it.
 
     workload: what it should answer best.  ranking: what `auto` compared, or None where the file
-    names a mechanism.  people: how many the forecasts are for.  notes: see `SurveyFile.notes`.
+    names a mechanism.  people: how many the forecasts are for.  notes: see
+    `SurveyFile.notes`.  is_fair: whether classes count by what each could have alone.
     """
 
     survey: Survey
@@ -34,6 +37,7 @@ class DesignedSurvey:
     ranking: Ranking | None
     people: int
     notes: tuple[str, ...] = ()
+    is_fair: bool = False
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -60,6 +64,16 @@ class DesignedSurvey:
     def _promise(self) -> Promise:
         """What the design has to keep."""
         return self.survey.shuffled.central if self.survey.shuffled else self.survey.epsilon
+
+    @cached_property
+    def distances(self) -> tuple[Distance, ...]:
+        """Of every class of the workload, in its order; nothing where bounds are not about such
+        surveys, or loose."""
+        promise, guarantee = self._promise, self.survey.guarantee
+        is_local = guarantee.kind == "local" and not guarantee.delta
+        if not isinstance(promise, Epsilon) or float(promise) >= BOUND_BELOW or not is_local:
+            return ()
+        return find_distances(self.survey.design, self.workload, promise, self.people)
 
     def epsilon_for(self, half_width: float) -> Epsilon | None:
         """The smallest epsilon, of a report or of the shuffled batch as the survey promises it,
@@ -111,17 +125,29 @@ def design_survey(
     users: int | None = None,
     accept_no_guarantee: bool = False,
     quick: bool = False,
+    edges_from_workload: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> DesignedSurvey:
     """As `design`, with the workload and what `auto` compared.
 
     tell: is told which mechanism is being tried.  quick: compare in a tenth of the time.
+    edges_from_workload: see `merging.merge_codes`.
     """
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
     people = users or file.users or DEFAULT_USERS
+    notes: tuple[str, ...] = ()
+    if edges_from_workload:
+        # Reading SQL loads sqlglot, which a survey without queries does not need.
+        from ldpsql.designer.merging import merge_codes  # noqa: PLC0415
+
+        file, notes = merge_codes(file)
+    workload = file.workload
+    if file.is_fair:
+        tell("weighing classes")
+        workload = weigh_fairly(workload, file.epsilon)
     ranking = None
     if file.mechanism == AUTO:
-        ranking = choose(file.workload, file.promise, people, tell, quick=quick)
+        ranking = choose(workload, file.promise, people, tell, quick=quick)
         best, trust = ranking.best, file.shuffled
         made = best.forecast.design
         schema = file.published_schema
@@ -134,7 +160,7 @@ def design_survey(
             file.shuffled or file.epsilon,
             file.mechanism,
             file.options,
-            file.workload,
+            workload,
             accept_no_guarantee=file.accept_no_guarantee or accept_no_guarantee,
         )
     survey = replace(
@@ -146,4 +172,6 @@ def design_survey(
         schedule=file.schedule,
         label=file.label,
     )
-    return DesignedSurvey(survey, file.workload, ranking, people, file.notes)
+    return DesignedSurvey(
+        survey, workload, ranking, people, (*file.notes, *notes), is_fair=file.is_fair
+    )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TRUSTS = ("local", "shuffle")
+WEIGHTS = ("absolute", "fair")
 MOST_SETS, SMALL_BINS = 2000, 64
 MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")
@@ -62,6 +63,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
     "workload": {
         "queries": (list, "a list of SQL texts"),
         "max_predicates": (int, "a whole number, at least 1"),
+        "weights": (str, '"absolute" or "fair"'),
         "kinds": (dict, 'a table: [workload.kinds] age = "range"'),
     },
 }
@@ -109,6 +111,11 @@ class SurveyFile:
     def workload(self) -> Workload:
         """What is to be answered best."""
         return read_workload(self.workload_options, self.table, self.published_schema)
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether classes count by what each could have alone, rather than by their errors."""
+        return (self.workload_options or {}).get("weights") == "fair"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -245,10 +252,16 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
 
     Without `queries` every predicate is asked for: its kinds are those of [workload.kinds], else
     ranges on ordered dimensions and equality on the others, up to `max_predicates` in a query.
+    `weights` says how classes are to be weighed (`SurveyFile.is_fair`), which takes an epsilon.
     Queries alone have all the weight; beside one of the other keys they have half of it.
     SurveyError names the key; QueryError and UnsupportedSQL come from the SQL.
     """
     keys = _checked("workload", table or {})
+    weights = keys.pop("weights", WEIGHTS[0])
+    if weights not in WEIGHTS:
+        raise SurveyError(
+            f"[workload]: weights must be one of {', '.join(WEIGHTS)}, not {weights!r}"
+        )
     texts = keys.get("queries", [])
     if not all(isinstance(text, str) for text in texts):
         raise SurveyError("[workload]: queries must be a list of SQL texts")

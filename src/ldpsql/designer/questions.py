@@ -73,6 +73,28 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
     return tuple(replace(query, weight=query.weight / total) for query in queries)
 
 
+def find_cuts(sql: str, survey: UndesignedSurvey) -> tuple[frozenset[int], ...]:
+    """Per dimension the codes at which something begins or ends that one SQL text tells apart: a
+    predicate, a row of a GROUP BY, a value that is summed.
+
+    Errors as for `declare_queries`, which has read the text before.
+    """
+    schema, statement = survey.schema, parse(sql, None, lambda _: survey)
+    cuts: list[set[int]] = [set() for _ in schema.dimensions]
+    for query in statement.bases:
+        found = slices(query.predicate, schema, sql, query.filters)
+        boxes = [box for piece in found for part in (piece.boxes, *piece.filtered) for box in part]
+        boxes += [box for _, row in rows(query, schema, sql) for box in row]
+        for column in query.columns:
+            for aggregate in aggregates(column.expression):
+                for target in targets_of(aggregate, schema):
+                    boxes += [box for _, box in amounts_of(target, schema, sql)]
+        for box in boxes:
+            for own, side in zip(cuts, box.sides, strict=True):
+                own.update(end for interval in side or () for end in interval)
+    return tuple(map(frozenset, cuts))
+
+
 def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
     """The sums of one base query: by aggregate, row and slice, unless they are known exactly."""
     sizes = RecordDomain.of(schema).sizes

@@ -162,7 +162,7 @@ def group_of(
     return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, unordered)
 
 
-def _fitting_group(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
+def fitting_group(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
     """The group with the finest bins, of at most so many, that keep all blocks together within
     MOST_TOGETHER cells; SurveyError where none do."""
     while True:
@@ -215,7 +215,7 @@ def _group_and_form(
     domain: RecordDomain, workload: Workload, chosen: FourierOptions
 ) -> tuple[Group, bool]:
     """The group, and whether answers are restricted to the cells that exist."""
-    plain = _fitting_group(domain, workload, chosen.bins)
+    plain = fitting_group(domain, workload, chosen.bins)
     is_auto = chosen.one_sided == "auto"
     if not (is_mostly_one_sided(workload) if is_auto else chosen.one_sided == "yes"):
         return plain, False

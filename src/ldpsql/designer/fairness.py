@@ -1,0 +1,159 @@
+"""Weights of a workload's classes by what each could have alone.
+
+Pairs of large dimensions have much larger errors than a single small one, so a mean of variances is
+theirs alone. Here a class counts in units of its own best variance, and classes that stay furthest
+from it count more, until the largest distance from the own best is about the least that is
+possible: by duality, for weights that sum to 1 no design over the same candidates has a largest
+ratio below the least mean of the ratios under these weights. Sources: docs/spec/fourier.md#1.3 and
+docs/spec/fourier.md#2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ldpsql.bounds import LARGEST_AXIS, spectral_bound
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.decoders.fourier.group import Group, Integers, Reals
+from ldpsql.decoders.fourier.spectra import class_power, demand, floor
+from ldpsql.designer.forecast import Forecast, sample_queries
+from ldpsql.recipes.fourier.candidates import Dictionary
+from ldpsql.recipes.fourier.folding import Folding
+from ldpsql.recipes.fourier.optimise import Problem, equality_axes
+from ldpsql.recipes.fourier.recipe import DEFAULT_BINS, fitting_group
+from ldpsql.record_domain import RecordDomain
+from ldpsql.workload import QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+
+_MOST_FACES, _MOST_CELLS = 60, 1 << 22
+"""Of larger groups classes count in units of their own best alone."""
+_SAMPLE = 48
+_TURNS, _STEPS, _CLOSE, _FAINT = 60, 4, 1.005, 1e-3
+
+
+def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float:
+    """The least variance per person of a class that is asked alone, by the bound of its cells.
+
+    Dimensions of more than LARGEST_AXIS codes count as so many.
+    """
+    axes = [axis for axis, _ in entry.predicates]
+    names = tuple(domain.names[axis] for axis in axes)
+    sizes = tuple(min(domain.sizes[axis], LARGEST_AXIS) for axis in axes)
+    bounds = () if entry.measure is None else ((-1.0, 1.0),)
+    alone = RecordDomain(names, sizes, ("m",) * len(bounds), bounds, (None,) * len(bounds))
+    kinds = tuple((place, kind) for place, (_, kind) in enumerate(entry.predicates))
+    renamed = QueryClass(1.0, kinds, 0 if bounds else None)
+    least = spectral_bound(Workload(alone, (renamed,), (), max(len(axes), 1)), epsilon)
+    return math.inf if least is None else least
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far a class of queries is from what it could have alone.
+
+    text: the class in words.  error: expected standard error, in people or units of the measure.
+    ratio: of it to the least that a survey of this class alone could have.
+    """
+
+    text: str
+    error: float
+    ratio: float
+
+
+def find_distances(
+    design: AnyDesign, workload: Workload, epsilon: Epsilon, people: int
+) -> tuple[Distance, ...]:
+    """The distance of every class from its own best, over a sample of its queries."""
+    samples = [
+        sample_queries(
+            replace(workload, classes=(replace(entry, weight=1.0),), queries=()), _SAMPLE
+        )
+        for entry in workload.classes
+    ]
+    forecast = Forecast.of(design, [own for (own,) in samples], people)
+    found = zip(forecast.samples, forecast.variances, workload.classes, strict=True)
+    return tuple(
+        Distance(
+            sample.text,
+            math.sqrt(variance) * sample.shown,
+            math.sqrt(variance / (people * own_best(entry, workload.domain, epsilon))),
+        )
+        for sample, variance, entry in found
+        if entry.predicates or entry.measure is not None
+    )
+
+
+def weigh_fairly(workload: Workload, epsilon: Epsilon) -> Workload:
+    """The workload with fair weights of its classes, which keep their share of the whole.
+
+    A class without private predicates or measures is known exactly and has no weight to lose.
+    """
+    share = sum(entry.weight for entry in workload.classes)
+    if len(workload.classes) < 2:
+        return workload
+    best = np.array([own_best(entry, workload.domain, epsilon) for entry in workload.classes])
+    scaled = _reweigh(workload, 1.0 / best, share)
+    group = fitting_group(workload.domain, scaled, DEFAULT_BINS)
+    cells = sum(group.cells(block) for block in group.blocks)
+    if len(group.faces) > _MOST_FACES or cells > _MOST_CELLS:
+        return scaled
+    return _reweigh(workload, _balance(scaled, group, best, float(epsilon.odds)), share)
+
+
+def _reweigh(workload: Workload, weights: Reals, share: float) -> Workload:
+    """The workload with weights of its classes in these proportions, which sum to a share."""
+    weights = weights * (share / weights.sum())
+    classes = tuple(
+        replace(entry, weight=weight)
+        for entry, weight in zip(workload.classes, weights.tolist(), strict=True)
+    )
+    return replace(workload, classes=classes)
+
+
+def _balance(workload: Workload, group: Group, best: Reals, odds: float) -> Reals:
+    """The weights under which the largest ratio of a class's variance to its own best is close to
+    the least: a few steps of the design, and more weight for those with a larger ratio, in turns.
+
+    best: of every class.  Classes whose error others determine end with little weight.
+    """
+    share = sum(entry.weight for entry in workload.classes)
+    classes = tuple(replace(entry, weight=entry.weight / share) for entry in workload.classes)
+    folding, wanted = Folding(group), demand(replace(workload, classes=classes, queries=()), group)
+    needed = folding.fold_faces(wanted)
+    components = Dictionary(folding, needed, odds, equality_axes(workload)).components()
+    problem = Problem(folding, needed, floor(wanted), components)
+    spectra = [_fold(entry, group, folding) for entry in workload.classes]
+    shares = np.full(len(best), 1.0 / len(best))
+    weights, found = problem.start(), shares
+    least = math.inf
+    for _ in range(_TURNS):
+        total = np.zeros(len(needed))
+        for weight, (numbers, power) in zip((shares / best).tolist(), spectra, strict=True):
+            total[numbers] += weight * power
+        weights = replace(problem, demand=total).solve(weights, _STEPS)
+        known = problem.information(weights)
+        sizes = folding.multiplicity
+        variances = np.array(
+            [float((sizes[c] * power * (1.0 / known[c] - 1.0)).sum()) for c, power in spectra]
+        )
+        ratios = variances / best
+        if ratios.max() < least:
+            found, least = shares, float(ratios.max())
+        if math.sqrt(float(ratios.max()) / float(shares @ ratios)) <= _CLOSE:
+            break
+        shares = np.maximum(shares * ratios, _FAINT / len(best))
+        shares /= shares.sum()
+    return np.asarray(found / best)
+
+
+def _fold(entry: QueryClass, group: Group, folding: Folding) -> tuple[Integers, Reals]:
+    """Numbers of the classes of frequencies that a class of queries asks, and its demand there."""
+    numbers, powers = [], []
+    for face, power in class_power(replace(entry, weight=1.0), group):
+        own = folding.numbers(face)[(slice(1, None),) * len(face)]
+        numbers.append(own.ravel())
+        powers.append(power[tuple(map(slice, own.shape))].ravel())
+    return np.concatenate(numbers), np.concatenate(powers)

@@ -1,0 +1,90 @@
+"""Classes that count by what each could have alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpsql.bounds import spectral_bound
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.spectra import class_power
+from ldpsql.designer import design_survey
+from ldpsql.designer.fairness import find_distances, own_best, weigh_fairly
+from ldpsql.designer.file import read_workload
+from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
+from ldpsql.workload import QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import Schema
+
+TWO = Epsilon.parse("2")
+DOMAIN = RecordDomain(("hour", "day", "zone"), (24, 7, 60), ("fare",), ((0.0, 9.0),), (None,))
+ABSOLUTE = Workload.everyday(DOMAIN)
+
+
+def ratios(workload: Workload) -> list[float]:
+    """Of every class: the root of its mean variance over all its queries, to that of its own
+    best."""
+    design, found = mechanism("fourier").design(DOMAIN, TWO, {}, workload), []
+    assert isinstance(design, FourierDesign)
+    for entry in workload.classes:
+        own = class_power(replace(entry, weight=1.0), design.group)
+        known = design.collected.information
+        variance = sum(float((power / known[face] - power).sum()) for face, power in own)
+        found.append(math.sqrt(variance / own_best(entry, DOMAIN, TWO)))
+    return found
+
+
+def test_printed_distances_are_those_of_a_sample() -> None:
+    design = mechanism("fourier").design(DOMAIN, TWO, {}, ABSOLUTE)
+    found = [each.ratio for each in find_distances(design, ABSOLUTE, TWO, 1000)]
+    np.testing.assert_allclose(found, ratios(ABSOLUTE), rtol=0.1)
+
+
+def test_the_largest_distance_is_within_five_percent_of_the_least() -> None:
+    """By duality: no design's largest ratio is below the mean under these weights."""
+    fair = weigh_fairly(ABSOLUTE, TWO)
+    assert sum(entry.weight for entry in fair.classes) == pytest.approx(1.0)
+    found = ratios(fair)
+    shares = [entry.weight * own_best(entry, DOMAIN, TWO) for entry in fair.classes]
+    pairs = zip(shares, found, strict=True)
+    least = math.sqrt(sum(share * own**2 for share, own in pairs) / sum(shares))
+    assert max(found) <= 1.05 * least
+    # The negative control.
+    assert max(ratios(ABSOLUTE)) > 1.25 * max(found)
+
+
+def test_queries_keep_their_weight() -> None:
+    schema = Schema.from_keys(
+        {"dimension": {"x": {"type": "int", "domain": [0, 9]}, "y": {"type": "bool"}}}
+    )
+    keys = {"queries": ["SELECT COUNT(*) FROM t WHERE x < 3"], "max_predicates": 2}
+    workload = read_workload(keys, "t", schema)
+    fair = weigh_fairly(workload, TWO)
+    assert fair.queries == workload.queries
+    assert sum(entry.weight for entry in fair.classes) == pytest.approx(0.5)
+    assert len({round(entry.weight, 6) for entry in fair.classes}) > 1
+
+
+def test_the_own_best_is_the_bound_of_a_survey_of_the_class_alone() -> None:
+    entry = QueryClass(0.25, ((1, "range"),))
+    alone = RecordDomain(("day",), (7,), (), (), ())
+    single = Workload(alone, (QueryClass(1.0, ((0, "range"),)),), (), 1)
+    assert own_best(entry, DOMAIN, TWO) == spectral_bound(single, TWO)
+    assert own_best(QueryClass(1.0, ((1, "range"),), 0), DOMAIN, TWO) > spectral_bound(single, TWO)
+
+
+def test_a_file_says_which_weights() -> None:
+    text = '[survey]\ntable = "t"\nepsilon = "2"\nmechanism = "fourier"\n'
+    text += '[dimension.x]\ntype = "int"\ndomain = [0, 40]\n[dimension.y]\ntype = "bool"\n'
+    fair = design_survey(text + '[workload]\nweights = "fair"\n')
+    assert len({entry.weight for entry in fair.workload.classes}) > 1
+    assert len(fair.distances) == len(fair.workload.classes)
+    same = design_survey(text + '[workload]\nweights = "absolute"\n')
+    assert len({entry.weight for entry in same.workload.classes}) == 1
+    with pytest.raises(SurveyError, match="absolute, fair, not 'even'"):
+        design_survey(text + '[workload]\nweights = "even"\n')
