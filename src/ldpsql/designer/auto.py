@@ -25,7 +25,7 @@ from ldpsql_device.errors import Error, SurveyError
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
-FIRST, LONGEST, MOST_SECONDS, QUICK = 300.0, 20.0, 60.0, 0.1
+FIRST, LONGEST, MOST_SECONDS, QUICK = 300.0, 10.0, 30.0, 0.1
 """Seconds of the processor for the first mechanism, for each of the others, and for all of these;
 the part of them in haste."""
 HOPELESS = 3.0

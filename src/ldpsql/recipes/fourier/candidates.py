@@ -187,8 +187,8 @@ class Products:
             # Every face stands for itself: each class occurs once, and indices need no summing.
             into[self.classes.ravel()] += summed.ravel()
         else:
-            added = np.bincount(self.classes.ravel(), summed.ravel(), len(into))
-            into += added / self.folding.alike
+            shared = summed / self.folding.alike[self.classes]
+            np.add.at(into, self.classes.ravel(), shared.ravel())
 
     def gains(self, slope: Reals) -> Reals:
         """The same products from the side of the frequencies, all members of a class counted."""
