@@ -155,6 +155,22 @@ def test_answers_come_as_arrow_and_pandas(connection):
     assert cursor.df()["state"].tolist() == ["CA", "NY"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_tables_have_error_bars_for_the_asking(connection):
+    """Through an outer query too; columns and numbers that are no estimates have none."""
+    cursor = connection.execute(
+        f"WITH t AS ({QUESTION}) SELECT state, ROUND(n) AS n, n > 3 AS big FROM t"
+    )
+    names = ["state", "n", "n_stderr", "n_low", "n_high", "big"]
+    assert cursor.arrow(intervals=True).column_names == names
+    frame = cursor.df(intervals=True)
+    assert frame.columns.tolist() == names
+    assert (frame["n_low"] < frame["n_high"]).all()
+    assert str(frame["n_stderr"].dtype) == "float64"
+    assert cursor.df().columns.tolist() == ["state", "n", "big"]
+    assert cursor.notes[0] == "no error bar for big: a comparison of estimates"
+
+
 def test_df_without_pandas_says_what_to_install(connection, monkeypatch):
     monkeypatch.setattr(dbapi, "find_spec", lambda name: None)
     with pytest.raises(dbapi.NotSupportedError, match="pip install pandas"):

@@ -421,16 +421,23 @@ class Cursor:
     def __next__(self) -> Row:
         return next(self._unread)
 
-    def arrow(self) -> pa.Table:
-        """The whole answer as an Arrow table."""
-        return self.result.table
+    def arrow(self, *, intervals: bool = False) -> pa.Table:
+        """The whole answer as an Arrow table.
 
-    def df(self) -> Any:
-        """The whole answer as a pandas DataFrame; NotSupportedError without pandas."""
-        result = self.result
+        intervals: with `<name>_stderr`, `<name>_low` and `<name>_high` behind every estimate; the
+        names of columns are distinct then. `notes` say which numbers have no error bar, and why.
+        """
+        return self.result.distinct(intervals=True) if intervals else self.result.table
+
+    def df(self, *, intervals: bool = False) -> Any:
+        """The whole answer as a pandas DataFrame; NotSupportedError without pandas.
+
+        intervals: as of `arrow`.
+        """
+        table = self.arrow(intervals=intervals)
         if find_spec("pandas") is None:
             raise NotSupportedError("df() needs pandas: install it with `pip install pandas`")
-        return result.table.to_pandas()
+        return table.to_pandas()
 
     @property
     def estimates(self) -> Estimates:

@@ -18,9 +18,9 @@ import pytest
 from support.surveys import app, unsound
 
 from ldpsql.cli import formats
-from ldpsql.cli.results import distinct, machine_table, weak_notes, write_result
+from ldpsql.cli.results import weak_notes, write_result
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.engine.result import Result
+from ldpsql.engine.result import Result, distinct_names
 
 NAN = math.nan
 
@@ -68,6 +68,14 @@ def test_a_table_shows_error_bars_and_marks_weak_numbers(capsysbinary):
     )
 
 
+def test_a_table_may_have_errors_as_columns(capsysbinary):
+    out, err = written(capsysbinary, "markdown", intervals=True)
+    head, _, first, _ = out.decode().splitlines()
+    assert head.startswith("| state | n | n_stderr | n_low | n_high | avg | avg_stderr |")
+    assert first.startswith("| CA | 1234.5 | 5 | 1224.5 | 1244.5 |")
+    assert "±" not in out.decode() + err
+
+
 def test_markdown_is_a_table_too(capsysbinary):
     out, _ = written(capsysbinary, "markdown")
     assert out.decode().splitlines() == [
@@ -103,7 +111,7 @@ def test_json_lines_are_rows(capsysbinary):
 
 
 def test_arrow_and_parquet_carry_the_table(capsysbinary):
-    expected = machine_table(result(), intervals=True)
+    expected = result().distinct(intervals=True)
     out, _ = written(capsysbinary, "arrow", intervals=True)
     assert pa.ipc.open_stream(out).read_all().equals(expected)
     out, _ = written(capsysbinary, "parquet", intervals=True)
@@ -146,13 +154,13 @@ def test_a_table_shows_typical_errors_beside_the_bars(capsysbinary):
 
 
 def test_machines_get_typical_errors_with_the_intervals(capsysbinary):
-    found = machine_table(smoothed(), intervals=True)
+    found = smoothed().distinct(intervals=True)
     names = [name for name in found.column_names if name.startswith("n")]
     assert names == ["n", "n_stderr", "n_low", "n_high", "n_typical"]
     assert found["n_typical"].to_pylist() == [4.26, 0.0]
     assert found["avg_typical"].to_pylist() == [None, None]
-    assert not {"n_typical"} & set(machine_table(smoothed(), intervals=False).column_names)
-    assert not {"n_typical"} & set(machine_table(result(), intervals=True).column_names)
+    assert not {"n_typical"} & set(smoothed().distinct(intervals=False).column_names)
+    assert not {"n_typical"} & set(result().distinct(intervals=True).column_names)
     out, _ = written(capsysbinary, "json", shown=smoothed(), intervals=True)
     document = json.loads(out)
     assert document["estimator"] == "smooth"
@@ -230,8 +238,8 @@ def test_a_strong_result_needs_no_note():
 
 
 def test_repeated_names_are_told_apart():
-    assert distinct(["n", "n", "x", "n_2", "n"]) == ["n", "n_3", "x", "n_2", "n_4"]
-    assert distinct(["a", "b"]) == ["a", "b"]
+    assert distinct_names(["n", "n", "x", "n_2", "n"]) == ["n", "n_3", "x", "n_2", "n_4"]
+    assert distinct_names(["a", "b"]) == ["a", "b"]
 
 
 def test_a_table_with_repeated_names_can_be_written(capsysbinary):

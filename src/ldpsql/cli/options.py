@@ -88,7 +88,7 @@ intervals = click.option(
     "--intervals",
     is_flag=True,
     help="Add COLUMN_stderr, COLUMN_low and COLUMN_high (with --estimator smooth also "
-    "COLUMN_typical) to machine-readable formats.",
+    "COLUMN_typical) to every format; a table has them in place of the +/-.",
 )
 
 FOLDER = click.Path(file_okay=False, path_type=Path)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,17 @@ import pyarrow as pa
 
 from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.text import Figure, about, plain
-from ldpsql.engine.result import GUARANTEE_KEY, Result
+from ldpsql.engine.result import Result
 
 
 def write_result(result: Result, form: str | None, target: Path | None, *, intervals: bool) -> None:
     """Write a result to a file or stdout; its notes, and what is weak in it, to stderr.
 
-    form: of `formats.FORMATS`, None for what the suffix of the file says.  intervals: whether
-    machines get the errors too, as columns of their own.
+    form: of `formats.FORMATS`, None for what the suffix of the file says.  intervals: whether the
+    errors stand in columns of their own, in tables for people too.
     """
     notes = [*result.notes, *weak_notes(result)]
-    table = machine_table(result, intervals=intervals)
+    table = result.distinct(intervals=intervals)
     designs = [survey.design for survey in result.surveys]
     promised = [design.guarantee.epsilon for design in designs]
     of_surveys: dict[str, list[Any]] = {
@@ -41,9 +39,10 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
         "n_reports": result.reports,
         "notes": notes,
     }
-    document = Document(result.explain, lambda: _cells(result), table.schema, [table], facts)
+    shown = (lambda: _plain_cells(table)) if intervals else (lambda: _cells(result))
+    document = Document(result.explain, shown, table.schema, [table], facts)
     write_document(document, form, target)
-    is_shown = target is None and form in (None, "table", "markdown")
+    is_shown = target is None and form in (None, "table", "markdown") and not intervals
     if is_shown and any(np.any(bars.stderr > 0) for bars in result.intervals.values()):
         notes = [f"± is half the width of the {100 * result.level:g} % interval", *notes]
     for note in notes:
@@ -80,41 +79,6 @@ def weak_notes(result: Result) -> list[str]:
     ]
 
 
-def machine_table(result: Result, *, intervals: bool) -> pa.Table:
-    """The result with distinct column names, and with error columns if asked for.
-
-    The metadata of its schema hold a line for each survey that was asked: what it promises.
-    """
-    columns: list[tuple[str, Any]] = []
-    for index, column in enumerate(result.columns):
-        columns.append((column.name, result.table.column(index)))
-        if intervals and index in result.intervals:
-            bars = result.intervals[index]
-            errors = {"stderr": bars.stderr, "low": bars.low, "high": bars.high}
-            if index in result.typical:
-                errors["typical"] = result.typical[index]
-            columns += [
-                (f"{column.name}_{suffix}", pa.array(values, from_pandas=True))
-                for suffix, values in errors.items()
-            ]
-    names = distinct([name for name, _ in columns])
-    promises = "\n".join(
-        f"{survey.table}: {guarantee} ({survey.design.name})"
-        for survey, guarantee in zip(result.surveys, result.promised, strict=True)
-    )
-    return pa.table([values for _, values in columns], names, metadata={GUARANTEE_KEY: promises})
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """The names, a repeated one with the first free number: n, n_2, n_3."""
-    result: list[str] = []
-    for name in names:
-        numbered = (f"{name}_{number}" for number in count(2))
-        others = (other for other in numbered if other not in names)
-        result.append(next(free for free in chain([name], others) if free not in result))
-    return result
-
-
 def _cells(result: Result) -> tuple[list[str], list[list[str]], list[bool]]:
     """Header, rows of text, and which columns stand at the right."""
     texts: list[list[str]] = []
@@ -127,8 +91,17 @@ def _cells(result: Result) -> tuple[list[str], list[list[str]], list[bool]]:
         else:
             texts.append([plain(value) for value in result.table.column(index).to_pylist()])
     rows = [list(row) for row in zip(*texts, strict=True)]
-    numeric = [
+    return [column.name for column in result.columns], rows, _are_numbers(result.table)
+
+
+def _plain_cells(table: pa.Table) -> tuple[list[str], list[list[str]], list[bool]]:
+    """The same of a table that holds the errors as columns."""
+    texts = [[plain(value) for value in column.to_pylist()] for column in table.columns]
+    return table.column_names, [list(row) for row in zip(*texts, strict=True)], _are_numbers(table)
+
+
+def _are_numbers(table: pa.Table) -> list[bool]:
+    return [
         pa.types.is_integer(c.type) or pa.types.is_floating(c.type) or pa.types.is_decimal(c.type)
-        for c in result.columns
+        for c in table.schema
     ]
-    return [column.name for column in result.columns], rows, numeric

@@ -8,7 +8,7 @@ proof, and reports forged with care show neither.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from ldpsql.aggregates import Ranked, aggregates, ends_of_codes, find_aggregate
 from ldpsql.domains import as_day, find_dimension, is_outside, matching
 from ldpsql.engine.plan import QueryPlan
+from ldpsql.engine.propagation import ErrorBars
 from ldpsql.engine.relation import Relation
 from ldpsql.errors import counted
 from ldpsql.estimate import Array
-from ldpsql.parser.query import Comparison, NullTest, Statement, atoms
+from ldpsql.parser.query import Comparison, NullTest, Output, atoms
 from ldpsql.recipes.base import achieved
 from ldpsql.report import Integers, question_shares
 from ldpsql.sql import Scalar
@@ -35,22 +36,38 @@ SUSPICIOUS = 6.0
 _MOST_SUSPECTS, _ROUNDING, _LISTED = 64, 1e-9, 8
 
 
-def notes_on_statement(statement: Statement, relations: Collection[Relation]) -> list[str]:
-    """Numbers without an error bar, and numbers that are not estimable."""
-    notes = []
-    if any(output.is_bare for output in statement.outputs):
-        notes.append(
-            "numbers that further SQL computes from estimates have no error bar; select "
-            "STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them"
-        )
+def notes_on_error_bars(
+    outputs: Sequence[Output], lost: Mapping[int, str], bars: Mapping[int, ErrorBars]
+) -> list[str]:
+    """Which numbers that are computed from estimates have no error bar, and why.
+
+    lost: of columns, by place.  bars: of the other columns with estimates.
+    """
+    reasons: dict[str, list[str]] = {}
+    for place, output in enumerate(outputs):
+        name = f"{output.name:.60}"
+        if place in lost:
+            reasons.setdefault(lost[place], []).append(name)
+        for reason, count in bars[place].lost.items() if place in bars else ():
+            total = len(bars[place].interval.stderr)
+            some = f"{name} (in {count} of {counted(total, 'row')})" if count < total else name
+            reasons.setdefault(reason, []).append(some)
+    return [
+        f"no error bar for {', '.join(dict.fromkeys(names))}: {reason}"
+        for reason, names in reasons.items()
+    ]
+
+
+def notes_on_missing(relations: Collection[Relation]) -> list[str]:
+    """How many numbers are not estimable."""
     missing = sum(relation.not_estimable for relation in relations)
-    if missing:
-        notes.append(
-            f"{counted(missing, 'value')} {'is' if missing == 1 else 'are'} NULL: too few reports, "
-            "or a denominator that cannot be told from zero; ask about more people (a wider range, "
-            "fewer groups), or collect more reports"
-        )
-    return notes
+    if not missing:
+        return []
+    return [
+        f"{counted(missing, 'value')} {'is' if missing == 1 else 'are'} NULL: too few reports, "
+        "or a denominator that cannot be told from zero; ask about more people (a wider range, "
+        "fewer groups), or collect more reports"
+    ]
 
 
 def notes_on_query(plan: QueryPlan) -> list[str]:

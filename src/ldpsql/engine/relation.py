@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.aggregates import Expression, expand
-from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate, typical_error
+from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.sample import Source
 from ldpsql.errors import QueryError
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Array
 from ldpsql.parser.binder import relation_types
-from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.values import Value
 
-_LARGEST_JOINT, _LARGEST_SUMS = 4000, 40_000_000
+_LARGEST_SUMS = 40_000_000
 
 
 @dataclass(frozen=True)
@@ -83,23 +82,17 @@ class Relation:
             for expression, level in zip(self._expressions, levels, strict=True)
         )
 
-    def _replicates(self, index: int) -> Array | None:
+    def replicates(self, index: int) -> Array | None:
         """One measurement evaluated on every replicate, (r, R); None where there are none."""
         return replicate(self._expressions[index], self.plan.targets, self.sums)
-
-    def typical(self, index: int) -> Array | None:
-        """Typical error of one measurement, (R,); None where nothing was post-processed."""
-        drawn = self._replicates(index)
-        return None if drawn is None else typical_error(drawn, self.forms[index].value)
 
     @cached_property
     def table(self) -> pa.Table:
         """As Arrow, NaN written as NULL; see `relation_types` for its columns."""
         columns: list[Sequence[Value | None] | Array] = [*self._keys()]
         for form, column in zip(self.forms, self.plan.query.columns, strict=True):
-            bars = form.interval
-            shown = {"value": form.value, "stderr": bars.stderr, "low": bars.low, "high": bars.high}
-            columns += shown.values() if column.what == "value" else [shown[column.what]]
+            is_value = column.what == "value"
+            columns.append(form.value if is_value else getattr(form.interval, column.what))
         columns.append(range(len(self)))
         types = relation_types(self.plan.query, self.plan.survey.schema)
         arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]
@@ -131,32 +124,6 @@ class Relation:
             for form, column in columns
             if column.what == "value"
         )
-
-    def joint(self, rows: Sequence[int], columns: Sequence[int]) -> Estimates:
-        """Chosen measurements of chosen rows, row by row, with their full covariance.
-
-        NotSupportedError where the covariance would be too large.
-        """
-        from scipy.linalg import block_diag  # noqa: PLC0415  (slow to import)
-
-        per_key, targets = len(self.plan.private_rows), len(self.plan.targets)
-        if len(rows) * targets > _LARGEST_JOINT:
-            raise NotSupportedError(
-                f"the covariance of {len(rows) * targets} sums is too large; ask for fewer rows"
-            )
-        # The measurements of a row are a linear map of its sums: a block of slopes, (columns,
-        # targets), per row.
-        slopes = np.array([self.forms[column].slope[list(rows)] for column in columns])
-        values = np.array([self.forms[column].value[list(rows)] for column in columns])
-        gradient = block_diag(*(slopes[:, place, :] for place in range(len(rows))))
-        asked = [(self.source.keys[row // per_key], row % per_key) for row in rows]
-        covariance = (
-            self.source.joint(asked).map(gradient).covariance if asked else np.zeros((0, 0))
-        )
-        drawn = [self._replicates(column) for column in columns]
-        known = [part[:, list(rows)] for part in drawn if part is not None]
-        replicates = np.stack(known, axis=2).reshape(-1, values.size) if known else None
-        return Estimates(values.T.ravel(), covariance, replicates)
 
 
 def _array(column: Sequence[Value | None] | Array, kind: pa.DataType) -> pa.Array:

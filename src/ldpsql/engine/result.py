@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 import pyarrow as pa
 
@@ -20,8 +21,7 @@ GUARANTEE_KEY = "ldpsql.guarantee"
 def no_estimates() -> Estimates:
     """For results whose columns are not estimates: refuses."""
     raise NotSupportedError(
-        "this result has no estimates: only aggregates selected from a survey's table have a "
-        "covariance, not what an outer query computes from them"
+        "this result has no estimates with error bars, hence no covariance; its notes say why"
     )
 
 
@@ -60,3 +60,40 @@ class Result:
     def promised(self) -> tuple[Guarantee, ...]:
         """`guarantees`, or what the surveys promise where nothing is known of their batches."""
         return self.guarantees or tuple(survey.guarantee for survey in self.surveys)
+
+    def distinct(self, *, intervals: bool) -> pa.Table:
+        """The table with distinct column names; a repeated one gets the first free number.
+
+        intervals: whether `<name>_stderr`, `<name>_low` and `<name>_high` stand behind every
+        estimate, and `<name>_typical` where it is post-processed. The metadata of the schema hold a
+        line for each survey that was asked: what it promises.
+        """
+        columns: list[tuple[str, pa.ChunkedArray | pa.Array]] = []
+        for index, column in enumerate(self.columns):
+            columns.append((column.name, self.table.column(index)))
+            if intervals and index in self.intervals:
+                bars = self.intervals[index]
+                errors = {"stderr": bars.stderr, "low": bars.low, "high": bars.high}
+                if index in self.typical:
+                    errors["typical"] = self.typical[index]
+                columns += [
+                    (f"{column.name}_{suffix}", pa.array(values, from_pandas=True))
+                    for suffix, values in errors.items()
+                ]
+        promises = "\n".join(
+            f"{survey.table}: {guarantee} ({survey.design.name})"
+            for survey, guarantee in zip(self.surveys, self.promised, strict=True)
+        )
+        names = distinct_names([name for name, _ in columns])
+        values = [column for _, column in columns]
+        return pa.table(values, names, metadata={GUARANTEE_KEY: promises})
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The names, a repeated one with the first free number: n, n_2, n_3."""
+    result: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(2))
+        others = (other for other in numbered if other not in names)
+        result.append(next(free for free in chain([name], others) if free not in result))
+    return result

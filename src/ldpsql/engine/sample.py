@@ -28,9 +28,11 @@ EstimatorsOf = Callable[[Selection], Mapping[Key, AnyEstimator]]
 """The estimators of a selection of reports, by public key."""
 
 
-def selection(plan: QueryPlan, piece: Slice) -> Selection:
-    """The reports of a slice, with the public sums that the plan's targets need."""
-    weights = list(dict.fromkeys(t.weight for t in plan.targets if t.weight is not None))
+def selection(plan: QueryPlan, piece: Slice, *more: QueryPlan) -> Selection:
+    """The reports of a slice, with the public sums that the plan's targets need; more: plans with
+    the same public keys, which are answered together with it."""
+    targets = [target for each in (plan, *more) for target in each.targets]
+    weights = list(dict.fromkeys(t.weight for t in targets if t.weight is not None))
     moments: list[Moment] = [(weight, None) for weight in weights]
     moments += [(left, right) for i, left in enumerate(weights) for right in weights[i:]]
     return Selection(piece.condition, plan.public_keys, tuple(moments))
@@ -58,6 +60,11 @@ class Source(ABC):
     @abstractmethod
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
         """The sums of some rows, each a public key and a private row, with their covariance."""
+
+    def asked(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]] | None:
+        """The slices with people under a public key, and what they are asked for a private row;
+        None where its sums are not simply theirs."""
+        return None
 
     def is_group(self, key: Key) -> list[bool]:
         """For every private row whether somebody may be in it under a public key."""
@@ -113,6 +120,11 @@ class Sample(Source):
             values[where] = found.values
             covariance[np.ix_(where, where)] = found.covariance
         return Estimates(values, covariance)
+
+    def asked(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]]:
+        """The sums of a row are those of the slices, added."""
+        slices = zip(self.plan.slices, self.plan.planned, self.estimators, strict=True)
+        return [(piece, planned[row]) for piece, planned, each in slices if key in each]
 
     def may_hold(self, key: Key) -> list[bool]:
         """`is_group`: whether some slice has people under the key, and boxes that meet the row."""

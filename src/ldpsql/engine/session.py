@@ -15,34 +15,37 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from ldpsql import limits
 from ldpsql.decoders.base import AnyEstimator
-from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.explain import SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
     how_joined,
     impossible_sums,
+    notes_on_error_bars,
     notes_on_estimator,
+    notes_on_missing,
     notes_on_query,
-    notes_on_statement,
     shortfall_notes,
     uneven_report_types,
 )
 from ldpsql.engine.plan import Key, QueryPlan, make_plans
 from ldpsql.engine.poststratify import Poststratified
+from ldpsql.engine.propagation import Covariances, ErrorBars, Gradients, Propagation
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Sample, Source, selection
 from ldpsql.engine.strata import Strata, strata_of, undivided
 from ldpsql.engine.unions import Union
-from ldpsql.estimate import CONFIDENCE, Estimates
+from ldpsql.errors import QueryError
+from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import Margins
 from ldpsql.parser import Parameters, catalog, parse
-from ldpsql.parser.query import Query, Statement
+from ldpsql.parser.query import ROW, Query, Statement, numbered
 from ldpsql.report import Integers
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
@@ -268,11 +271,23 @@ class Session:
         relations = {
             base.relation: self._relation(base, statement.sql, subjects) for base in statement.bases
         }
-        table = self._evaluate(statement, relations)
-        width = len(statement.outputs)
-        shown = table.select(range(width)).rename_columns([out.name for out in statement.outputs])
+        table, lists = self._evaluate(statement, relations)
+        outputs = statement.outputs
+        shown = table.rename_columns([output.name for output in outputs])
+        lost = {place: output.lost for place, output in enumerate(outputs) if output.lost}
+        indices = [place for place, output in enumerate(outputs) if output.is_estimate]
+        if lists is None:  # with gradients, the outer query needs too much
+            lost |= dict.fromkeys(indices, "its query is too large to be followed")
+            indices, lists = [], []
+        gradients = dict(zip(indices, lists, strict=True))
+        propagation = self._propagation(statement, relations, subjects)
+        bars, values = dict[int, ErrorBars](), dict[int, Array]()
+        for place, gradient in gradients.items():
+            values[place] = table.column(place).to_numpy().astype(np.float64)
+            bars[place] = propagation.error_bars(values[place], gradient)
         notes = self._notes_on_people(statement, subjects)
-        notes += notes_on_statement(statement, relations.values())
+        notes += notes_on_error_bars(outputs, lost, bars)
+        notes += notes_on_missing(relations.values())
         notes += [n for relation in relations.values() for n in notes_on_query(relation.plan)]
         checked = [
             relation if relation.source is sample else Relation(sample, self.confidence)
@@ -287,29 +302,17 @@ class Session:
         for relation in checked:
             subject = subjects[relation.plan.survey.table]
             notes += impossible_sums(relation, self._people(subject), subject.estimator)
-        estimates = {
-            index: output.estimate
-            for index, output in enumerate(statement.outputs)
-            if output.estimate is not None
-        }
-        if not estimates:
+        if not gradients:
             return self._result(shown, subjects, notes)
-        # Behind the outputs stand three columns per estimate, and last the row numbers.
-        rows = table.column(table.num_columns - 1).to_pylist()
-        (name,) = {name for name, _ in estimates.values()}
-        relation, indices = relations[name], [index for _, index in estimates.values()]
-        intervals, typical = {}, {}
-        for place, (output, (_, index)) in enumerate(estimates.items()):
-            first = width + 3 * place
-            bars = (table.column(first + offset).to_numpy() for offset in range(3))
-            intervals[output] = Interval(*bars)
-            errors = relation.typical(index)
-            if errors is not None:
-                typical[output] = errors[rows]
 
         def joint() -> Estimates:
-            return relation.joint(rows, indices)
+            columns = np.stack(list(values.values()), axis=1)
+            return propagation.estimates(columns, list(gradients.values()))
 
+        intervals = {place: each.interval for place, each in bars.items() if each.is_known}
+        typical = {
+            place: bars[place].typical for place in intervals if bars[place].typical is not None
+        }
         more = {"intervals": intervals, "typical": typical, "estimates": joint}
         return self._result(shown, subjects, notes, **more)
 
@@ -325,17 +328,59 @@ class Session:
                 notes[how_joined(surveys, self._is_population(surveys))] = None
         return list(notes)
 
-    def _evaluate(self, statement: Statement, relations: Mapping[str, Relation]) -> pa.Table:
-        """The outer query over the relations; one that only picks columns needs no database."""
+    def _evaluate(
+        self, statement: Statement, relations: Mapping[str, Relation]
+    ) -> tuple[pa.Table, list[Gradients] | None]:
+        """The outer query over the relations, and the gradients of its estimates, None where those
+        take too much; one that only picks columns needs no database."""
         tables = {name: relation.table for name, relation in relations.items()}
         if statement.asks_catalog:
             tables |= catalog.relations(self.store.surveys(), self.lookups())
         tables |= {table.relation: table.rows for table in statement.tables}
-        if statement.projection is None:
-            return self.store.evaluate(statement.outer, tables)
-        (table,) = tables.values()
-        columns = [table.column(column) for column, _ in statement.projection]
-        return pa.Table.from_arrays(columns, names=[name for _, name in statement.projection])
+        width = len(statement.outputs)
+        if statement.projection is not None:
+            (relation,), (base,) = tables.values(), statement.bases
+            picked = [column for column, _ in statement.projection]
+            places = {column.name: place for place, column in enumerate(base.columns)}
+            numbers = relation.column(ROW).to_numpy() * len(places)
+            gradients = [
+                Gradients.identity(numbers + places[column])
+                for column, output in zip(picked, statement.outputs, strict=True)
+                if output.is_estimate
+            ]
+            # Not select(), whose columns would have to be different ones.
+            columns = [relation.column(column) for column in picked]
+            return pa.Table.from_arrays(columns, names=picked), gradients
+        try:
+            table = self.store.evaluate(statement.traced, tables)
+        except QueryError:
+            return self.store.evaluate(statement.outer, tables), None
+        lists = [Gradients.from_lists(column) for column in table.columns[width:]]
+        return table.select(range(width)), lists
+
+    def _propagation(
+        self,
+        statement: Statement,
+        relations: Mapping[str, Relation],
+        subjects: Mapping[str, Subject],
+    ) -> Propagation:
+        """What makes error bars of gradients."""
+
+        def shares(table: str, *conditions: str | None) -> bool:
+            both = " AND ".join(f"({each})" for each in conditions if each is not None)
+            return bool(self._sizes_of(subjects[table], both or None).sum())
+
+        numbers = {name: number for number, name in enumerate(relations)}
+        return Propagation(
+            [(numbers[base.relation], place) for base, place in numbered(statement.bases)],
+            Covariances(
+                list(relations.values()),
+                lambda table, chosen: self._estimators_of(subjects[table], chosen),
+                shares,
+            ),
+            self.confidence,
+            statement.reasons,
+        )
 
     def _result(
         self, table: pa.Table, subjects: Mapping[str, Subject], notes: list[str], **more: Any

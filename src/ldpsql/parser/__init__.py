@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from ldpsql.parser import catalog
+from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
 from ldpsql.parser.source import Refusal, deep_stack, read, syntax_tree, unsupported
@@ -52,19 +53,31 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         else:
             tree = syntax_tree(source, tokens)
             substitute(tree, values)
-        query, outputs = reader.root(tree)
+        query = reader.root(tree)
         try:
             outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
         except SqlglotError as error:
             raise unsupported(f"this query cannot be handed to DuckDB: {error}") from None
+        names = [item.alias_or_name for item in query.selects]
         if not reader.is_bound:
             from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
 
             names = binder.bind(query, outer, reader.bases, reader.schemas, reader.tables)
-            outputs = outputs or tuple(Output(name, None, bool(reader.bases)) for name in names)
-    projection = _projection(query) if len(reader.bases) == 1 else None
-    more = reader.asks_catalog, tuple(reader.tables)
-    return Statement(sql, mode, tuple(reader.bases), outer, outputs, projection, *more)
+        bases, tables, projection = tuple(reader.bases), tuple(reader.tables), None
+        if len(bases) == 1 and (projection := _projection(query)) is not None:
+            measured = {column.name for column in bases[0].columns if column.what == "value"}
+            outputs = tuple(Output(name, column in measured) for column, name in projection)
+            return Statement(sql, mode, bases, outer, outputs, projection=projection)
+        others = {table.relation: table.rows.column_names for table in tables}
+        tracer = Tracer(bases, {**catalog.relation_columns(), **others})
+        traces = tracer.trace(query)
+        outputs = tuple(
+            Output(name, bool(trace.terms), trace.lost)
+            for name, trace in zip(names, traces, strict=True)
+        )
+        traced = query.sql(dialect="duckdb", comments=False)
+    reasons, asks_catalog = tuple(tracer.reasons), reader.asks_catalog
+    return Statement(sql, mode, bases, outer, outputs, traced, reasons, None, asks_catalog, tables)
 
 
 def _projection(query: exp.Query) -> tuple[tuple[str, str], ...] | None:

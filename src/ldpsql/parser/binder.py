@@ -39,9 +39,8 @@ _NESTED_TYPES = ("struct", "list", "map", "array", "union", "row")
 def relation_types(query: Query, schema: Schema) -> pa.Schema:
     """Names and types of the columns of a base query's relation of estimates.
 
-    The keys, then every measurement; beside each plain value x also x_stderr, x_low and x_high;
-    last the row number. How many people there are, told apart by public columns at most, is a
-    whole number.
+    The keys, then every measurement, last the row number. How many people there are, told apart by
+    public columns at most, is a whole number.
     """
     asked = [name for key in query.keys for name in key.columns]
     asked += [join.number for join in query.joins if not join.is_left]
@@ -59,10 +58,8 @@ def relation_types(query: Query, schema: Schema) -> pa.Schema:
         elif public is not None:
             fields.append((key.name, ARROW_TYPES[public.type]))
     for column in query.columns:
-        ends = ("", "_stderr", "_low", "_high") if column.what == "value" else ("",)
-        fields += [(f"{column.name}{end}", pa.float64()) for end in ends]
-        if is_public and column.what == "value" and expand(column.expression, schema) == Target():
-            fields[-len(ends)] = (column.name, pa.int64())
+        is_people = column.what == "value" and expand(column.expression, schema) == Target()
+        fields.append((column.name, pa.int64() if is_public and is_people else pa.float64()))
     return pa.schema([*fields, (ROW, pa.int64())])
 
 

@@ -84,6 +84,11 @@ def relation_of(table: exp.Table) -> str | None:
     return f"{RESERVED_PREFIX}{table.name.lower()}" if is_known and not table.catalog else None
 
 
+def relation_columns() -> dict[str, list[str]]:
+    """The columns of these tables, by the names of the relations that they are read from."""
+    return {f"{RESERVED_PREFIX}{name}": [*columns] for name, columns in COLUMNS.items()}
+
+
 def is_command(tokens: Sequence[Token]) -> bool:
     """Whether a statement asks what can be asked."""
     return bool(tokens) and tokens[0].text.upper() in ("SHOW", "DESCRIBE", "DESC")

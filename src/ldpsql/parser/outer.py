@@ -18,7 +18,7 @@ from ldpsql.parser import catalog
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.columns import Columns, PublicQuery, outside_queries
 from ldpsql.parser.joins import all_of, read_joins
-from ldpsql.parser.query import Output, Query
+from ldpsql.parser.query import Query
 from ldpsql.parser.select import (
     ERROR_BARS,
     MAX_NODES,
@@ -133,21 +133,11 @@ class OuterReader:
     tables: dict[PublicTable, None] = field(default_factory=dict)
     _nodes: int = 0
 
-    def root(self, tree: exp.Query) -> tuple[exp.Query, tuple[Output, ...]]:
-        """The outer query for a whole statement.
-
-        Where the statement is itself a base query, the error bars of its estimates stand at the
-        end of its select list, and its outputs are known; else there are none.
-        """
+    def root(self, tree: exp.Query) -> exp.Query:
+        """The outer query for a whole statement."""
         while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
             tree = tree.this
-        names = self._with(tree, {})
-        table = self._survey_table(tree, names)
-        if table is None:
-            return self._body(tree, names), ()
-        select, reader = self._base(tree, table, names)
-        reader.add_error_bars(select)
-        return select, tuple(reader.outputs)
+        return self._query(tree, {})
 
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
         """What a query becomes; names: the CTEs in sight, its own not among them."""
@@ -160,7 +150,7 @@ class OuterReader:
     def _body(self, tree: exp.Query, names: Names) -> exp.Query:
         table = self._survey_table(tree, names)
         if table is not None:
-            return self._base(tree, table, names)[0]
+            return self._base(tree, table, names)
         self.is_bound = False
         _check_parts(tree)
         if isinstance(tree, exp.Subquery):
@@ -248,10 +238,8 @@ class OuterReader:
 
     # -- base queries ---------------------------------------------------------------------
 
-    def _base(
-        self, select: exp.Query, table: exp.Table, names: Names
-    ) -> tuple[exp.Select, SelectReader]:
-        """What is left of a SELECT over a survey's table, and its reader."""
+    def _base(self, select: exp.Query, table: exp.Table, names: Names) -> exp.Select:
+        """What is left of a SELECT over a survey's table."""
         assert isinstance(select, exp.Select)
         survey = self._survey(table)
         others = table.meta.get("others", ())
@@ -282,7 +270,7 @@ class OuterReader:
         if select.args.get("with_"):
             self.is_bound = False
             rest.set("with_", select.args["with_"])
-        return rest, reader
+        return rest
 
     def _survey(self, table: exp.Table) -> Askable:
         """The survey of a plain name, without schema and renamed columns."""

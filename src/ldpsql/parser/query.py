@@ -7,7 +7,7 @@ which the base queries give.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 ROW = "ldpsql_row"
 """The column of every relation of estimates that numbers its rows."""
+
+DISPLACED, UNKNOWN = -1, -2
+"""What stands in a gradient for the number of an estimate: by how much a rounded number lies above
+the plain one; and, as every number below it, that there is no error bar."""
+
+TOO_FEW = "too few reports"
+"""Why an estimate is unknown; also the first of the reasons for which a number may be."""
 
 What = Literal["value", "stderr", "low", "high"]
 Mode = Literal["answer", "explain", "explain verbose"]
@@ -206,14 +213,13 @@ class Query:
 class Output:
     """A column of the final result.
 
-    name: as the user asked.  estimate: (relation, index into its `columns`) where the column is
-    an estimate taken over unchanged, so that its error bar can stand beside it; else None.
-    is_bare: whether further SQL computes it from estimates, so that it has no error bar.
+    name: as the user asked.  is_estimate: whether it is computed from estimates, and its gradient
+    is known.  lost: why it has no error bar though it is computed from estimates, else empty.
     """
 
     name: str
-    estimate: tuple[str, int] | None
-    is_bare: bool = False
+    is_estimate: bool = False
+    lost: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,13 +227,14 @@ class Statement:
     """One parsed SQL text.
 
     sql: as written.  mode: what to do with it.  bases: the base queries.  outer: DuckDB SQL over
-    the relations of the bases. It selects the outputs, in order. Where some of them are estimates,
-    there follow for each of these three columns `<name>_stderr`, `<name>_low` and `<name>_high`,
-    read from the columns of that ending beside the measurement in its relation, and last the
-    relation's row number `ROW`.
+    the relations of the bases. It selects the outputs, in order.
+    traced: the same with the gradients of those outputs that are estimates behind them, in order;
+    see `gradients`. The number of an estimate is r M + m: row r of the relation that holds the m-th
+    of the M measurements of all bases, see `numbered`.  reasons: why single values may have no
+    error bar; the first stands for UNKNOWN in their gradients, the next for one less.
     projection: (column, name) pairs where `outer` only picks and names columns of the one relation,
-    else None.  asks_catalog: whether `outer` also reads the relations of `catalog`.  tables: the
-    look-up tables that it reads.
+    so that there is nothing to trace, else None.  asks_catalog: whether `outer` also reads the
+    relations of `catalog`.  tables: the look-up tables that it reads.
     """
 
     sql: str
@@ -235,6 +242,13 @@ class Statement:
     bases: tuple[Query, ...]
     outer: str
     outputs: tuple[Output, ...]
+    traced: str = ""
+    reasons: tuple[str, ...] = (TOO_FEW,)
     projection: tuple[tuple[str, str], ...] | None = None
     asks_catalog: bool = False
     tables: tuple[PublicTable, ...] = ()
+
+
+def numbered(bases: Sequence[Query]) -> list[tuple[Query, int]]:
+    """All measurements of some base queries, each with its place in `columns`."""
+    return [(base, index) for base in bases for index in range(len(base.columns))]

@@ -31,7 +31,7 @@ from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.parser.allowed import function_name, is_outer, is_scalar
 from ldpsql.parser.columns import Columns, LookupColumn
 from ldpsql.parser.predicate import read_predicate
-from ldpsql.parser.query import ROW, And, GroupKey, Measurement, Output, Predicate, Query, What
+from ldpsql.parser.query import And, GroupKey, Measurement, Predicate, Query, What
 from ldpsql.parser.scalars import check_declared, read_amount, read_moments, read_scalar
 from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import is_constant, number
@@ -83,13 +83,12 @@ class SelectReader:
     )
     filters: dict[Predicate, int] = field(default_factory=dict)
     sets: tuple[tuple[int, ...], ...] | None = None
-    outputs: list[Output] = field(default_factory=list)
     _aliases: dict[str, exp.Expr] = field(default_factory=dict)
     _nodes: int = 0
     _has_lists: bool = False
 
     def read(self) -> tuple[Query, exp.Select]:
-        """The base query, and the SELECT over its relation, whose columns are `outputs`."""
+        """The base query, and the SELECT over its relation."""
         args = self.select.args
         self._check_parts()
         where, having = args.get("where"), args.get("having")
@@ -135,18 +134,6 @@ class SelectReader:
             self.columns.joins,
         )
         return query, rest
-
-    def add_error_bars(self, rest: exp.Select) -> None:
-        """Append <name>_stderr, _low and _high of every estimate, and ROW, to the SELECT."""
-        measurements = list(self.measurements.values())
-        extra = [
-            (f"{measurements[output.estimate[1]].name}_{end}", f"{output.name}_{end}")
-            for output in self.outputs
-            if output.estimate
-            for end in ("stderr", "low", "high")
-        ]
-        for column, name in [*extra, (ROW, ROW)] if extra else []:
-            rest.append("expressions", _named(self._column(column), name))
 
     def _check_parts(self) -> None:
         check_parts(self.select, _PARTS, _REFUSED_PARTS)
@@ -312,17 +299,6 @@ class SelectReader:
                 name = inner.name if isinstance(inner, LookupColumn) else name
             name += suffix
             rest.append("expressions", _named(outer, name))
-            values = {
-                column.name: index
-                for index, column in enumerate(self.measurements.values())
-                if column.what == "value"
-            }
-            is_plain = isinstance(outer, exp.Column) and not rest.args.get("distinct")
-            if is_plain and outer.name in values:
-                self.outputs.append(Output(name, (self.relation, values[outer.name])))
-            else:
-                is_bare = any(column.name in values for column in outer.find_all(exp.Column))
-                self.outputs.append(Output(name, None, is_bare))
 
     def _read_order(self, rest: exp.Select) -> None:
         order = self.select.args.get("order")

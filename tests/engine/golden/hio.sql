@@ -4,8 +4,7 @@ SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38 AND pay > 20
 
 WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT COUNT(*), SUM(n) FROM t
 ----------------------------------------
-4 | 5005.37
-note: numbers that further SQL computes from estimates have no error bar; select STDERR(...), CI_LOW(...) or CI_HIGH(...) of the aggregate beside them
+4 | 5005.37 +/- 157.3
 
 EXPLAIN SELECT SUM(pay) FROM app WHERE age >= 38 OR day = DATE '2026-03-02'
 ----------------------------------------
@@ -62,3 +61,27 @@ reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
     standard error of these reports: 287.1 (95 % interval: ± 562.7)
     group 2 (age level 1, state level 1; 20 nodes, olh): nodes 0, 2, 4, 6
     group 4 (age level 2, state level 1; 80 nodes, olh): nodes 32, 34, 36, 38
+
+WITH g AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT state, ROUND(n) AS n, n / SUM(n) OVER () AS share, MAX(n) OVER () AS top FROM g UNION ALL SELECT 'all', SUM(n), 1, MAX(n) FROM g
+----------------------------------------
+CA | 1890 +/- 148.5 | 0.377556 +/- 0.02788 | 1889.81
+NY | 1567 +/- 141.9 | 0.312971 +/- 0.02688 | 1889.81
+WA | 963 +/- 126.5 | 0.192411 +/- 0.02436 | 1889.81
+None | 586 +/- 114.3 | 0.117062 +/- 0.02226 | 1889.81
+all | 5005.37 +/- 157.3 | 1 +/- 0 | 1889.81
+note: no error bar for top: MAX of several estimates
+
+WITH g AS (SELECT age // 10 AS decade, COUNT(*) AS n FROM app GROUP BY decade) SELECT decade, n - LAG(n) OVER (ORDER BY decade) AS step, SUM(n) OVER (ORDER BY decade) AS until, n > 100 AS big FROM g ORDER BY decade
+----------------------------------------
+1 | None +/- nan | 52.5796 +/- 125.5 | False
+2 | 1354.63 +/- 309.4 | 1459.79 +/- 286 | True
+3 | 12.7146 +/- 432.3 | 2879.72 +/- 327.3 | True
+4 | -54.8651 +/- 340.3 | 4244.78 +/- 354.6 | True
+5 | -378.427 +/- 242.4 | 5231.41 +/- 368.2 | True
+note: no error bar for big: a comparison of estimates
+
+SELECT a.state, a.n / b.n AS young FROM (SELECT state, COUNT(*) AS n FROM app WHERE age < 38 GROUP BY state) a JOIN (SELECT state, COUNT(*) AS n FROM app GROUP BY state) b USING (state)
+----------------------------------------
+CA | 0.261105 +/- 0.1406
+NY | 0.519571 +/- 0.1761
+WA | 0.57859 +/- 0.2817
