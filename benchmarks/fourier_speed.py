@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks.direct import count, histogram_of
 from benchmarks.fourier_bounds import boxes_of
@@ -27,6 +28,7 @@ from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.files import randomize_file, report_writer
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.table import randomize, randomize_batch
 from ldpsql_device.values import int_domain
@@ -82,6 +84,21 @@ def _pairs() -> Iterator[tuple[str, str, object, Pair]]:
     yield "randomize 1 M people", "numpy draws 3 M uniforms", GOAL, drawing
     whole = _cpu(lambda: randomize(asked, table, policy=accept_everything(asked)), uniforms)
     yield "the same from a table, in random order", "numpy draws 3 M uniforms", GOAL, whole
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = (Path(folder) / name for name in ("people.parquet", "reports.parquet"))
+        pq.write_table(table, source)
+        policy = accept_everything(asked)
+        filed = _cpu(lambda: randomize_file(asked, source, target, policy=policy), uniforms)
+        written = randomize(asked, table, policy=policy)
+
+        def copied() -> None:
+            pq.read_table(source)
+            with report_writer(target, written.schema) as writer:
+                writer.write_table(written)
+
+        parsed = _cpu(copied, uniforms)
+    yield "the same from a file to a file", "numpy draws 3 M uniforms", "-", filed
+    yield "of that, reading and writing them", "numpy draws 3 M uniforms", "-", parsed
     reports = made.randomize(codes, OsEntropy())
     family, phase = (column.astype(np.int64) for column in reports.columns.values())
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from ldpsql_device.arrow import arrow_types
+from ldpsql_device.arrow import ID_COLUMN, arrow_types
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.columns import cast_column, refusing
 from ldpsql_device.entropy import OsEntropy
@@ -27,8 +27,10 @@ from ldpsql_device.schema import Schema
 from ldpsql_device.survey import utc_today
 from ldpsql_device.table import (
     Tally,
+    append_ids,
+    draw_part,
     match_columns,
-    randomize_batch,
+    mix,
     report_schema,
 )
 
@@ -64,32 +66,41 @@ def randomize_file(
     if target.exists() and target.samefile(source):
         raise RecordError(f"the reports would replace the data in {source}; name another file")
     read, total = _reader(survey.record_schema, source)
-    tally, entropy = Tally(), OsEntropy()
+    tally = Tally()
 
     def draw_reports() -> Iterator[pa.Table]:
         nonlocal tally
         for chunk in _refuse_damaged(read, source):
-            reports, part = randomize_batch(
-                survey,
-                chunk,
-                entropy,
-                policy=policy,
-                today=today,
-            )
+            reports, part = draw_part(survey, chunk, today)
             tally += part
             if progress is not None:
                 progress(tally.people, total)
             yield reports
 
     drawn = draw_reports()
+    with_ids = (
+        map(append_ids, drawn) if keep_order else permuted(drawn, target.parent, OsEntropy(), mix)
+    )
     with (
         _writable(target),
         replace_file(target, mode=0o600) as temporary,
-        pq.ParquetWriter(temporary, report_schema(survey), compression="zstd") as writer,
+        report_writer(temporary, report_schema(survey)) as writer,
     ):
-        for reports in drawn if keep_order else permuted(drawn, target.parent, entropy):
+        for reports in with_ids:
             writer.write_table(reports)
     return tally
+
+
+def report_writer(target: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """A writer of reports. Ids are random: there is nothing in them to compress or to look up."""
+    others = [name for name in schema.names if name != ID_COLUMN]
+    return pq.ParquetWriter(
+        target,
+        schema,
+        compression={**dict.fromkeys(others, "zstd"), ID_COLUMN: "none"},
+        use_dictionary=others,
+        write_statistics=others,
+    )
 
 
 def read_people(schema: Schema, source: Path | str) -> pa.Table:

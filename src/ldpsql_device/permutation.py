@@ -13,7 +13,7 @@ earlier words.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ldpsql_device.entropy import Entropy, Words
 
-CAPACITY = 1 << 19
+CAPACITY = 1 << 20
 """Rows that stay in memory; where there are more, all are spread over the buckets."""
 BUCKETS = 1 << 7
 """A power of two below 2^8, as a byte is drawn for each row; each is an open file."""
@@ -32,16 +32,23 @@ ROW_GROUP = 1 << 17
 """Rows in every piece but the last."""
 
 
-def permuted(tables: Iterable[pa.Table], folder: Path, entropy: Entropy) -> Iterator[pa.Table]:
+Mix = Callable[[pa.Table, Entropy], pa.Table]
+
+
+def permuted(
+    tables: Iterable[pa.Table], folder: Path, entropy: Entropy, mix: Mix | None = None
+) -> Iterator[pa.Table]:
     """The rows of tables of one schema in a uniformly random order, in pieces of `ROW_GROUP` rows.
+
+    mix: what puts rows in memory into such an order, if not `in_random_order`; it may add columns.
 
     Only the last piece has fewer, so pieces tell nothing of the tables. Memory holds `CAPACITY`
     rows, or a bucket where that is more; the rest waits in files without a name in `folder`, which
     the system removes even if this process is killed. Raises OSError as the file system does.
     """
     waiting: list[pa.Table] = []
-    for mixed in _buckets_in_random_order(tables, folder, entropy):
-        rows = pa.concat_tables([*waiting, mixed])
+    for bucket in _buckets(tables, folder, entropy):
+        rows = pa.concat_tables([*waiting, (mix or in_random_order)(bucket, entropy)])
         full = rows.num_rows - rows.num_rows % ROW_GROUP
         yield from (rows.slice(start, ROW_GROUP) for start in range(0, full, ROW_GROUP))
         waiting = [rows.slice(full)]
@@ -72,9 +79,8 @@ def random_order(count: int, entropy: Entropy) -> tuple[NDArray[np.int64], Words
             return order, keys
 
 
-def _buckets_in_random_order(
-    tables: Iterable[pa.Table], folder: Path, entropy: Entropy
-) -> Iterator[pa.Table]:
+def _buckets(tables: Iterable[pa.Table], folder: Path, entropy: Entropy) -> Iterator[pa.Table]:
+    """The rows by buckets; all in one where they fit into memory."""
     rest, first, count = iter(tables), list[pa.Table](), 0
     for table in rest:
         first.append(table)
@@ -83,7 +89,7 @@ def _buckets_in_random_order(
             break
     else:
         if first:
-            yield in_random_order(pa.concat_tables(first), entropy)
+            yield pa.concat_tables(first)
         return
     with ExitStack() as files:
         buckets = [files.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(BUCKETS)]
@@ -98,7 +104,7 @@ def _buckets_in_random_order(
             bucket.seek(0)
             rows = pa.ipc.open_stream(bucket).read_all()
             bucket.close()
-            yield in_random_order(rows, entropy)
+            yield rows
 
 
 def _scatter(

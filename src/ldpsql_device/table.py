@@ -99,20 +99,32 @@ def randomize(
     """
     policy.require(survey)
     survey.require_open(today := utc_today())
+    # Of a part after another, so that the memory of one serves the next.
+    starts = range(0, max(table.num_rows, 1), PART_ROWS)
+    parts = (table.slice(start, PART_ROWS) for start in starts)
+    drawn = (draw_part(survey, part, today) for part in parts)
+    reports = pa.concat_tables(part for part, _ in drawn)
+    return append_ids(reports) if keep_order else mix(reports, OsEntropy())
+
+
+def draw_part(survey: Published, part: pa.Table, today: date) -> tuple[pa.Table, Tally]:
+    """Reports without ids, in the order of the people, from the operating system's entropy.
+
+    A policy has allowed the survey, which is open today.
+    """
     entropy = OsEntropy()
 
     def words_of(_: int, rows: Mask) -> Words:
         return entropy.words(int(rows.sum()))
 
-    # Of a part after another, so that the memory of one serves the next.
-    starts = range(0, max(table.num_rows, 1), PART_ROWS)
-    parts = (table.slice(start, PART_ROWS) for start in starts)
-    drawn = (_draw_reports(survey, part, entropy, words_of, today) for part in parts)
-    reports = pa.concat_tables(part for part, _ in drawn)
-    if keep_order:
-        return _append_ids(reports, entropy.words(reports.num_rows))
+    return _draw_reports(survey, part, entropy, words_of, today)
+
+
+def mix(reports: pa.Table, entropy: Entropy) -> pa.Table:
+    """Reports without ids in random order, with ids. The first halves of these are the keys of that
+    order, which tell nothing of it."""
     order, keys = random_order(reports.num_rows, entropy)
-    return _append_ids(reports.combine_chunks().take(pa.array(order)), keys)
+    return append_ids(reports.combine_chunks().take(pa.array(order)), keys)
 
 
 def randomize_batch(
@@ -123,7 +135,7 @@ def randomize_batch(
     policy: Policy,
     today: date | None = None,
 ) -> tuple[pa.Table, Tally]:
-    """Reports in the order of the people, for evaluation, and for parts of a file.
+    """Reports in the order of the people, for evaluation.
 
     today: on which they are drawn, by the system's clock if left out.  entropy: any; `randomize`
     has the system's alone, and so have the ids. A seed has each person draw the same words whatever
@@ -134,7 +146,7 @@ def randomize_batch(
     words = entropy.words(shape[0] * shape[1]).reshape(shape)
     day = utc_today() if today is None else today
     reports, tally = _draw_reports(survey, batch, entropy, lambda n, rows: words[rows, n], day)
-    return _append_ids(reports, OsEntropy().words(reports.num_rows)), tally
+    return append_ids(reports), tally
 
 
 def _draw_reports(
@@ -162,11 +174,12 @@ def _draw_reports(
     return table, encoded.tally
 
 
-def _append_ids(reports: pa.Table, halves: Words) -> pa.Table:
-    """The reports with an id each, whose first half is given, a random word of its own."""
-    halves = np.column_stack([halves, OsEntropy().words(len(halves))])
-    kind, people = pa.binary(ID_BYTES), reports.num_rows
-    ids = pa.Array.from_buffers(kind, people, [None, pa.py_buffer(halves)])
+def append_ids(reports: pa.Table, halves: Words | None = None) -> pa.Table:
+    """The reports with an id each, whose first half may be given, a random word of its own."""
+    people, entropy = reports.num_rows, OsEntropy()
+    first = entropy.words(people) if halves is None else halves
+    words = np.column_stack([first, entropy.words(people)])
+    ids = pa.Array.from_buffers(pa.binary(ID_BYTES), people, [None, pa.py_buffer(words)])
     return reports.append_column(ID_COLUMN, ids)
 
 

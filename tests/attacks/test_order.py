@@ -69,8 +69,8 @@ def test_the_order_that_was_kept_tells_everything(tmp_path, batches, suffix):
 def test_an_order_that_is_random_within_each_piece_alone_tells(tmp_path, batches, monkeypatch):
     """Negative control."""
 
-    def within_pieces(tables, folder, entropy):
-        return (permutation.in_random_order(table, entropy) for table in tables)
+    def within_pieces(tables, folder, entropy, mix):
+        return (mix(table, entropy) for table in tables)
 
     monkeypatch.setattr(files, "permuted", within_pieces)
     assert order_shows(from_file(tmp_path, ".parquet"))

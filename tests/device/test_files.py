@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -9,7 +10,7 @@ import pytest
 from support.surveys import ANYTHING, app, mix, people
 
 from ldpsql.simulation import SeededEntropy
-from ldpsql_device import files
+from ldpsql_device import files, permutation
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import RecordError
 from ldpsql_device.files import randomize_file
@@ -45,6 +46,28 @@ def test_every_person_gets_a_report(tmp_path, name, keep_order):
     assert sorted(map(str, found)) == sorted(map(str, given))
     assert reports.schema.metadata == {b"ldpsql.fingerprint": app().fingerprint.encode()}
     assert "diary" not in reports.column_names
+
+
+@pytest.mark.parametrize("capacity", [200, 10_000])
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_a_report_has_an_id_of_its_own(tmp_path, monkeypatch, capacity, keep_order):
+    """In memory, and in more rows than fit there."""
+    monkeypatch.setattr(permutation, "CAPACITY", capacity)
+    source, target = write(tmp_path / "people.parquet", people(2000)), tmp_path / "out.parquet"
+    randomize_file(app(), source, target, policy=ANYTHING, keep_order=keep_order)
+    ids = pq.read_table(target)[ID_COLUMN].to_pylist()
+    halves = np.frombuffer(b"".join(ids), np.uint64)
+    assert len(np.unique(halves)) == 4000
+
+
+def test_a_file_of_reports_takes_little_room(tmp_path):
+    """Ids are random, and written as they are; all else is compressed."""
+    source, target = write(tmp_path / "people.parquet", people(2000)), tmp_path / "out.parquet"
+    randomize_file(app(), source, target, policy=ANYTHING)
+    group = pq.read_metadata(target).row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    assert {c.path_in_schema for c in columns if c.compression != "ZSTD"} == {ID_COLUMN}
+    assert {c.path_in_schema for c in columns if not c.has_dictionary_page} == {ID_COLUMN}
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
