@@ -203,8 +203,10 @@ def match_columns(
 ) -> dict[str, str]:
     """The column of the data for every declared one, which is called by its name or by its label.
 
-    Capitals A-Z of a name count as small letters, and spaces around a label do not count. source:
-    where the names are from, for the RecordError unless there is exactly one column.
+    A column in clear is called by its name alone: that is what a policy allows, and a label that
+    stands for another column would let that out. Capitals A-Z of a name count as small letters, and
+    spaces around a label do not count. source: where the names are from, for the RecordError unless
+    there is exactly one column.
     """
     places: dict[str, set[int]] = {}
     for place, given in enumerate(names):
@@ -212,7 +214,7 @@ def match_columns(
             places.setdefault(key, set()).add(place)
     found = {}
     for name in arrow_types(schema):
-        label = schema.labels.get(name)
+        label = schema.labels.get(name) if name in schema.private_columns else None
         alike = places.get(name, set()) | (places.get(label, set()) if label else set())
         if len(alike) != 1:
             known = f"{name} (or {label!a:.60})" if label else name

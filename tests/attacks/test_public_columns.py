@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 from support.giving import PLENTY, yes_or_no
 from support.surveys import SMALL, category, public, survey_toml
 
 from ldpsql.designer import design
-from ldpsql_device.errors import OperationalError, PolicyError, SurveyError
+from ldpsql_device import table
+from ldpsql_device.errors import OperationalError, PolicyError, RecordError, SurveyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
 from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
+from ldpsql_device.table import randomize
 
 RECORD = {
     "age": 30,
@@ -54,6 +57,21 @@ def test_a_name_that_looks_alike_is_another_name(name):
     """Whether such a survey can be made at all is not what protects here."""
     with pytest.raises((PolicyError, SurveyError)):
         leaves(greedy(name), Policy(1, public={"version"}))
+
+
+def test_a_label_lets_no_column_out_under_the_name_of_another(monkeypatch):
+    """The policy allows `version`, which the data does not have."""
+    text = SMALL + public("version", "text", label="diagnosis")
+    data, policy = pa.table({"age": [30], "diagnosis": ["HIV+"]}), Policy(1, public={"version"})
+    with pytest.raises(RecordError, match="no column version"):
+        randomize(design(text), data, policy=policy)
+
+    def match_by_labels(schema, names):
+        return {name: schema.labels.get(name, name) for name in ("age", "version")}
+
+    monkeypatch.setattr(table, "match_columns", match_by_labels)
+    sent = randomize(design(text), data, policy=policy)
+    assert sent["version"].to_pylist() == ["HIV+"]
 
 
 def private_then_public(ledger, policy):

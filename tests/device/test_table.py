@@ -342,8 +342,8 @@ def test_columns_are_found_by_their_labels():
 
     expected = encode_table(survey.schema, table, words_given)
     for given in (
-        ["How old are you?", "State", " Ausgaben ", "App Version"],
-        ["AGE", "state", "spent", "App Version\t"],
+        ["How old are you?", "State", " Ausgaben ", "Version"],
+        ["AGE", "state", "Ausgaben\t", "version"],
     ):
         found = encode_table(survey.schema, table.rename_columns(given), words_given)
         assert found.codes.tolist() == expected.codes.tolist()
@@ -356,6 +356,8 @@ def test_columns_are_found_by_their_labels():
     for given in ("how old are you?", "How old are you", "How  old are you?"):
         with pytest.raises(RecordError, match=r"no column age \(or 'How old are you\?'\)"):
             encode_table(survey.schema, table.rename_columns([given, *names[1:]]), words_given)
+    with pytest.raises(RecordError, match=r"no column version, which"):
+        encode_table(survey.schema, table.rename_columns([*names[:3], "App Version"]), words_given)
 
 
 def test_an_empty_table_gives_no_reports():
