@@ -317,7 +317,7 @@ def _check_round(database: sqlite3.Connection, survey: Published) -> None:
     """OperationalError where another round of the survey was answered, or nobody signed this one.
 
     A chain is its author's, so nobody can name somebody else's survey as the first one of their own
-    rounds, and so have a device refuse it.
+    rounds, and so have a device refuse it; and their rounds are refused where that was answered.
     """
     if survey.first is not None:
         if survey.author is None:
@@ -327,7 +327,8 @@ def _check_round(database: sqlite3.Connection, survey: Published) -> None:
             )
         survey.verify()
     answered = database.execute(
-        "SELECT 1 FROM answers WHERE chain = ? AND survey <> ?", [survey.chain, survey.fingerprint]
+        "SELECT 1 FROM answers WHERE (chain = ? OR survey = ?) AND survey <> ?",
+        [survey.chain, survey.first, survey.fingerprint],
     )
     if answered.fetchone():
         raise OperationalError(

@@ -65,17 +65,18 @@ def answered(survey: Survey, ledger: Ledger, policy: Policy = ANYTHING) -> bool:
         return False
 
 
+def look_at_chains_alone(database, survey):
+    """What a device must not be content with."""
+    other = "SELECT 1 FROM answers WHERE chain = ? AND survey <> ?"
+    if database.execute(other, [survey.chain, survey.fingerprint]).fetchone():
+        raise OperationalError("another round was answered")
+
+
 @pytest.fixture
 def chains_without_authors(monkeypatch):
     """The control's device: a chain is what a survey says it is, and nobody has to sign."""
     monkeypatch.setattr(Published, "chain", property(lambda own: own.first or own.fingerprint))
-
-    def check(database, survey):
-        other = "SELECT 1 FROM answers WHERE chain = ? AND survey <> ?"
-        if database.execute(other, [survey.chain, survey.fingerprint]).fetchone():
-            raise OperationalError("another round was answered")
-
-    monkeypatch.setattr(ledger_module, "_check_round", check)
+    monkeypatch.setattr(ledger_module, "_check_round", look_at_chains_alone)
 
 
 @pytest.mark.parametrize("victim_signs", [False, True])
@@ -96,13 +97,28 @@ def test_control_without_authors_a_forged_round_blocks_a_survey(
     assert not answered(victim, ledger)
 
 
+@pytest.mark.parametrize("victim_signs", [False, True])
+def test_who_answered_a_survey_answers_no_round_of_it_by_another_author(
+    ledger, attacker, victim_signs, monkeypatch
+):
+    victim = signed(plain(), AUTHOR if victim_signs else None)
+    assert answered(victim, ledger)
+    forged = later(victim.fingerprint, 1, attacker)
+    assert not answered(forged, ledger)
+    assert answered(victim, ledger)
+    assert ledger.spent() == 1
+    # The control: a device that looks at chains alone.
+    monkeypatch.setattr(ledger_module, "_check_round", look_at_chains_alone)
+    assert answered(forged, ledger)
+
+
 def test_a_forged_round_is_charged_like_any_survey(memory_folder, attacker):
     """It draws on the budget of the attribute, and no further than that."""
     victim = signed(plain(), AUTHOR)
     budget = Ledger(memory_folder / "ledger", total=10, per_attribute=3)
-    assert answered(victim, budget)
     rounds = [later(victim.fingerprint, number, attacker) for number in range(1, 9)]
     assert [answered(forged, budget) for forged in rounds] == [True] + [False] * 7
+    assert answered(victim, budget)
     invented = [later(f"{number:064x}", 100 + number, attacker) for number in range(8)]
     assert [answered(forged, budget) for forged in invented] == [True] + [False] * 7
     assert budget.spent() == 3

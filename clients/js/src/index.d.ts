@@ -61,6 +61,8 @@ export interface Budgets {
   total: Decimal;
   perAttribute: Decimal;
   delta?: Decimal;
+  /** Days by which the clock may be ahead of the latest day ever seen: 366 if left out. */
+  longestAbsence?: number;
 }
 
 /** What a person has given so far, and which reports are still to be sent. */

@@ -6,6 +6,7 @@ import { add, decimal, decimalText, exceeds } from "./rational.js";
 
 const NOTHING = [0n, 1n];
 const EMPTY = { format: 1, latest: "", answers: [] };
+const LONGEST_ABSENCE = 366, MILLISECONDS_A_DAY = 86_400_000;
 
 /**
  * Budgets of one person, kept in a store.
@@ -13,13 +14,15 @@ const EMPTY = { format: 1, latest: "", answers: [] };
  * store: {update(change)}, which gives `change` the last value (undefined at first), keeps what it
  * returns before it resolves, and lets no two changes overlap.  total: the largest sum of epsilons.
  * perAttribute: the largest sum over the surveys that ask about one attribute.  delta: the largest
- * sum of deltas.
+ * sum of deltas.  longestAbsence: days by which the clock may be ahead of the latest day ever seen.
  */
 export class Ledger {
   #store;
 
-  constructor(store, { total, perAttribute, delta = 0 } = {}) {
+  constructor(store, { total, perAttribute, delta = 0, longestAbsence = LONGEST_ABSENCE } = {}) {
+    if (!Number.isSafeInteger(longestAbsence) || longestAbsence < 1) throw new LdpsqlError("ledger", "longestAbsence is a number of days, at least 1");
     this.#store = store;
+    this.longestAbsence = longestAbsence;
     Object.assign(this, { total: readNumber(total, "total"), perAttribute: readNumber(perAttribute, "perAttribute"), delta: readNumber(delta, "delta") });
     Object.freeze(this);
   }
@@ -40,7 +43,11 @@ export class Ledger {
   async answer(survey, day, renewal, draw) {
     const refuse = (why) => { throw new LdpsqlError("ledger", `survey ${survey.table} ${why}; nothing was sent`); };
     // In a change of its own: after a refusal, too, the clock cannot be set back.
-    const latest = await this.#change((state) => (state.latest = state.latest > day ? state.latest : day));
+    const latest = await this.#change((state) => {
+      const isNear = !state.latest || Date.parse(day) - Date.parse(state.latest) <= this.longestAbsence * MILLISECONDS_A_DAY;
+      return (state.latest = state.latest > day || !isNear ? state.latest : day);
+    });
+    if (latest < day) refuse(`is not answered, as the clock says ${day}, more than ${this.longestAbsence} days after ${latest}, the latest day seen: set the clock, or allow a longer absence`);
     return this.#change((state) => {
       if (!survey.isOpen(latest)) refuse(`is not answered on ${latest}`);
       const period = survey.periodOf(latest) ?? "", { fingerprint, chain, promise } = survey;
@@ -50,7 +57,7 @@ export class Ledger {
         return known.line;
       }
       if (survey.first && !survey.author) refuse("is a later round that its author has not signed");
-      if (state.answers.some((answer) => answer.chain === chain && answer.survey !== fingerprint)) refuse("is another round of one that was answered");
+      if (state.answers.some((answer) => (answer.chain === chain || answer.survey === survey.first) && answer.survey !== fingerprint)) refuse("is another round of one that was answered");
       if (!promise.epsilon) refuse("promises no privacy, which no budget covers");
       const since = renewal === "day" ? latest : renewal === "month" ? `${latest.slice(0, 8)}01` : "";
       const sum = (key, name) => state.answers.filter((answer) => answer.day >= since && (!name || answer.names.includes(name))).reduce((total, answer) => add(total, decimal(answer[key])), NOTHING);

@@ -37,6 +37,32 @@ test("a clock that is set back opens nothing", async () => {
   await assert.rejects(respond(ended, {}, { policy: open, ledger, day: ended.validity.until, verify }), refusedAs("ledger"));
 });
 
+test("a clock that is ahead by years is not believed", async () => {
+  for (const [longestAbsence, isBelieved] of [[undefined, false], [400_000, true]]) {
+    const ledger = new Ledger(new MemoryStore(), { ...budgets, longestAbsence });
+    const first = await respond(survey, {}, { policy, ledger, day });
+    await assert.rejects(respond(survey, {}, { policy, ledger, day: "2999-01-01" }), refusedAs("ledger", isBelieved ? /so long ago/ : /the clock says 2999-01-01/));
+    // Afterwards the clock is right again.
+    const again = respond(survey, {}, { policy, ledger, day });
+    await (isBelieved ? assert.rejects(again, refusedAs("ledger")) : again.then((line) => assert.equal(line, first)));
+  }
+  for (const longestAbsence of [0, 1.5, "9", null]) assert.throws(() => new Ledger(new MemoryStore(), { ...budgets, longestAbsence }), refusedAs("ledger"));
+});
+
+test("one round of a survey is answered, and none that somebody else signed", async () => {
+  const promise = { epsilon: [1n, 1n], epsilonText: "1", delta: [0n, 1n] }, schema = { privateNames: [] };
+  const round = (fingerprint, author, first) => ({
+    table: "app", fingerprint, author, first, chain: `${author ?? ""}:${first ?? fingerprint}`, promise, schema, recordColumns: [],
+    isOpen: () => true, periodOf: () => undefined, lastSendingDay: (drawn) => drawn,
+  });
+  for (const author of [undefined, "somebody"]) {
+    const ledger = new Ledger(new MemoryStore(), budgets), answer = (each) => ledger.answer(each, day, null, () => each.fingerprint);
+    assert.equal(await answer(round("forged", "other", "first")), "forged");
+    assert.equal(await answer(round("first", author)), "first");
+    for (const again of [round("second", author, "first"), round("third", "third", "first")]) await assert.rejects(answer(again), refusedAs("ledger", /round/));
+  }
+});
+
 test("budgets are kept, for one attribute and in all", async () => {
   // Two about the same attribute, at epsilon 1.
   const others = ["recipe_hio", "recipe_hh"].map((name) => new Survey(JSON.stringify(vectors(name).surveys[0].survey)));
