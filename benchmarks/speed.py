@@ -121,11 +121,11 @@ def _take_and_count(reports: Path) -> Pair:
 
 def _ingest(reports: Path, statements: str) -> Pair:
     """Both sides into a new file each time, closed at the end."""
-    folder, number = Path(tempfile.mkdtemp(dir=reports.parent)), count()
+    folder, number, asked = Path(tempfile.mkdtemp(dir=reports.parent)), count(), design(SURVEY)
 
     def ours() -> None:
         with open_store(folder / f"ours{next(number)}.duckdb", read_only=False) as store:
-            store.ingest([reports])
+            store.ingest([reports], survey=asked)
 
     def other() -> None:
         with duckdb.connect(str(folder / f"other{next(number)}.duckdb")) as connection:
@@ -139,7 +139,7 @@ def _refresh(reports: Path) -> Pair:
         open_store(reports.parent / "refresh.duckdb", read_only=False) as store,
         duckdb.connect(str(reports.parent / "bare.duckdb")) as bare,
     ):
-        store.ingest([reports])
+        store.ingest([reports], survey=design(SURVEY))
         bare.execute(f"CREATE TABLE reports AS SELECT * FROM '{reports}'")
         sql = "CREATE OR REPLACE TABLE histogram AS SELECT *, count(*) n FROM reports GROUP BY ALL"
         return side_by_side(lambda: store.refresh("app"), lambda: bare.execute(sql))
@@ -160,7 +160,7 @@ def _query(reports: Path, raw: pa.Table, *, warm: bool) -> Pair:
         open_store(folder / "app.duckdb", read_only=False) as store,
         duckdb.connect(str(folder / "raw.duckdb")) as exact,
     ):
-        store.ingest([reports])
+        store.ingest([reports], survey=design(SURVEY))
         exact.register("people", raw)
         exact.execute("CREATE TABLE app AS SELECT * FROM people")
         session = Session(store)

@@ -29,6 +29,7 @@ from ldpsql_device.values import (
     int_edges,
     is_number,
     is_real,
+    nearest_double,
     plain,
     time_range,
 )
@@ -183,11 +184,11 @@ class Measure:
         """
         value, (low, high) = plain(value, 0), self.bounds
         fits, middle = is_real(value), (low + high) / 2
-        given = value if fits else middle
+        given = nearest_double(value if fits else middle)
         number = min(max(given, low), high)
         bottom, span = self._exact
         # One span more, and taken away again: no number makes the division a trivial one.
-        threshold = ((_exact(float(number)) - bottom + span) * WORDS) // span - WORDS
+        threshold = ((_exact(number) - bottom + span) * WORDS) // span - WORDS
         is_outside = int(number != given)
         standing = is_outside if fits else MISSING
         return (threshold, threshold, WORDS // 2)[standing], standing

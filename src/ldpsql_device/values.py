@@ -27,6 +27,7 @@ EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _HALVES = re.compile("[\ud800-\udfff]")
 _BEYOND = 1e308
+_BEYOND_INT = int(_BEYOND)
 _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
 """NumPy's name of what a unit is counted in, and how many of these it is."""
 
@@ -135,8 +136,9 @@ def plain(value: Any, longest: int | None = None) -> Any:
 def _is_whole(value: Any) -> bool:
     """Whether a plain value is a whole number, or an infinity; in the same steps for all."""
     kind = type(value)
-    number: float = value if kind is float else 0.5
-    return (kind is int) | (number % 1 == 0) | (abs(number) == math.inf)
+    number: float = value if kind is float else 5.5
+    # Limited before the division, which takes longer of an infinity.
+    return (kind is int) | (min(max(number, -(2.0**62)), 2.0**62) % 1 == 0)
 
 
 def is_real(value: Any) -> bool:
@@ -206,14 +208,14 @@ class Listed:
 BOOL = Listed("bool", (False, True))
 
 
-class _Moments(Sequence[Any]):
-    """Dates or datetimes, each made when it is asked for: a short survey can ask for many.
+class _Series(Sequence[Any]):
+    """Numbers, dates or datetimes, each made when it is asked for: a short survey can ask for many.
 
-    numbers: days or microseconds since 1970-01-01.
+    numbers: their points; see `Ordered`.  kind: of NumPy's types, theirs.
     """
 
-    def __init__(self, numbers: NDArray[np.int64], resolution: str) -> None:
-        self.numbers, self._type = numbers, np.dtype(f"M8[{resolution}]")
+    def __init__(self, numbers: NDArray[Any], kind: str) -> None:
+        self.numbers, self._type = numbers, np.dtype(kind)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -248,7 +250,7 @@ class Ordered:
 
     def __post_init__(self) -> None:
         is_float, edges = self.type == "float", self.edges
-        points: Any = edges.numbers if isinstance(edges, _Moments) else edges
+        points: Any = edges.numbers if isinstance(edges, _Series) else edges
         vars(self).update(
             size=len(self.edges) - 1,
             is_discrete=not is_float,
@@ -337,6 +339,23 @@ def microseconds(moment: Any) -> int:
     return int((_midnight(moment) - EPOCH) // _MICROSECOND)
 
 
+def _nearest_int(value: Any) -> int:
+    """A whole number, or an infinity, moved to 2^62 at most, which lies beyond all edges. Both are
+    computed for everybody: what stands in for a float, and for an int."""
+    is_float = type(value) is float
+    of_float = int(min(max(value if is_float else 5.5, -(2.0**62)), 2.0**62))
+    of_int = min(max(5 if is_float else value, -(2**62)), 2**62)
+    return of_float if is_float else of_int
+
+
+def nearest_double(value: Any) -> float:
+    """A number, or an infinity, as a double between -10^308 and 10^308. As above."""
+    is_float = type(value) is float
+    of_float = min(max(value if is_float else 5.5, -_BEYOND), _BEYOND)
+    of_int = float(min(max(5 if is_float else value, -_BEYOND_INT), _BEYOND_INT))
+    return of_float if is_float else of_int
+
+
 # Per type of ordered domain, by plain values: whether one can be read, and the point of one that
 # can. Both take the same steps whatever the value.
 _FITS: Mapping[str, Callable[[Any], bool]] = {
@@ -346,8 +365,8 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
     "timestamp": lambda value: type(value) is datetime and value.tzinfo is None,
 }
 _POINT: Mapping[str, Callable[[Any], int | float]] = {
-    "int": lambda value: int(min(max(value, -(2**63)), 2**63)),
-    "float": lambda value: float(min(max(value, -_BEYOND), _BEYOND)),
+    "int": _nearest_int,
+    "float": nearest_double,
     "date": lambda value: value.toordinal() - EPOCH.toordinal(),
     "timestamp": microseconds,
 }
@@ -365,8 +384,9 @@ def int_domain(low: int, high: int, *, bin_width: int = 1) -> Ordered:
     if (high - low) // bin_width >= LARGEST_DOMAIN:
         raise SurveyError(f"domain [{low}, {high}] has more than {LARGEST_DOMAIN} codes")
     width = (("bin_width", bin_width),) if bin_width != 1 else ()
-    edges = (*range(low, high + 1, bin_width), high + 1)
-    return Ordered("int", edges, (("domain", (low, high)), *width))
+    starts = low + bin_width * np.arange((high - low) // bin_width + 1)
+    edges = np.append(starts, high + 1)
+    return Ordered("int", _Series(edges, "i8"), (("domain", (low, high)), *width))
 
 
 def int_edges(edges: list[int]) -> Ordered:
@@ -393,8 +413,8 @@ def float_bins(low: float, high: float, count: int) -> Ordered:
     span = float(high) - float(low)
     if not 0 < span < math.inf:
         raise SurveyError("domain must be [low, high] with low < high")
-    inner = tuple(float(low) + span * i / count for i in range(count))
-    return Ordered("float", (*inner, float(high)), (("domain", (low, high)), ("bins", count)))
+    edges = np.append(float(low) + span * np.arange(count) / count, float(high))
+    return Ordered("float", _Series(edges, "f8"), (("domain", (low, high)), ("bins", count)))
 
 
 def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
@@ -424,7 +444,7 @@ def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
     if edges[-1] >= np.datetime64("10000-01-01"):
         raise SurveyError("the range must end before the year 9999 does")
     keys = (("range", (start.isoformat(), end.isoformat())), ("unit", unit))
-    return Ordered(kind, _Moments(edges.astype(np.int64), resolution), keys)
+    return Ordered(kind, _Series(edges.astype(np.int64), f"M8[{resolution}]"), keys)
 
 
 def _moment(value: Value) -> date:

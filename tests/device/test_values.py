@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -259,3 +260,27 @@ def test_a_range_without_a_time_of_day_includes_its_last_day():
     assert HOURS.size == 48
     until_noon = time_range("timestamp", "2026-01-01", datetime(2026, 1, 2, 12), "hour")
     assert until_noon.size == 37
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "width"), [(0, 0, 1), (-7, 95, 10), (18, 90, 1), (-(2**61), 2**61, 2**50)]
+)
+def test_edges_of_whole_numbers_are_exact_and_made_when_asked_for(low, high, width):
+    edges = int_domain(low, high, bin_width=width).edges
+    assert list(edges) == [*range(low, high + 1, width), high + 1]
+    assert type(edges[0]) is type(edges[-1]) is int
+
+
+def test_edges_of_float_bins_are_those_of_the_formula():
+    edges = float_bins(-1.3, 7.7, 1000).edges
+    assert list(edges) == [-1.3 + (7.7 - -1.3) * i / 1000 for i in range(1000)] + [7.7]
+
+
+def test_a_domain_of_many_codes_holds_no_object_for_each():
+    tracemalloc.start()
+    try:
+        int_domain(0, 2**20 - 1)
+        float_bins(0.0, 1.0, 2**20)
+        assert tracemalloc.get_traced_memory()[1] < 2**20 * 60
+    finally:
+        tracemalloc.stop()
