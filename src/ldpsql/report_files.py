@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpsql.intake import Intake
@@ -102,7 +101,7 @@ def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
         if column == PERIOD_COLUMN and intake.schedule.period:
             days = [day for day in values.unique().to_pylist() if day is not None]
             periods = pa.array(filter(intake.schedule.has_period, days), values.type)
-            strange = ~_booleans(pc.is_in(values, periods))
+            strange = ~_booleans(_compute().is_in(values, periods))
             refuse(strange, f"{column.name} is not the first day of a period of the survey")
         columns.append(values)
     batch, bad = pa.RecordBatch.from_arrays(columns, names=list(intake.columns)), cause != 0
@@ -232,8 +231,8 @@ def read_arrow(column: pa.Array, kind: str) -> Values:
     if not _READABLE[kind](column.type):
         return pa.nulls(len(column), ARROW_TYPES[kind]), missing
     if kind == "int" and column.type == pa.uint64():
-        fits = pc.less(column, pa.scalar(1 << 63, pa.uint64()))
-        column = pc.if_else(fits, column, None)
+        fits = _compute().less(column, pa.scalar(1 << 63, pa.uint64()))
+        column = _compute().if_else(fits, column, None)
     return _drop_far(column).cast(ARROW_TYPES[kind], safe=False), missing
 
 
@@ -262,8 +261,8 @@ def read_text(column: pa.Array, kind: str) -> Values:
         texts = pa.array([_decode(value) for value in column.to_pylist()], pa.string())
     if kind == "text":
         return texts, missing
-    is_written = pc.match_substring_regex(texts, rf"\A({_WRITTEN[kind]})\z")
-    texts = pc.if_else(is_written, texts, None)
+    is_written = _compute().match_substring_regex(texts, rf"\A({_WRITTEN[kind]})\z")
+    texts = _compute().if_else(is_written, texts, None)
     try:
         values = texts.cast(ARROW_TYPES[kind])
     except pa.ArrowInvalid:  # a value that Arrow does not read, or that is none: one by one
@@ -283,6 +282,13 @@ def read_json(values: Sequence[Any], kind: str) -> Values:
     if kind == "float":  # Arrow refuses whole numbers that a double does not hold exactly
         right = [None if value is None else float(value) for value in right]
     return pa.array(right, ARROW_TYPES[kind]), missing
+
+
+def _compute() -> Any:
+    """Arrow's functions, which take as long to load as a short answer: for files alone."""
+    import pyarrow.compute  # noqa: PLC0415
+
+    return pyarrow.compute
 
 
 def _booleans(array: pa.Array) -> Booleans:
@@ -316,4 +322,4 @@ def _drop_far(column: pa.Array) -> pa.Array:
     numbers = column.view(f"int{kind.bit_width}").fill_null(0).to_numpy(zero_copy_only=False)
     days = numbers // per_day
     far = (days < _DAYS[0]) | (days > _DAYS[1])
-    return pc.if_else(pa.array(far), None, column) if far.any() else column
+    return _compute().if_else(pa.array(far), None, column) if far.any() else column

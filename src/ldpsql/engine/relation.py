@@ -96,7 +96,9 @@ class Relation:
         columns.append(range(len(self)))
         types = relation_types(self.plan.query, self.plan.survey.schema)
         arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]
-        return pa.Table.from_arrays(arrays, names=types.names).filter(pa.array(self._is_group))
+        table = pa.Table.from_arrays(arrays, names=types.names)
+        # Arrow's functions take as long to load as a short answer does.
+        return table if self._is_group.all() else table.filter(pa.array(self._is_group))
 
     @cached_property
     def _is_group(self) -> NDArray[np.bool_]:
