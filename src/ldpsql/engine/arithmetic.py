@@ -220,7 +220,7 @@ def _inverted(function: Quantile, operands: Sequence[Form]) -> Form:
     shares = function.together or (function.share,)
     own = shares.index(function.share)
     low, value, high, stderr = (np.full(len(sums.values), np.nan) for _ in range(4))
-    slope = np.zeros_like(sums.values)
+    slope = np.zeros(sums.values.shape)
     for row, (values, covariance) in enumerate(zip(sums.values, sums.covariance, strict=True)):
         count, spread = values[people], covariance[people, people]
         if not np.isfinite(values[[people, *below]]).all() or count <= z * np.sqrt(max(spread, 0)):
@@ -294,7 +294,7 @@ def _most_frequent(function: Mode, operands: Sequence[Form]) -> Form:
         top = int(np.argmax(counts))
         value[row] = function.values[top]
         low[row], high[row] = function.values[min(top, *kept)], function.highest[max(top, *kept)]
-    return Form(sums, value, np.full_like(sums.values, np.nan), (low, high))
+    return Form(sums, value, np.full(sums.values.shape, np.nan), (low, high))
 
 
 def _form_of_function(function: Function, operands: list[Form]) -> Form:

@@ -1,0 +1,242 @@
+"""Quantiles and modes: their definitions, intervals, and what SQL says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import NormalDist
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ldpsql.aggregates import Mode, Quantile, Target
+from ldpsql.dbapi import Connection
+from ldpsql.designer import design
+from ldpsql.engine.arithmetic import Form, Sums, form_of
+from ldpsql.engine.session import Session
+from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.estimate import quantile
+from ldpsql.simulation import simulate
+
+VALUES = (1.0, 2.0, 4.0, 7.0, 8.0, 11.0)
+PEOPLE = Target()
+BELOW = tuple(Target(amounts=(0, ((1.0, ((0, code),)),))) for code in range(1, len(VALUES)))
+
+
+def of(share: float, rule: str = "disc", *, descending: bool = False, **more: object) -> Quantile:
+    """A quantile of VALUES."""
+    known = {"values": VALUES, "highest": VALUES, "people": PEOPLE, "below": BELOW, **more}
+    return Quantile(share, rule, descending, **known)  # type: ignore[arg-type]
+
+
+def form(function: Quantile, counts: list[float], error: float = 0.0, level: float = 0.95) -> Form:
+    """Its form where so many people have each value, and every prefix has a standard error."""
+    values = np.array([sum(counts), *np.cumsum(counts)[:-1]])
+    covariance = np.diag([0.0, *[error**2] * len(BELOW)])
+    return form_of(function, (PEOPLE, *BELOW), Sums(values[None], covariance[None], level))
+
+
+SHARES = (0.0, 0.1, 0.25, 1 / 3, 0.5, 0.7, 0.9, 0.999, 1.0)
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("counts", [[3, 0, 2, 5, 1, 4], [0, 0, 1, 0, 0, 0], [7, 0, 0, 0, 0, 3]])
+def test_definitions_are_those_of_numpy(share: float, counts: list[int]) -> None:
+    """ "cont" is its linear rule, "disc" its inverted distribution function."""
+    people = np.repeat(VALUES, counts)
+    for rule, method in (("cont", "linear"), ("disc", "inverted_cdf")):
+        expected = np.quantile(people, share, method=method)
+        assert form(of(share, rule), counts).value[0] == pytest.approx(expected)
+        from_above = -np.quantile(-people, share, method=method)
+        found = form(of(share, rule, descending=True), counts).value[0]
+        assert found == pytest.approx(from_above)
+
+
+def test_without_errors_the_interval_is_the_value() -> None:
+    bars = form(of(0.5), [3, 0, 2, 5, 1, 4]).interval
+    assert (bars.low[0], bars.high[0], bars.stderr[0]) == (7.0, 7.0, 0.0)
+
+
+def test_the_interval_holds_the_values_that_the_test_does_not_reject() -> None:
+    """With 70 people up to 2, 100 up to 4, 150 up to 7 and a standard error of 15, the 110th may
+    have 4 or 7, but neither 2 nor 8: 1.96 x 15 is 29.4."""
+    counts = [60, 10, 30, 50, 40, 10]
+    bars = form(of(0.55), counts, 15.0).interval
+    assert (bars.low[0], bars.high[0]) == (4.0, 7.0)
+    wide = form(of(0.55), counts, 15.0, level=0.9999).interval
+    assert (wide.low[0], wide.high[0]) == (1.0, 8.0)
+    assert bars.stderr[0] == pytest.approx(3.0 / (2.0 * quantile(0.95)))
+
+
+def test_counts_that_do_not_grow_are_put_in_order() -> None:
+    """The value and both ends lie in order whatever the estimates are."""
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        counts = [*random.normal(10, 60, len(VALUES) - 1), 0.0]
+        counts[-1] = 200.0 - sum(counts)
+        found = form(of(random.random()), counts, 20.0)
+        assert found.interval.low[0] <= found.value[0] <= found.interval.high[0]
+
+
+def test_nobody_has_no_quantile() -> None:
+    assert np.isnan(form(of(0.5), [0] * 6).value[0])
+    assert np.isnan(form(of(0.5), [0] * 6).interval.low[0])
+
+
+def test_a_code_of_several_values_ends_with_its_highest() -> None:
+    highest = (1.0, 3.0, 6.0, 7.0, 10.0, 12.0)
+    found = form(of(0.5, highest=highest), [3, 0, 2, 5, 1, 4])
+    assert (found.value[0], found.interval.high[0]) == (7.0, 7.0)
+    assert form(of(1.0, highest=highest), [3, 0, 2, 5, 1, 4]).interval.high[0] == 12.0
+
+
+def test_several_intervals_hold_together() -> None:
+    """Each is wider than alone, and no wider than errors that are shared out (Bonferroni)."""
+    counts, together = [400.0, 100.0, 300.0, 500.0, 400.0, 100.0], (0.2, 0.5, 0.8)
+    for share in together:
+        alone = form(of(share), counts, 60.0).interval
+        joint = form(of(share, together=together), counts, 60.0).interval
+        shared = form(of(share), counts, 60.0, level=1.0 - 0.05 / 3).interval
+        assert shared.low[0] <= joint.low[0] <= alone.low[0]
+        assert alone.high[0] <= joint.high[0] <= shared.high[0]
+
+
+def test_the_joint_level_is_that_of_independent_variables() -> None:
+    """For uncorrelated statistics the level of each is the root of the level."""
+    from ldpsql.engine.arithmetic import _largest_of  # noqa: PLC0415
+
+    expected = NormalDist().inv_cdf(0.5 + 0.95 ** (1 / 3) / 2)
+    assert _largest_of(np.diag([1.0, 4.0, 9.0]), 0.95) == pytest.approx(expected, rel=0.02)
+    assert _largest_of(np.ones((3, 3)), 0.95) == pytest.approx(quantile(0.95), rel=0.02)
+
+
+def test_a_mode_may_be_what_nothing_significantly_exceeds() -> None:
+    """A lead of 40 with errors of 10 each is told from none, one of 20 is not."""
+    cells = tuple(Target(amounts=(0, ((1.0, ((code, code + 1),)),))) for code in range(4))
+    function = Mode((1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 3.0, 5.0), cells)
+    sums = Sums(np.array([[10.0, 50.0, 70.0, 20.0]]), np.eye(4)[None] * 100.0, 0.95)
+    found = form_of(function, cells, sums)
+    assert found.value[0] == 3.0
+    assert (found.interval.low[0], found.interval.high[0]) == (2.0, 3.0)
+
+
+# -- by SQL -------------------------------------------------------------------------------------
+
+SURVEY = """
+[survey]
+table = "people"
+epsilon = "4"
+mechanism = "fourier"
+[dimension.age]
+type = "int"
+domain = [18, 57]
+[dimension.hours]
+type = "int"
+domain = [0, 79]
+bin_width = 10
+[dimension.state]
+type = "category"
+values = ["CA", "NY"]
+[measure.pay]
+bounds = [0, 100]
+"""
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[Connection]:
+    random = np.random.default_rng(3)
+    people = 30_000
+    table = {
+        "age": np.clip(random.normal(35, 8, people), 18, 57).astype(np.int64),
+        "hours": np.clip(random.normal(38, 12, people), 0, 79).astype(np.int64),
+        "state": random.choice(["CA", "NY"], people),
+        "pay": random.uniform(0, 100, people),
+    }
+
+    with simulate(design(SURVEY), pa.table(table), seed=1) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "MEDIAN(age)",
+        "QUANTILE_CONT(age, 0.5)",
+        "QUANTILE_DISC(age, 0.5)",
+        "QUANTILE(age, 0.5)",
+        "APPROX_QUANTILE(age, 0.5)",
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)",
+        "PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age DESC)",
+        "MEDIAN(age) FILTER (WHERE state IN ('CA', 'NY'))",
+    ],
+)
+def test_every_spelling_of_the_median(connection: Connection, sql: str) -> None:
+    result = connection.execute(f"SELECT {sql} FROM people").result
+    (value,) = result.table.column(0).to_pylist()
+    bars = result.intervals[0]
+    assert bars.low[0] <= value <= bars.high[0]
+    assert abs(value - 34) <= 2
+
+
+def test_a_list_of_shares_gives_columns_that_hold_together(connection: Connection) -> None:
+    sql = 'SELECT QUANTILE_CONT(age, [0.1, 0.9]) AS q, COUNT(*) FROM people ORDER BY "q[1]"'
+    result = connection.execute(sql).result
+    assert result.table.column_names == ["q[1]", "q[2]", "COUNT(*)"]
+    assert any("hold together" in note for note in result.notes)
+    alone = connection.execute("SELECT QUANTILE_CONT(age, 0.1) FROM people").result
+    assert result.intervals[0].low[0] <= alone.intervals[0].low[0]
+    assert result.intervals[0].high[0] >= alone.intervals[0].high[0]
+
+
+def test_bins_are_answered_as_bins(connection: Connection) -> None:
+    result = connection.execute("SELECT MEDIAN(hours), MODE(hours) FROM people").result
+    assert [column[0].as_py() for column in result.table.columns] == [30.0, 30.0]
+    assert result.intervals[0].high[0] % 10 == 9
+    assert any("collected in bins" in note for note in result.notes)
+
+
+def test_groups_conditions_and_error_bars(connection: Connection) -> None:
+    sql = (
+        "SELECT state, MEDIAN(age) AS m, CI_LOW(MEDIAN(age)) AS low, STDERR(MEDIAN(age)) AS s "
+        "FROM people WHERE age > 30 GROUP BY state HAVING MEDIAN(age) > 20 ORDER BY state"
+    )
+    result = connection.execute(sql).result
+    assert result.table["state"].to_pylist() == ["CA", "NY"]
+    assert result.table["low"].to_pylist() == result.intervals[1].low.tolist()
+    assert result.table["s"].to_pylist() == result.intervals[1].stderr.tolist()
+    estimates = result.estimates()
+    assert np.diagonal(estimates.covariance) == pytest.approx(result.intervals[1].stderr ** 2)
+
+
+def test_post_processed_quantiles_have_typical_errors(connection: Connection) -> None:
+    session = Session(connection.session.store, estimator="smooth")
+    result = session.execute("SELECT MEDIAN(age), STDDEV(age), MODE(hours) FROM people")
+    assert all(np.isfinite(result.typical[column]).all() for column in range(3))
+    assert abs(result.table.column(0)[0].as_py() - 34) <= 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("MEDIAN(pay)", "a measure"),
+        ("MEDIAN(state)", "not a number"),
+        ("MEDIAN(age + 1)", "takes a dimension"),
+        ("QUANTILE_CONT(age)", "a share"),
+        ("QUANTILE_CONT(age, 1.5)", "from 0 to 1"),
+        ("QUANTILE_CONT(age, [0.5, 2])", "from 0 to 1"),
+        ("QUANTILE_CONT(age, [])", "from 0 to 1"),
+        ("QUANTILE_CONT(age, [-0.1, 0.5])", "same end"),
+        ("QUANTILE_CONT(age, [0.1]) + 1", "by itself"),
+        ("QUANTILE_DISC(age, age)", "a share"),
+        ("MIN(age)", "QUANTILE_DISC"),
+        ("MAX(age)", "synthesize"),
+        ("VAR_POP(pay)", "not its squares"),
+        ("CORR(pay, age)", "not its squares"),
+        ("CORR(age)", "syntax"),
+        ("VARIANCE(state)", "no sum"),
+        ("VAR_POP(hours)", "share one code"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(connection: Connection, sql: str, words: str) -> None:
+    with pytest.raises((QueryError, UnsupportedSQL), match=words):
+        connection.execute(f"SELECT {sql} FROM people")
