@@ -240,3 +240,63 @@ def test_post_processed_quantiles_have_typical_errors(connection: Connection) ->
 def test_what_cannot_be_told_is_refused(connection: Connection, sql: str, words: str) -> None:
     with pytest.raises((QueryError, UnsupportedSQL), match=words):
         connection.execute(f"SELECT {sql} FROM people")
+
+
+# -- distributions ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sql", "meant"),
+    [
+        ("SELECT HISTOGRAM(state) FROM people", "SELECT state, COUNT(*) FROM people GROUP BY 1"),
+        (
+            "SELECT state AS s, HISTOGRAM(age) FROM people WHERE age < 30 GROUP BY s",
+            "SELECT state, age, COUNT(*) FROM people WHERE age < 30 GROUP BY ALL",
+        ),
+        (
+            "SELECT HISTOGRAM(hours) AS n FROM people WHERE age < 30 OR age > 40 ORDER BY n",
+            "SELECT hours, COUNT(*) AS n FROM people WHERE NOT (age BETWEEN 30 AND 40) "
+            "GROUP BY hours ORDER BY n",
+        ),
+        (
+            "SELECT CDF(age, 30), 1 - CDF(age, 50) FROM people",
+            "SELECT AVG(age <= 30), AVG(age > 50) FROM people",
+        ),
+        (
+            "SELECT state, CDF(hours, 39) AS c FROM people GROUP BY state ORDER BY c",
+            "SELECT state, COUNT_IF(hours < 40) / COUNT(*) AS c FROM people GROUP BY 1 ORDER BY c",
+        ),
+    ],
+)
+def test_distributions_are_groups_and_shares(connection: Connection, sql: str, meant: str) -> None:
+    ours, theirs = (connection.execute(text).result for text in (sql, meant))
+    for index, (left, right) in enumerate(
+        zip(ours.table.columns, theirs.table.columns, strict=True)
+    ):
+        if index not in ours.intervals:
+            assert left.to_pylist() == right.to_pylist()
+            continue
+        assert left.to_numpy() == pytest.approx(right.to_numpy())
+        assert ours.intervals[index].low == pytest.approx(theirs.intervals[index].low)
+
+
+def test_distributions_have_the_names_they_are_written_with(connection: Connection) -> None:
+    names = connection.execute("SELECT Histogram(hours) FROM people").result.table.column_names
+    assert names == ["hours", "Histogram(hours)"]
+    names = connection.execute("SELECT cdf(age, 30) * 2 FROM people").result.table.column_names
+    assert names == ["cdf(age, 30) * 2"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT HISTOGRAM(age), COUNT(*) FROM people", "beside keys alone"),
+        ("SELECT HISTOGRAM(age) FROM people HAVING COUNT(*) > 3", "beside keys alone"),
+        ("SELECT HISTOGRAM(age + 1) FROM people", "takes a column"),
+        ("SELECT HISTOGRAM(pay) FROM people", "a measure"),
+        ("SELECT CDF(hours, 35) FROM people", "share one code"),
+    ],
+)
+def test_distributions_that_cannot_be_told(connection: Connection, sql: str, words: str) -> None:
+    with pytest.raises((QueryError, UnsupportedSQL), match=words):
+        connection.execute(sql)

@@ -88,8 +88,8 @@ def _on_orders(plan: QueryPlan) -> list[str]:
         lowest, highest = ends_of_codes(schema, name)[1:]
         if lowest != highest:
             notes[
-                f"{name} is collected in bins: {leaf.function} is the lower end of one, and its "
-                "interval ends at the upper end of one"
+                f"{name} is collected in bins: a quantile or mode of it is the lower end of one, "
+                "and the interval ends at the upper end of one"
             ] = None
         if isinstance(leaf.column, Ranked) and len(leaf.column.together) > 1:
             shares = ", ".join(f"{share:g}" for share in leaf.column.together)

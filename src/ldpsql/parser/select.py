@@ -41,6 +41,7 @@ MAX_NODES = 10_000
 MAX_SETS = 128
 
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
+_AGGREGATE_NAMES = {*ERROR_BARS, "HISTOGRAM", "CDF"}
 _OPERATORS: Mapping[type[exp.Expr], Operator] = {
     exp.Add: "+",
     exp.Sub: "-",
@@ -91,6 +92,7 @@ class SelectReader:
         """The base query, and the SELECT over its relation."""
         args = self.select.args
         self._check_parts()
+        self._unfold_distributions()
         where, having = args.get("where"), args.get("having")
         condition = read_predicate(where.this, self.columns) if where else None
         self._read_keys()
@@ -140,6 +142,34 @@ class SelectReader:
         distinct = self.select.args.get("distinct")
         if distinct and distinct.args.get("on"):
             raise unsupported("DISTINCT ON is not answered", distinct, "write GROUP BY")
+
+    def _unfold_distributions(self) -> None:
+        """Write CDF(x, v) as AVG(x <= v), and HISTOGRAM(x) as x, COUNT(x) ... GROUP BY x."""
+        items: list[exp.Expr] = []
+        for item in self.select.expressions:
+            written, call = self.columns.source.text(item.unalias()), item.unalias().unnest()
+            if _is_call(call, "HISTOGRAM", 1):
+                items += self._histogram(call.expressions[0].unnest(), alias_of(item) or written)
+            elif any(_is_call(part, "CDF", 2) for part in item.walk()):
+                meant = item.unalias().transform(_as_average)
+                items.append(_named(meant, alias_of(item) or written))
+            else:
+                items.append(item)
+        self.select.set("expressions", items)
+
+    def _histogram(self, column: exp.Expr, name: str) -> list[exp.Expr]:
+        """The two select items that HISTOGRAM of a column is; its NULLs have no part in it."""
+        if not isinstance(column, exp.Column):
+            raise unsupported("HISTOGRAM takes a column", column, "write HISTOGRAM(column)")
+        self.columns.name(column, "key")
+        others = [item.unalias() for item in self.select.expressions if has_aggregate(item)]
+        if len(others) > 1 or any(self.select.args.get(part) for part in ("having", "qualify")):
+            reason = "HISTOGRAM stands beside keys alone"
+            raise unsupported(reason, column, f"GROUP BY {column.name}, and aggregate as you like")
+        self.select.group_by(column.copy(), copy=False)
+        known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+        self.select.where(known, copy=False)
+        return [column.copy(), _named(exp.Count(this=column.copy()), name)]
 
     # -- GROUP BY -------------------------------------------------------------------------
 
@@ -679,12 +709,25 @@ def _is_bin(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and function_name(node) == "BIN"
 
 
+def _is_call(node: exp.Expr, name: str, arguments: int) -> bool:
+    """Whether a node calls a function that sqlglot does not know, with so many arguments."""
+    is_named = isinstance(node, exp.Anonymous) and function_name(node) == name
+    return is_named and len(node.expressions) == arguments
+
+
+def _as_average(node: exp.Expr) -> exp.Expr:
+    """CDF(x, v) as AVG(x <= v), anything else as it is."""
+    if not _is_call(node, "CDF", 2):
+        return node
+    return exp.Avg(this=exp.LTE(this=node.expressions[0], expression=node.expressions[1]))
+
+
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an aggregate, or its error bar, stands somewhere in a node."""
     return any(
         isinstance(part, exp.AggFunc | exp.Query)
         or _kind_of(part) is not None
-        or (isinstance(part, exp.Anonymous) and function_name(part) in ERROR_BARS)
+        or (isinstance(part, exp.Anonymous) and function_name(part) in _AGGREGATE_NAMES)
         for part in node.walk()
     )
 

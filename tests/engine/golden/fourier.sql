@@ -120,3 +120,47 @@ reports: all reports (5000)
     predicted standard error: 149 (95 % interval: ± 292)
     standard error of these reports: 148.9 (95 % interval: ± 291.8)
     table state of 4 cells, box of 2
+
+SELECT VAR_POP(age // 2), STDDEV(age // 2), VAR_POP(age) FILTER (WHERE state = 'NY') FROM app
+----------------------------------------
+refused: this has no exact answer: it is not the same for all values of age in 18..19, which share one code at 1:53; compare age with the edges of its bins
+
+SELECT STDDEV(age // 2), REGR_SLOPE(pay, age // 2), CORR(age // 2, length(state)) FROM app
+----------------------------------------
+5.66742 +/- 0.1819 | -0.259779 +/- 0.8521 | None +/- nan
+note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
+
+SELECT state, COVAR_SAMP(age // 2, age // 4) FROM app GROUP BY state
+----------------------------------------
+CA | 16.2002 +/- 2.841
+NY | 23.8604 +/- 3.515
+WA | 1.20819 +/- 6.865
+None | 7.1945 +/- 18.66
+
+SELECT MEDIAN(age), QUANTILE_DISC(age, 0.9) FILTER (WHERE state = 'NY'), MODE(age) FROM app
+----------------------------------------
+36 +/- 1.276 | 52 +/- 2.806 | 44 +/- 9.439
+note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
+
+SELECT state, QUANTILE_CONT(age, [0.25, 0.75]) AS q FROM app GROUP BY state
+----------------------------------------
+CA | 30 +/- 4.292 | 46 +/- 3.841
+NY | 22 +/- 5.165 | 52 +/- 5.614
+WA | 36 +/- 4.758 | 42 +/- 4.305
+None | 22 +/- 6.512 | 38 +/- 7.41
+note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
+note: the intervals of QUANTILE_CONT(age, [0.25, 0.75]) hold together at their level
+
+SELECT HISTOGRAM(state) FROM app
+----------------------------------------
+CA | 1892.41 +/- 136.2
+NY | 1490.7 +/- 132.5
+WA | 970.982 +/- 129.6
+
+SELECT CDF(age, 27), MAX(age) FROM app
+----------------------------------------
+refused: MAX depends on single people, whom reports do not tell at 1:22; ask QUANTILE_DISC(column, 0.99), or make a table with ldpsql synthesize
+
+SELECT CDF(age, 27) FROM app
+----------------------------------------
+0.226766 +/- 0.03828

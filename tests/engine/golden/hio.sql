@@ -85,3 +85,47 @@ SELECT a.state, a.n / b.n AS young FROM (SELECT state, COUNT(*) AS n FROM app WH
 CA | 0.261105 +/- 0.1406
 NY | 0.519571 +/- 0.1761
 WA | 0.57859 +/- 0.2817
+
+SELECT VAR_POP(age // 2), STDDEV(age // 2), VAR_POP(age) FILTER (WHERE state = 'NY') FROM app
+----------------------------------------
+refused: this has no exact answer: it is not the same for all values of age in 18..19, which share one code at 1:53; compare age with the edges of its bins
+
+SELECT STDDEV(age // 2), REGR_SLOPE(pay, age // 2), CORR(age // 2, length(state)) FROM app
+----------------------------------------
+5.57587 +/- 1.356 | 0.692451 +/- 1.197 | None +/- nan
+note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
+
+SELECT state, COVAR_SAMP(age // 2, age // 4) FROM app GROUP BY state
+----------------------------------------
+CA | 59.9007 +/- 37.62
+NY | -176.689 +/- 145
+WA | 33.5834 +/- 66.73
+None | -19.176 +/- 84.23
+
+SELECT MEDIAN(age), QUANTILE_DISC(age, 0.9) FILTER (WHERE state = 'NY'), MODE(age) FROM app
+----------------------------------------
+36 +/- 1.786 | 52 +/- 4.847 | 48 +/- 9.949
+note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
+
+SELECT state, QUANTILE_CONT(age, [0.25, 0.75]) AS q FROM app GROUP BY state
+----------------------------------------
+CA | 30 +/- 3.813 | 48 +/- 4.262
+NY | 28 +/- 5.61 | 46 +/- 5.61
+WA | 28 +/- 7.407 | 46 +/- 6.509
+None | 30 +/- 8.299 | 48 +/- 7.85
+note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
+note: the intervals of QUANTILE_CONT(age, [0.25, 0.75]) hold together at their level
+
+SELECT HISTOGRAM(state) FROM app
+----------------------------------------
+CA | 1889.81 +/- 148.5
+NY | 1566.54 +/- 141.9
+WA | 963.091 +/- 126.5
+
+SELECT CDF(age, 27), MAX(age) FROM app
+----------------------------------------
+refused: MAX depends on single people, whom reports do not tell at 1:22; ask QUANTILE_DISC(column, 0.99), or make a table with ldpsql synthesize
+
+SELECT CDF(age, 27) FROM app
+----------------------------------------
+0.243443 +/- 0.03697
