@@ -23,6 +23,7 @@ def random_survey(seed: int, *, codes: int = MOST_CODES, dimensions: int = MOST_
         size = max(2, round(2.0 * (codes / 2.0) ** random.random()))
         kind = random.choice(["int", "int", "int", "category", "bool", "float", "date"])
         kind = "int" if kind == "category" and size > _CATEGORIES else kind
+        size += size % 2 if kind == "float" else 0
         name, low = f"c{number}", random.choice([0, 1, 18, -50])
         lines += [f"[dimension.{name}]", f'type = "{kind}"']
         if kind == "int":
@@ -80,15 +81,17 @@ def _random_predicate(random: Random, name: str, kind: str, low: int, size: int)
         return f"{name} IN ({', '.join(repr(f'v{i}') for i in some)})"
     first, last = sorted((random.randrange(size), random.randrange(size)))
     if kind == "float":
-        # Edges are multiples of 100 / size; written as DuckDB reads an exact decimal.
-        return f"{name} >= 50.0" if size % 2 == 0 else f"{name} >= 0.0"
+        return f"{name} {random.choice(['>=', '<'])} 50.0"  # an edge of an even number of bins
     if kind == "date":
+        first = max(first, 1)  # what holds for everybody is known
         return f"{name} >= DATE '{2020 + first // 12}-{first % 12 + 1:02d}-01'"
+    last -= last == size - 1 and first == 0
+    first = min(first, last)
     form = random.randrange(4)
     if form == 0:
         return f"{name} BETWEEN {low + first} AND {low + last}"
     if form == 1:
-        return f"{name} <= {low + first}"
+        return f"{name} <= {low + min(first, size - 2)}"
     if form == 2:
         return f"{name} = {low + first}"
     return f"{name} IN ({low + first}, {low + last})"

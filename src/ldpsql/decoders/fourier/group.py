@@ -27,7 +27,7 @@ Numbers = NDArray[Any]
 Look = tuple[int, int | None]
 """By how much a code is divided, and the number of the table it is cut at, if any."""
 
-LARGEST_BLOCK, MOST_TOGETHER = 1 << 24, 1 << 25
+LARGEST_BLOCK, MOST_TOGETHER = 1 << 24, 1 << 24
 """Cells of one block, and those of all blocks of a new design."""
 
 

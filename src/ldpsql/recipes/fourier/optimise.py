@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.group import Group, Integers, Reals
 from ldpsql.decoders.fourier.spectra import RealCells, demand, floor
@@ -29,7 +30,8 @@ from ldpsql.recipes.fourier.folding import Folding, Symmetry
 from ldpsql.workload import Workload
 
 GAP = 1e-3
-MOST_CELLS = 1 << 25
+MOST_CELLS, MOST_CROWDED = 1 << 25, 1 << 26
+"""Phases of all families, and that where not every character has an arc."""
 MOST_FAMILIES = 40_000
 _CAREFUL = 20
 _FEW_CELLS, _TURN, _LONG_TURN = 200, 5, 15
@@ -231,11 +233,7 @@ def _keep_informed(problem: Problem, weights: Reals, kept: Reals) -> Reals:
     """
     before, kept = problem.information(weights), kept.copy()
     pairs = list(zip(problem.components, problem.split(kept), problem.split(weights), strict=True))
-    has_arc = np.zeros(len(before), dtype=bool)
-    for component, _, _ in pairs:
-        if isinstance(component, ArcBundle):
-            has_arc[component.harmonics[:, 0]] = True
-    needed = (problem.demand > 0.0) & ~has_arc
+    needed = (problem.demand > 0.0) & ~_find_arcs(problem)
     products = [(c, left, own) for c, left, own in pairs if not isinstance(c, ArcBundle)]
     wanted, cells = _COVERED, MOST_CELLS / max(len(products), 1)
     for _ in range(_MOST_ROUNDS):
@@ -269,9 +267,14 @@ def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
     reflected = [np.broadcast_to(c.copies, own.shape).ravel() for c, own in pairs]
     families = images * np.concatenate(reflected)
     phases = np.concatenate([np.broadcast_to(c.phases, own.shape).ravel() for c, own in pairs])
-    ranked = np.argsort(-weights, kind="stable")
+    costs, budget = families * phases, MOST_CELLS
+    # Where characters are too many for an arc each, large products alone would use up the cells.
+    is_crowded = bool(((problem.demand > 0.0) & ~_find_arcs(problem)).any())
+    if is_crowded:
+        budget = MOST_CROWDED
+    ranked = np.argsort(-weights / costs if is_crowded else -weights, kind="stable")
     ranked = ranked[weights[ranked] > 0.0]
-    fits = np.cumsum((families * phases)[ranked]) <= MOST_CELLS
+    fits = np.cumsum(costs[ranked]) <= budget
     fits &= np.cumsum(families[ranked]) <= MOST_FAMILIES
     fits &= np.cumsum(images[ranked]) <= _CANDIDATES + int(problem.folding.alike[:-1].sum())
     pruned = np.zeros_like(weights)
@@ -281,6 +284,15 @@ def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
             heaviest = _heaviest(component, own, _SPANNING, MOST_CELLS / len(pairs))
             left.ravel()[heaviest] = own.ravel()[heaviest]  # a view of `pruned`
     return np.asarray(pruned / pruned.sum())
+
+
+def _find_arcs(problem: Problem) -> NDArray[np.bool_]:
+    """Which classes of frequencies have arcs of their own among the candidates."""
+    has_arc = np.zeros(len(problem.demand), dtype=bool)
+    for component in problem.components:
+        if isinstance(component, ArcBundle):
+            has_arc[component.harmonics[:, 0]] = True
+    return has_arc
 
 
 def _heaviest(component: Component, weights: Reals, count: int, cells: float) -> Integers:
