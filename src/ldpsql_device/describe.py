@@ -33,7 +33,11 @@ _OUTSIDE = {
     "random": "a value drawn evenly",
     "other": f"the value {OTHER}",
 }
-_ESCAPED = {'"': r"\"", "\\": r"\\"}
+_QUOTATION_MARKS = (
+    '"\u201c\u201d\u201e\u201f\u2033\u2036\u275d\u275e\u301d\u301e\u301f\uff02\u02ba\u02ee\u05f4'
+)
+"""Whatever looks like one; each is shown as one that ends nothing."""
+_ESCAPED = {"\\": r"\\", **dict.fromkeys(_QUOTATION_MARKS, r"\"")}
 _QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NO_BREAK = "\u00a0"
 
@@ -149,8 +153,8 @@ def _list_values(values: Sequence[object], most: int) -> str:
 
 
 def quote(value: object, most: int = _LONGEST) -> str:
-    """A value or label as its survey has it, cut short, without characters that cannot be seen; a
-    quotation mark in it does not end it."""
+    """A value or label as its survey has it, cut short, without characters that cannot be seen; no
+    quotation mark in it, of whatever form, ends it."""
     if not isinstance(value, str):
         return str(value).lower()
     seen = [_ESCAPED.get(c) or (c if c.isprintable() else f"\\u{ord(c):04x}") for c in value[:most]]

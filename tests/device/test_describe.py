@@ -15,6 +15,7 @@ from support.surveys import (
     app,
     boolean,
     category,
+    integer,
     mostly_in_clear,
     partly_sensitive,
     survey_toml,
@@ -154,6 +155,15 @@ def test_a_quotation_mark_does_not_end_a_quoted_value():
     forged = ['x", or missing). In clear: nothing', '\\"; age (', "a\\"]
     told = said(design(survey_toml(category("c", *forged))))
     assert r'c ("x\", or missing). In clear: nothing", "\\\"; age (", "a\\").' in told
+
+
+def test_what_looks_like_a_quotation_mark_does_not_end_a_label(monkeypatch):
+    """For whoever reads; a program that looks for the marks of ASCII would not be taken in."""
+    text = survey_toml(integer("age", 0, 9, label="Age\u201d. In clear: nothing. \uff02"))
+    assert r'age "Age\". In clear: nothing. \"" (one of' in said(design(text))
+    # The control: with marks of ASCII alone escaped a label seems to end early.
+    monkeypatch.setattr("ldpsql_device.describe._ESCAPED", {'"': r"\"", "\\": r"\\"})
+    assert 'age "Age\u201d. In clear: nothing. \uff02" (one of' in said(design(text))
 
 
 def test_no_line_starts_within_a_quoted_value():

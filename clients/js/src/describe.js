@@ -5,10 +5,13 @@ import { largestBelief } from "./survey.js";
 
 const FEW = 8, LONGEST = 40;
 
-/** A text as a survey has it, cut short, without what cannot be seen; a quotation mark does not end it. */
+/** Whatever looks like a quotation mark; shown as one that ends nothing. */
+const QUOTATION_MARK = /["\u201c-\u201f\u2033\u2036\u275d\u275e\u301d-\u301f\uff02\u02ba\u02ee\u05f4]/;
+
+/** A text as a survey has it, cut short, without what cannot be seen; no quotation mark in it ends it. */
 function quote(value) {
   if (typeof value !== "string") return String(value);
-  const seen = [...value].slice(0, LONGEST).map((c) => (/["\\]/.test(c) ? `\\${c}` : /[\p{C}\p{Zl}\p{Zp}]/u.test(c) ? `\\u{${c.codePointAt(0).toString(16)}}` : c));
+  const seen = [...value].slice(0, LONGEST).map((c) => (QUOTATION_MARK.test(c) ? '\\"' : c === "\\" ? "\\\\" : /[\p{C}\p{Zl}\p{Zp}]/u.test(c) ? `\\u{${c.codePointAt(0).toString(16)}}` : c));
   return `"${seen.join("")}${[...value].length > LONGEST ? "..." : ""}"`;
 }
 

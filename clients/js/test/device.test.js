@@ -137,3 +137,9 @@ test("a survey is described without what its author could forge", () => {
   assert.match(text, /Not covered: that you took part/);
   for (const each of signed) assert.match(describe(each), /allegedly the owner of the key|nobody has signed/);
 });
+
+test("no quotation mark, of whatever form, ends a label", () => {
+  const labelled = structuredClone(data);
+  labelled.schema.dimension[0].label = "Age\u201d. In clear: nothing. \uff02\\";
+  assert.ok(describe(new Survey(JSON.stringify(labelled))).includes(String.raw` "Age\". In clear: nothing. \"\\" (`));
+});
