@@ -349,11 +349,15 @@ def _nearest_int(value: Any) -> int:
 
 
 def nearest_double(value: Any) -> float:
-    """A number, or an infinity, as a double between -10^308 and 10^308. As above."""
+    """A number, or an infinity, as a double between -10^308 and 10^308. As above; and ints beyond
+    2^53, which take longer to convert, have a stand-in of their own."""
     is_float = type(value) is float
     of_float = min(max(value if is_float else 5.5, -_BEYOND), _BEYOND)
-    of_int = float(min(max(5 if is_float else value, -_BEYOND_INT), _BEYOND_INT))
-    return of_float if is_float else of_int
+    whole = 5 if is_float else value
+    is_short = -(2**53) <= whole <= 2**53
+    of_short = float(whole if is_short else 5)
+    of_long = float(min(max(2**1000 if is_short else whole, -_BEYOND_INT), _BEYOND_INT))
+    return of_float if is_float else of_short if is_short else of_long
 
 
 # Per type of ordered domain, by plain values: whether one can be read, and the point of one that

@@ -22,6 +22,7 @@ from ldpsql_device.values import (
     float_edges,
     int_domain,
     int_edges,
+    nearest_double,
     plain,
     time_range,
 )
@@ -284,3 +285,10 @@ def test_a_domain_of_many_codes_holds_no_object_for_each():
         assert tracemalloc.get_traced_memory()[1] < 2**20 * 60
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("size", [0, 1, 2**53, 2**63, 2**70, 2**1000, 10**308, 10**400])
+def test_whole_numbers_of_all_sizes_stand_for_the_nearest_double(size):
+    for number in (size - 3, size - 1, size, size + 1, size + 3):
+        assert nearest_double(number) == float(min(number, int(1e308)))
+        assert nearest_double(-number) == -nearest_double(number)
