@@ -207,6 +207,8 @@ class Ledger:
         try:
             if not self.path.exists():
                 self._create()
+            if not self.path.is_file():
+                raise StoreError(f"the ledger {self.path} is not a file; nothing was sent")
             self._require_one_name()
             if os.name == "posix" and self.path.stat().st_mode & 0o177:
                 self._close_to_others()

@@ -181,6 +181,21 @@ def test_a_ledger_that_cannot_be_made_or_opened_lets_nothing_leave(tmp_path):
             answer(app(), plenty(place))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_what_is_not_a_file_is_refused_and_left_alone(path, monkeypatch):
+    """A ledger is made readable by its owner alone; /dev/null must not be."""
+    os.mkfifo(path)
+    path.chmod(0o666)
+    with pytest.raises(StoreError, match="is not a file; nothing was sent"):
+        answer(app(), plenty(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
+    # The control.
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    with pytest.raises(StoreError):
+        answer(app(), plenty(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_a_ledger_in_use_is_waited_for_and_then_said_to_be(path, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     answer(survey("1", "a"), plenty(path))

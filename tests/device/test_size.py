@@ -8,7 +8,7 @@ from pathlib import Path
 
 MODULES, LINES = 14, 3_985
 """At most; docs/architecture.md, docs/privacy.md and README say so too."""
-WITH_LEDGER = 1, 405
+WITH_LEDGER = 1, 410
 """At most so many more for a ledger, says docs/privacy.md."""
 
 ANSWER = """
