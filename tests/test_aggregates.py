@@ -16,6 +16,7 @@ from ldpsql.aggregates import (
     AggregateKind,
     Expression,
     Moments,
+    Number,
     Target,
     people_with,
     sum_of,
@@ -77,11 +78,14 @@ def test_a_column_that_the_parser_should_have_refused_is_a_bug(function: str) ->
 
 
 def second_moment(schema: Schema, moments: Moments) -> Expression:
-    """E[x^2]."""
-    return sum_of(schema, moments.products["xx"]) / people_with(schema, moments)
+    """E[x^2] = E[(x - c)^2] + 2 c E[x - c] + c^2, where c is the centre of x."""
+    x, xx = (sum_of(schema, moments.products[letters]) for letters in ("x", "xx"))
+    centre = moments.centres["x"]
+    people = people_with(schema, moments)
+    return (xx + Number(2.0 * centre) * x) / people + Number(centre**2)
 
 
-OWN = AggregateKind(("SECOND_MOMENT",), "number", second_moment, "AVG({0} * {0})", ("xx",))
+OWN = AggregateKind(("SECOND_MOMENT",), "number", second_moment, "AVG({0} * {0})", ("x", "xx"))
 
 
 @pytest.fixture
@@ -167,7 +171,7 @@ def test_the_exact_answer_reads_the_same_entry() -> None:
 
 @pytest.mark.usefixtures("with_own")
 def test_hints_list_what_there_is() -> None:
-    assert "SECOND_MOMENT" in refusal("SELECT state FROM app GROUP BY state").hint
+    assert "SECOND_MOMENT" in refusal("SELECT KURTOSIS(age) FROM app").hint
 
 
 def test_without_the_entry_it_is_refused() -> None:

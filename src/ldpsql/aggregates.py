@@ -73,11 +73,14 @@ class Amount:
 class Moments:
     """One or two numbers per person, y and x, and products of them, which are summed.
 
-    texts: the numbers as DuckDB SQL over raw values.  products: what is summed, by its letters; of
-    people for whom all the numbers are known.
+    texts: the numbers as DuckDB SQL over raw values.  centres: what is taken from each of them, by
+    its letter, before it is multiplied and summed: a number near the values, so that sums of
+    products are not large against what they differ by.  products: what is summed, by its letters;
+    of people for whom all the numbers are known.
     """
 
     texts: tuple[str, ...]
+    centres: Mapping[str, float] = field(hash=False)
     products: Mapping[str, Amount] = field(hash=False)
 
     def __str__(self) -> str:
@@ -468,14 +471,19 @@ def _total(shares: tuple[Share, ...], label: str, schema: Schema) -> Expression:
 # -- moments ------------------------------------------------------------------------------------
 
 MomentsOf = Callable[[Callable[[str], Expression], Expression], Expression]
+Centred = Callable[[Callable[[str], Expression], Expression, Callable[[str], Number]], Expression]
 
 
-def _of_moments(value: MomentsOf) -> Callable[[Schema, Moments], Expression]:
-    """An expression over moments from one over their sums: `value(sum by letters, people)`."""
+def _of_centred(value: Centred) -> Callable[[Schema, Moments], Expression]:
+    """An expression over moments from one over their sums: `value(sum by letters, people, centre
+    by letter)`."""
 
     def expression(schema: Schema, moments: Moments) -> Expression:
-        people = people_with(schema, moments)
-        return value(lambda letters: sum_of(schema, moments.products[letters]), people)
+        return value(
+            lambda letters: sum_of(schema, moments.products[letters]),
+            people_with(schema, moments),
+            lambda letter: Number(moments.centres[letter]),
+        )
 
     return expression
 
@@ -509,6 +517,17 @@ def _correlation(total: Callable[[str], Expression], n: Expression) -> Expressio
 
 def _slope(total: Callable[[str], Expression], n: Expression) -> Expression:
     return _spread("x", "y")(total, n) / _spread("x", "x")(total, n)
+
+
+def _intercept(
+    total: Callable[[str], Expression], n: Expression, centre: Callable[[str], Number]
+) -> Expression:
+    at_centre = (total("y") - _slope(total, n) * (total("x") + centre("x") * n)) / n
+    return at_centre + centre("y")
+
+
+def _mean(letter: str) -> Centred:
+    return lambda total, n, centre: total(letter) / n + centre(letter)
 
 
 # -- orders -------------------------------------------------------------------------------------
@@ -603,15 +622,20 @@ class AggregateKind:
 
 
 def _of_one(names: str, value: MomentsOf) -> AggregateKind:
-    """An aggregate of the moments of x."""
-    own = tuple(names.split())
-    return AggregateKind(own, "number", _of_moments(value), f"{own[0]}({{}})", ("x", "xx"))
+    """An aggregate of the moments of x that shifts of it do not change."""
+    own, centred = tuple(names.split()), _of_centred(lambda total, n, _: value(total, n))
+    return AggregateKind(own, "number", centred, f"{own[0]}({{}})", ("x", "xx"))
 
 
 def _of_two(name: str, value: MomentsOf, products: str) -> AggregateKind:
+    """An aggregate of the moments of y and x that shifts of them do not change."""
+    return _of_two_centred(name, lambda total, n, _: value(total, n), products)
+
+
+def _of_two_centred(name: str, value: Centred, products: str) -> AggregateKind:
     """An aggregate of the moments of y and x."""
     wanted = tuple(products.split())
-    return AggregateKind((name,), "number", _of_moments(value), f"{name}({{}})", wanted)
+    return AggregateKind((name,), "number", _of_centred(value), f"{name}({{}})", wanted)
 
 
 AGGREGATES: tuple[AggregateKind, ...] = (
@@ -632,17 +656,13 @@ AGGREGATES: tuple[AggregateKind, ...] = (
     _of_two("COVAR_SAMP", _variance("x", "y", 1), "x y xy"),
     _of_two("CORR", _correlation, "x y xx yy xy"),
     _of_two("REGR_SLOPE", _slope, "x y xx xy"),
-    _of_two(
-        "REGR_INTERCEPT",
-        lambda total, n: (total("y") - _slope(total, n) * total("x")) / n,
-        "x y xx xy",
-    ),
+    _of_two_centred("REGR_INTERCEPT", _intercept, "x y xx xy"),
     _of_two(
         "REGR_R2", lambda total, n: Transform("square", _correlation(total, n)), "x y xx yy xy"
     ),
     _of_two("REGR_COUNT", lambda _, n: n, "xy"),
-    _of_two("REGR_AVGX", lambda total, n: total("x") / n, "x xy"),
-    _of_two("REGR_AVGY", lambda total, n: total("y") / n, "y xy"),
+    _of_two_centred("REGR_AVGX", _mean("x"), "x xy"),
+    _of_two_centred("REGR_AVGY", _mean("y"), "y xy"),
     _of_two("REGR_SXX", _spread("x", "x"), "x xx xy"),
     _of_two("REGR_SYY", _spread("y", "y"), "y yy xy"),
     _of_two("REGR_SXY", _spread("x", "y"), "x y xy"),

@@ -28,6 +28,7 @@ from ldpsql.aggregates import (
 from ldpsql.estimate import Array, Ratio, quantile
 
 _DRAWS = 20_000
+_ROUNDING = 1e-12  # of the terms of a sum
 
 SURCHARGE = 1.15
 """What a typical error is multiplied by, see `typical_error`."""
@@ -125,7 +126,11 @@ class Form:
             return self.shifted(other.constant)
         if self.constant is not None:
             return other.shifted(self.constant)
-        return Form(self.sums, self.value + other.value, self.slope + other.slope)
+        value = self.value + other.value
+        # What differs by rounding alone is equal: a group in which a column is constant has no
+        # variance, and nothing that is divided by it.
+        is_rounding = np.abs(value) <= _ROUNDING * (np.abs(self.value) + np.abs(other.value))
+        return Form(self.sums, np.where(is_rounding, 0.0, value), self.slope + other.slope)
 
     def __sub__(self, other: Form) -> Form:
         return self + other.scaled(-1.0)

@@ -8,6 +8,7 @@ the SQL that was written for it; they are traced back to the place in the user's
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +27,7 @@ from ldpsql.parser.source import Refusal, wrong
 from ldpsql.sql import DECLARED, DUCKDB_SETTINGS, Scalar
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema
+from ldpsql_device.values import Value
 
 _CONFIG = {**DUCKDB_SETTINGS, "enable_external_access": "false", "threads": "1"}
 _MARK = re.compile(r"/\* @(\d+) \*/")
@@ -108,6 +110,19 @@ def scalar_kind(
             line = str(error).splitlines()[0].split(": ", 1)[-1].split(". ")[0].rstrip("!.")
             raise wrong(line, node, "check the types of what it is written over") from None
     return _kind(found, node)
+
+
+def number_at(scalar: Scalar, values: Mapping[str, Value], schema: Schema) -> float:
+    """An expression as a number where columns have some values; 0 where it has none there."""
+    types = arrow_types(schema)
+    row = {name: pa.array([value], type=types[name]) for name, value in values.items()}
+    with _database().cursor() as cursor, suppress(duckdb.Error):
+        cursor.register(DECLARED, pa.table(row or {ROW: [0]}))
+        (found,) = cursor.execute(
+            f"SELECT CAST({scalar.text} AS DOUBLE) FROM {DECLARED}"
+        ).fetchall()[0]
+        return found if found is not None and math.isfinite(found) else 0.0
+    return 0.0
 
 
 def public_columns(

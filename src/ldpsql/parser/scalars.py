@@ -27,7 +27,7 @@ from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql.sql import DECLARED, Join, Scalar, literal, quote
 from ldpsql_device.schema import Dimension, PublicColumn
-from ldpsql_device.values import Ordered
+from ldpsql_device.values import Ordered, Value
 
 if TYPE_CHECKING:
     from ldpsql.lookups import PublicTable
@@ -244,6 +244,7 @@ def read_moments(
 ) -> Moments:
     """Products of numbers, by letters that stand for them, of people for whom all are known.
 
+    Numbers over dimensions are taken from their value in the middle of the declared domain.
     An error as for `read_amount`, and for the product of two measures or public columns.
     """
     amounts = {
@@ -255,9 +256,19 @@ def read_moments(
         if len(names) > 1:
             raise _no_product(product, names[0][0], factors[product[0]], columns)
 
+    centres = {
+        letter: 0.0 if collected[letter] else _centre(node, columns)
+        for letter, node in factors.items()
+    }
+
     def number(letter: str) -> exp.Expr:
-        node = exp.Paren(this=factors[letter].copy())
-        return node if collected[letter] else exp.cast(node, "DOUBLE")
+        node: exp.Expr = exp.Paren(this=factors[letter].copy())
+        if collected[letter]:
+            return node
+        node = exp.cast(node, "DOUBLE")
+        if not centres[letter]:
+            return node
+        return exp.Paren(this=exp.Sub(this=node, expression=exp.convert(centres[letter])))
 
     made = {}
     for product in sorted(products):
@@ -269,7 +280,24 @@ def read_moments(
                 nothing = exp.Mul(this=exp.Literal.number(0), expression=number(other))
                 tree = exp.Add(this=tree, expression=nothing)
         made[product] = read_amount(tree, columns, is_summed=True)
-    return Moments(tuple(map(str, amounts.values())), made)
+    return Moments(tuple(map(str, amounts.values())), centres, made)
+
+
+def _centre(node: exp.Expr, columns: Columns) -> float:
+    """A number over dimensions where each of them has the middle one of its values; 0 where this
+    is NULL, and where the number also depends on look-up tables."""
+    from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
+
+    scalar = read_scalar(node, columns)
+    if scalar.joins or scalar.tables:
+        return 0.0
+    middle: dict[str, Value] = {}
+    for name in scalar.columns:
+        index = find_dimension(columns.schema, name)
+        assert index is not None
+        labels = domains.domain_labels(columns.schema.dimensions[index].domain)
+        middle[name] = labels[len(labels) // 2]
+    return binder.number_at(scalar, middle, columns.schema)
 
 
 def _collected(node: exp.Expr, columns: Columns) -> list[str]:

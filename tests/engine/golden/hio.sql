@@ -92,15 +92,15 @@ refused: this has no exact answer: it is not the same for all values of age in 1
 
 SELECT STDDEV(age // 2), REGR_SLOPE(pay, age // 2), CORR(age // 2, length(state)) FROM app
 ----------------------------------------
-5.57587 +/- 1.356 | 0.692451 +/- 1.197 | None +/- nan
+5.92006 +/- 0.3293 | -0.284145 +/- 0.5838 | None +/- nan
 note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 
 SELECT state, COVAR_SAMP(age // 2, age // 4) FROM app GROUP BY state
 ----------------------------------------
-CA | 59.9007 +/- 37.62
-NY | -176.689 +/- 145
-WA | 33.5834 +/- 66.73
-None | -19.176 +/- 84.23
+CA | -0.589067 +/- 10.89
+NY | 17.7303 +/- 8.437
+WA | -1.56629 +/- 13.21
+None | -24.0333 +/- 28.08
 
 SELECT MEDIAN(age), QUANTILE_DISC(age, 0.9) FILTER (WHERE state = 'NY'), MODE(age) FROM app
 ----------------------------------------
