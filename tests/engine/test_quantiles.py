@@ -120,6 +120,26 @@ def test_a_mode_may_be_what_nothing_significantly_exceeds() -> None:
     assert (found.interval.low[0], found.interval.high[0]) == (2.0, 3.0)
 
 
+@pytest.mark.parametrize(
+    ("counts", "level", "highest"),
+    [
+        ([100.0, 90.0], 0.95, 1.0),
+        ([100.0, 54.0], 0.95, 1.0),
+        ([100.0, 53.0], 0.95, 0.0),  # 47 lie beyond 1.645 errors of the lead, 46 do not
+        ([100.0, 90.0], 0.3, 0.0),
+    ],
+)
+def test_a_mode_of_two_values_is_tested_as_well(
+    counts: list[float], level: float, highest: float
+) -> None:
+    """There is one other value, so the test has all of the error to itself."""
+    cells = tuple(Target(amounts=(0, ((1.0, ((code, code + 1),)),))) for code in range(2))
+    sums = Sums(np.array([counts]), np.eye(2)[None] * 400.0, level)
+    found = form_of(Mode((0.0, 1.0), (0.0, 1.0), cells), cells, sums)
+    assert found.value[0] == 0.0
+    assert (found.interval.low[0], found.interval.high[0]) == (0.0, highest)
+
+
 # -- by SQL -------------------------------------------------------------------------------------
 
 SURVEY = """

@@ -286,8 +286,9 @@ def _most_frequent(function: Mode, operands: Sequence[Form]) -> Form:
     """
     sums, codes = operands[0].sums, [_place(each) for each in operands]
     low, value, high = (np.full(len(sums.values), np.nan) for _ in range(3))
-    others = max(len(codes) - 1, 1)
-    factor = quantile(1.0 - 2.0 * (1.0 - sums.level) / others) if others > 1 else 0.0
+    # A one-sided test, hence twice the error; below a level of 0.5 whatever leads is the mode.
+    two_sided = 1.0 - 2.0 * (1.0 - sums.level) / max(len(codes) - 1, 1)
+    factor = quantile(two_sided) if two_sided > 0.0 else 0.0
     for row, (values, covariance) in enumerate(zip(sums.values, sums.covariance, strict=True)):
         counts, own = values[codes], covariance[np.ix_(codes, codes)]
         if not np.isfinite(counts).all() or not (counts > 0.0).any():
