@@ -286,6 +286,12 @@ def test_what_cannot_be_told_is_refused(connection: Connection, sql: str, words:
             "SELECT state, CDF(hours, 39) AS c FROM people GROUP BY state ORDER BY c",
             "SELECT state, COUNT_IF(hours < 40) / COUNT(*) AS c FROM people GROUP BY 1 ORDER BY c",
         ),
+        (
+            "SELECT age, COUNT(*) FROM people GROUP BY age HAVING CDF(hours, 39) > 0.5 "
+            "QUALIFY RANK() OVER (ORDER BY CDF(hours, 39)) < 9 ORDER BY CDF(hours, 39)",
+            "SELECT age, COUNT(*) FROM people GROUP BY age HAVING AVG(hours < 40) > 0.5 "
+            "QUALIFY RANK() OVER (ORDER BY AVG(hours < 40)) < 9 ORDER BY AVG(hours < 40)",
+        ),
     ],
 )
 def test_distributions_are_groups_and_shares(connection: Connection, sql: str, meant: str) -> None:

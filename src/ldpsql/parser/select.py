@@ -56,11 +56,20 @@ _REFUSED_PARTS: Mapping[str, tuple[str, str]] = {
     "windows": ("named windows are not answered here", "write OVER (...)"),
     "pivots": ("PIVOT is not answered", "write GROUP BY"),
 }
+_REFUSED_GROUPS: Mapping[str, tuple[str, str]] = {
+    "rollup": ("WITH ROLLUP is not answered", "write GROUP BY ROLLUP (...)"),
+    "cube": ("WITH CUBE is not answered", "write GROUP BY CUBE (...)"),
+}
 _REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     (
         (exp.Star, exp.Column),
         "* would show single people",
         "name aggregates: COUNT(*), AVG(column)",
+    ),
+    (
+        (exp.Grouping, exp.GroupingId),
+        "GROUPING is not answered",
+        "ask for each grouping by itself: SELECT 'all' AS grouping, COUNT(*) ... UNION ALL ...",
     ),
 )
 
@@ -156,6 +165,9 @@ class SelectReader:
             else:
                 items.append(item)
         self.select.set("expressions", items)
+        for part in ("having", "qualify", "order"):
+            if self.select.args.get(part):
+                self.select.set(part, self.select.args[part].transform(_as_average))
 
     def _histogram(self, column: exp.Expr, name: str) -> list[exp.Expr]:
         """The two select items that HISTOGRAM of a column is; its NULLs have no part in it."""
@@ -185,7 +197,7 @@ class SelectReader:
                 self._add_key(item.unnest())
         if not group:
             return
-        check_parts(group, ("expressions", "all"))
+        check_parts(group, ("expressions", "all"), _REFUSED_GROUPS)
         wanted = list(group.expressions)
         if group.args.get("all"):
             named = (item for item in items if item.find(exp.Column, LookupColumn))
