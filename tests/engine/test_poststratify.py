@@ -360,6 +360,33 @@ def test_what_margins_say_is_exact() -> None:
     assert sums_of(relation, "COUNT(*)") == (1000.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM app WHERE shop = 'north'",
+        "SELECT COUNT_IF(shop = 'north') FROM app",
+        "SELECT n FROM (SELECT shop, COUNT(*) AS n FROM app GROUP BY shop) WHERE shop = 'north'",
+        "SELECT SUM(COUNT(*)) OVER () - COUNT(*) FROM app GROUP BY shop QUALIFY shop = 'south'",
+    ],
+)
+def test_who_has_which_public_value_is_chance_in_a_sample(both: Any, sql: str) -> None:
+    """Of those who answered it is known how many are where; of a population it is estimated, with
+    the textbook's error: nothing here is randomized."""
+    session, _ = both
+    margin, people = {1: 100.0, 2: 60.0, None: 40.0}, raw_table().to_pydict()
+    names = ["" if version is None else str(version) for version in margin]
+    weights = read_margins(pa.table({"version": names, "n": [*margin.values()]}))
+    result = Session(session.store, weights=weights).execute(sql)
+    value = variance = 0.0
+    for version, count in margin.items():
+        pairs = zip(people["version"], people["shop"], strict=True)
+        own = np.array([shop == "north" for stratum, shop in pairs if stratum == version], float)
+        value += count * own.mean()
+        variance += (count / len(own)) ** 2 * ((own - own.mean()) ** 2).sum()
+    assert result.table.column(0).to_pylist() == pytest.approx([value])
+    assert result.intervals[0].stderr == pytest.approx([variance**0.5])
+
+
 # -- refused -------------------------------------------------------------------------------------
 
 

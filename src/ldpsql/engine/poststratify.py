@@ -14,9 +14,10 @@ enter the variance: to first order the error of Y is that of
 
     sum_c g_c (Y_c - b' x_c n_c),    b = (sum_c g_c n_c x_c x_c')^-1 sum_c g_c Y_c x_c,
 
-the sum of weighted residuals of a regression on the margins. See Deville, Sarndal, Sautory, JASA 88
-(1993), and for one margin Holt and Smith, JRSS A 142 (1979). It assumes that within the strata who
-takes part does not depend on what is asked.
+the sum of weighted residuals of a regression on the margins. Those who answered are a sample: how
+many of them have which public values is known of them, but chance, and adds to the variance. See
+Deville, Sarndal, Sautory, JASA 88 (1993), and for one margin Holt and Smith, JRSS A 142 (1979). It
+assumes that within the strata who takes part does not depend on what is asked.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from functools import cached_property
 import numpy as np
 
 from ldpsql import limits
-from ldpsql.boxes import LinearQuery
+from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.plan import Key, QueryPlan, linear_queries
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
@@ -140,6 +141,13 @@ class Poststratified(Source):
         return found
 
     @cached_property
+    def _sizes(self) -> list[float]:
+        """Of every part: how many people there are."""
+        whole = LinearQuery.count(Box.whole(len(RecordDomain.of(self.plan.survey.schema).sizes)))
+        asked = [self.plan.survey.design.prepare(whole)]
+        return [float(part.estimator.answer(asked).values[0]) for part in self.parts]
+
+    @cached_property
     def _answered(self) -> tuple[Array, Array]:
         """People who answered by cell, (C, P), and their covariance within public cells, (P, C,
         C)."""
@@ -239,7 +247,8 @@ class Poststratified(Source):
         g, (answered, spread) = self.weights, self._answered
         asked = [self._asked(part, rows) for part in self.parts]
         answers = [
-            self._answer(part, places) for part, places in zip(self.parts, asked, strict=True)
+            self._answer(part, places) if places else people
+            for part, people, places in zip(self.parts, self._people, asked, strict=True)
         ]
         sums = np.zeros((len(rows) * len(self.plan.targets), *g.shape))
         for part, places, answer in zip(self.parts, asked, answers, strict=True):
@@ -256,15 +265,11 @@ class Poststratified(Source):
         values = np.einsum("kcp,cp->k", sums, g)
         values += np.einsum("kcp,cp,cp->k", slopes, variances, shares)
         covariance = np.zeros((len(sums), len(sums)))
-        for part, people, places, answer in zip(
-            self.parts, self._people, asked, answers, strict=True
-        ):
-            slope, own = slopes[:, :, part.cell], g[:, part.cell]
-            if not places:
-                covariance += slope @ people.covariance @ slope.T
-                continue
+        together = np.zeros(len(sums))
+        for part, size, places, answer in zip(self.parts, self._sizes, asked, answers, strict=True):
+            own = g[:, part.cell]
             gradient = np.zeros((len(sums), len(answer)))
-            gradient[:, len(places) :] = slope
+            gradient[:, len(places) :] = slopes[:, :, part.cell]
             for place, (number, cell, query) in enumerate(places):
                 # What is weighted is often what it is divided by, and known exactly then.
                 same = len(places) + cell if query == self._inside[cell] else place
@@ -273,6 +278,16 @@ class Poststratified(Source):
                 values[number] += own[cell] * cross * shares[cell, part.cell]
             gradient[np.abs(gradient) < _ROUNDING * own.max(initial=0.0)] = 0.0
             covariance += gradient @ answer.covariance @ gradient.T
+            # How many people each part has is known of those who answered, and chance in a sample:
+            # of n people drawn, each in part p with residuals of mean m_p, the sum of residuals
+            # varies by sum_p n_p m_p^2 - (sum_p n_p m_p)^2 / n on top of what it does within parts.
+            amounts = np.nan_to_num(answer.values)
+            residuals = gradient @ amounts
+            rounding = _ROUNDING * (np.abs(gradient) @ np.abs(amounts))
+            residuals[np.abs(residuals) <= rounding] = 0.0
+            together += residuals
+            covariance += np.multiply.outer(residuals, residuals) / max(size, 1.0)
+        covariance -= np.multiply.outer(together, together) / max(sum(self._sizes), 1.0)
         return self._finished(values, covariance)
 
     def _asked(
@@ -294,8 +309,6 @@ class Poststratified(Source):
 
     def _answer(self, part: Part, places: Sequence[tuple[int, int, LinearQuery]]) -> Estimates:
         """The sums in cells, and behind them the people of all cells; NaN has no variance."""
-        if not places:
-            return Estimates.exact([])
         queries = [query for _, _, query in places] + self._inside
         answer = part.estimator.answer(
             [self.plan.survey.design.prepare(query) for query in queries]
