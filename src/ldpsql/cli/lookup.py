@@ -17,7 +17,7 @@ def lookup() -> None:
     """Keep tables that everybody may see, and that questions may join with people.
 
     `ldpsql lookup add regions.csv`, and then `SELECT region, COUNT(*) FROM people JOIN regions
-    USING (state) GROUP BY region`. Nothing private belongs into them.
+    USING (state) GROUP BY region`. Nothing private belongs in them.
     """
 
 

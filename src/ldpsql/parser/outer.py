@@ -61,14 +61,14 @@ _Column = TypeVar("_Column", Dimension, PublicColumn)
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _Surveys:
     """Several surveys that are asked as one table, under the name of the first."""
 
     table: str
     schema: Schema
 
     @classmethod
-    def of(cls, surveys: Sequence[Askable], where: exp.Expr) -> _Joined:
+    def of(cls, surveys: Sequence[Askable], where: exp.Expr) -> _Surveys:
         """With the columns that all of them declare alike; an error where that are none."""
         first, *others = (survey.schema for survey in surveys)
         if len({survey.table for survey in surveys}) < len(surveys):
@@ -285,7 +285,7 @@ class OuterReader:
             raise unsupported("a table's columns cannot be renamed", table, "write only the alias")
         first = self.find(table.name, table)
         others = [self.find(other.name, other) for other in table.meta.get("others", ())]
-        return _Joined.of([first, *others], table) if others else first
+        return _Surveys.of([first, *others], table) if others else first
 
     def find(self, name: str, where: exp.Expr | Token) -> Askable:
         """The survey of a name that stands somewhere; an error there if there is none."""
