@@ -267,6 +267,7 @@ SELECT COUNT(*) FROM shoppers WHERE build % 2 = 0 AND state = 'TX';
 SELECT COUNT(*) FROM shoppers WHERE build > items;
 
 -- As business-intelligence tools write it
+SELECT "main"."shoppers"."sex" AS "sex", COUNT(*) AS "count" FROM "main"."shoppers" GROUP BY "main"."shoppers"."sex" ORDER BY "main"."shoppers"."sex" ASC;
 SELECT date_trunc('day', "visited") AS "__timestamp", COUNT(*) AS "count" FROM "shoppers" WHERE "visited" >= '2026-02-01 00:00:00.000000' AND "visited" < '2026-03-01 00:00:00.000000' GROUP BY date_trunc('day', "visited") ORDER BY "count" DESC LIMIT 10000;
 SELECT "state" AS "state", AVG("spend") AS "AVG(spend)" FROM "shoppers" WHERE ("sex" IN ('Female')) GROUP BY "state" ORDER BY "AVG(spend)" DESC LIMIT 100;
 SELECT "source"."sex" AS "sex", COUNT(*) AS "count" FROM (SELECT "shoppers"."sex" AS "sex", "shoppers"."age" AS "age" FROM "shoppers") AS "source" WHERE "source"."age" > 30 GROUP BY "source"."sex" ORDER BY "source"."sex" ASC;

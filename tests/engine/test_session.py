@@ -76,6 +76,15 @@ def test_the_deadline_holds_for_base_queries(store: Store) -> None:
         Session(store, seconds=0.0).execute("SELECT COUNT(*) FROM app")
 
 
+def test_the_deadline_holds_while_a_question_is_read(store: Store) -> None:
+    reports_are_read = []
+    store.version = reports_are_read.append  # type: ignore[assignment,method-assign]
+    sums = ", ".join(f"VAR_POP(age + {i})" for i in range(5))
+    with pytest.raises(QueryError, match="the statement took longer than 0 s"):
+        Session(store, seconds=0.0).execute(f"SELECT {sums} FROM app")
+    assert not reports_are_read
+
+
 def test_the_deadline_holds_while_reports_are_read(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

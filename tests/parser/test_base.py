@@ -125,6 +125,18 @@ def test_a_column_comes_before_an_alias_of_the_same_name_in_group_by() -> None:
             'SELECT DISTINCT e0 AS "COUNT(*)" FROM ldpsql_base_0',
         ),
         (
+            "SELECT DISTINCT state AS s, COUNT(*) AS n FROM app GROUP BY state",
+            'SELECT k0 AS "s", e0 AS "n" FROM ldpsql_base_0',
+        ),
+        (
+            "SELECT DISTINCT state, COUNT(*) AS n FROM app GROUP BY state, age",
+            'SELECT DISTINCT k0 AS "state", e0 AS "n" FROM ldpsql_base_0',
+        ),
+        (
+            "SELECT DISTINCT COUNT(*) FROM app",
+            'SELECT e0 AS "COUNT(*)" FROM ldpsql_base_0',
+        ),
+        (
             "SELECT 7 AS seven, COUNT(*) AS n FROM app GROUP BY state ORDER BY seven, n",
             'SELECT 7 AS "seven", e0 AS "n" FROM ldpsql_base_0 ORDER BY e0',
         ),
@@ -238,7 +250,7 @@ def test_a_query_that_only_picks_columns_needs_no_database() -> None:
         ("SELECT COUNT(*) FROM app WINDOW w AS ()", UnsupportedSQL, None, "window"),
         ("SELECT DISTINCT ON (state) COUNT(*) FROM app", UnsupportedSQL, None, "DISTINCT ON"),
         ("SELECT COUNT(*) FROM app AS a(x)", UnsupportedSQL, "app AS a(x)", "renamed"),
-        ("SELECT COUNT(*) FROM main.app", QueryError, "main.app", "schema"),
+        ("SELECT COUNT(*) FROM other.app", QueryError, "other.app", "schema"),
         ("SELECT COUNT(*) FROM nope", QueryError, "nope", "no survey"),
         ("SELECT COUNT(*) FROM 'file.parquet'", QueryError, "'file.parquet'", "no survey"),
         ("SELECT COUNT(*) FROM read_csv('x')", UnsupportedSQL, "read_csv('x')", "table function"),
@@ -343,3 +355,28 @@ def test_totals_of_rows_are_sums_over_people() -> None:
     (column,) = statement.bases[0].columns
     assert label(column.expression) == "(COUNT(*) / COUNT(*) of several rows)"
     assert [output.is_estimate for output in statement.outputs] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("called", "hint"),
+    [
+        ("MIN(age)", "ask QUANTILE_DISC(age, 0.01), or make a table with ldpsql synthesize"),
+        ("MAX(age)", "ask QUANTILE_DISC(age, 0.99), or make a table with ldpsql synthesize"),
+        ("MAX(state)", "count by it: GROUP BY state; or make a table with ldpsql synthesize"),
+        ("MIN(purchase)", "make a table with ldpsql synthesize"),
+        ("MAX(age + 1)", "make a table with ldpsql synthesize"),
+        ("MAX(version)", "GROUP BY version in a CTE, and ask it of its rows"),
+    ],
+)
+def test_what_is_written_instead_of_an_extreme_is_answered(called: str, hint: str) -> None:
+    assert refusal(f"SELECT {called} FROM app").hint == hint
+
+
+def test_a_function_is_refused_by_its_own_name() -> None:
+    assert refusal("SELECT ANY_VALUE(state) FROM app").reason.startswith("ANY_VALUE is not")
+
+
+def test_a_list_holds_some_hundred_shares() -> None:
+    shares = ", ".join(f"0.{share:03}" for share in range(257))
+    error = refusal(f"SELECT QUANTILE_DISC(age, [{shares}]) FROM app")
+    assert (error.reason, error.hint) == ("more than 256 shares in a list", "list fewer")

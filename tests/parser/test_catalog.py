@@ -70,11 +70,50 @@ def test_the_catalog_is_asked_like_any_result(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
+    ("qualified", "plain"),
+    [
+        (
+            'SELECT "app"."age", COUNT(*) FROM "main"."app" GROUP BY "app"."age"',
+            "SELECT age, COUNT(*) FROM app GROUP BY age",
+        ),
+        (
+            "SELECT main.app.age FROM MAIN.app GROUP BY main.app.age",
+            "SELECT age FROM app GROUP BY 1",
+        ),
+        (
+            "SELECT COUNT(*) FROM ldpsql.main.app a WHERE a.age = 30",
+            "SELECT COUNT(*) FROM app WHERE age = 30",
+        ),
+        (
+            "WITH app AS (SELECT * FROM main.app WHERE age < 4) SELECT COUNT(*) FROM app",
+            "SELECT COUNT(*) FROM app WHERE age < 4",
+        ),
+        (
+            "WITH app AS (SELECT * FROM app WHERE age < 4) SELECT COUNT(*) FROM main.app",
+            "SELECT COUNT(*) FROM app",
+        ),
+        ("DESCRIBE main.app", "DESCRIBE app"),
+        ('SHOW COLUMNS FROM ldpsql."main"."app"', "DESCRIBE app"),
+        (
+            "SELECT table_name FROM ldpsql.information_schema.tables",
+            "SELECT table_name FROM information_schema.tables",
+        ),
+    ],
+)
+def test_the_schema_that_the_catalog_tells_may_be_written(
+    session: Session, qualified: str, plain: str
+) -> None:
+    assert rows(session, qualified) == rows(session, plain)
+
+
+@pytest.mark.parametrize(
     ("sql", "reason"),
     [
-        ("SELECT COUNT(*) FROM information_schema.schemata", "no schema or catalog"),
+        ("SELECT COUNT(*) FROM information_schema.schemata", "no schema 'information_schema'"),
         ("SELECT nothing FROM information_schema.tables", "no column 'nothing' here"),
-        ("SELECT COUNT(*) FROM other.information_schema.tables", "no schema or catalog"),
+        ("SELECT COUNT(*) FROM other.information_schema.tables", "no schema 'other.inf"),
+        ("SELECT COUNT(*) FROM other.app", "no schema 'other'"),
+        ("SELECT COUNT(*) FROM other.main.app", "no schema 'other.main'"),
         ("SELECT * FROM ldpsql_tables", "no survey 'ldpsql_tables'"),
         ("DESCRIBE", "this DESCRIBE is not answered"),
         ("SHOW TABLES FROM app", "this SHOW is not answered"),

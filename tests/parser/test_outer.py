@@ -52,6 +52,7 @@ def evaluated(statement: Statement, sql: str = "") -> Answer:
         ("(SELECT COUNT(*) FROM app)", 1),
         ("SELECT 1", 0),
         ("SELECT COUNT(*) n, (SELECT AVG(hours) FROM app) AS mean FROM app", 2),
+        ("SELECT (SELECT COUNT(*) FROM app) - (SELECT AVG(hours) FROM app) AS d", 2),
         (_BY_STATE + "SELECT (SELECT MAX(n) FROM t) most, n FROM t", 1),
         (_BY_STATE + "SELECT * FROM t", 1),
         (_BY_STATE + "SELECT t.*, x.n FROM t JOIN t AS x USING (state)", 1),
@@ -208,3 +209,28 @@ def test_a_query_that_filters_people_shows_nobody(sql: str, marks: str | None, r
     error = refusal(sql)
     assert reason in error.reason
     assert marks is None or marked(error) == marks
+
+
+def test_queries_over_records_do_not_grow_exponentially() -> None:
+    """Each of them names the column of the one before twice."""
+    more = ", ".join(f"t{i + 1} AS (SELECT x + x AS x FROM t{i})" for i in range(60))
+    error = refusal(f"WITH t0 AS (SELECT age AS x FROM app), {more} SELECT SUM(x) FROM t60")
+    assert "unfold into too large an expression" in error.reason
+    more = ", ".join(f"t{i + 1} AS (SELECT x + 1 AS x FROM t{i})" for i in range(20))
+    parsed(f"WITH t0 AS (SELECT age AS x FROM app), {more} SELECT SUM(x) FROM t20")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH app AS (SELECT * FROM app WHERE age < 30) SELECT COUNT(*) FROM app",
+        "WITH app AS (SELECT * FROM (SELECT * FROM app) WHERE age < 30) SELECT COUNT(*) FROM app",
+        "WITH t AS (SELECT * FROM app), app AS (SELECT * FROM t WHERE age < 30) "
+        "SELECT COUNT(*) FROM app",
+        "WITH app AS (SELECT * FROM app), t AS (SELECT * FROM app WHERE age < 30) "
+        "SELECT COUNT(*) FROM t",
+    ],
+)
+def test_a_query_over_records_may_have_the_name_of_their_table(sql: str) -> None:
+    (base,) = parsed(sql).bases
+    assert base.predicate == parsed("SELECT COUNT(*) FROM app WHERE age < 30").bases[0].predicate

@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from ldpsql import limits
 from ldpsql.aggregates import Target, expand
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.lookups import PublicTable
@@ -96,6 +97,7 @@ def scalar_kind(
     names: of the survey's columns in it.  kinds: of columns of joined rows, by name.  tables: what
     its subqueries read.
     """
+    limits.check()  # DuckDB takes milliseconds for each, and a text may hold thousands
     known = arrow_types(schema)
     types = [(name, known[name]) for name in names]
     types += [(name, _ARROW_TYPES[kind]) for name, kind in kinds.items()]

@@ -81,7 +81,32 @@ _DESCRIBED = (
 def relation_of(table: exp.Table) -> str | None:
     """The name of the relation that a table of information_schema is read from; None for others."""
     is_known = table.db.lower() == _SCHEMA and table.name.lower() in COLUMNS
-    return f"{RESERVED_PREFIX}{table.name.lower()}" if is_known and not table.catalog else None
+    is_ours = table.catalog.lower() in ("", _MAIN[0])
+    return f"{RESERVED_PREFIX}{table.name.lower()}" if is_known and is_ours else None
+
+
+def unqualify(tree: exp.Expr) -> None:
+    """Take the schema off the names of tables and columns, where it is the one in which
+    information_schema has all of them: tools write main.app and "ldpsql"."main"."app".
+
+    Such a table is no CTE of that name.
+    """
+    for node in tree.find_all(exp.Table, exp.Column):
+        qualifiers = node.text("catalog").lower(), node.text("db").lower()
+        if qualifiers in (_MAIN, ("", _MAIN[1])):
+            node.set("catalog", None)
+            node.set("db", None)
+            mark_stored(node)
+
+
+def mark_stored(table: exp.Expr) -> None:
+    """Note of a table that it is no CTE, whatever CTEs its name may meet."""
+    table.meta["is_stored"] = True
+
+
+def is_stored(table: exp.Table) -> bool:
+    """Whether a table is noted to be no CTE."""
+    return bool(table.meta.get("is_stored"))
 
 
 def relation_columns() -> dict[str, list[str]]:
@@ -97,6 +122,9 @@ def is_command(tokens: Sequence[Token]) -> bool:
 def command(tokens: Sequence[Token]) -> tuple[exp.Query, Token | None]:
     """SHOW TABLES or DESCRIBE as a SELECT, and the name of the table that it asks about."""
     words = [token.text.upper() for token in tokens]
+    for start in (("LDPSQL", ".", "MAIN", "."), ("MAIN", ".")):
+        if tuple(words[-1 - len(start) : -1]) == start:
+            del words[-1 - len(start) : -1]
     if words == ["SHOW", "TABLES"]:
         names = exp.select("table_name").from_(f"{_SCHEMA}.tables").order_by("table_name")
         return names, None

@@ -6,13 +6,14 @@ against the allow-list, bound by DuckDB over empty relations, and left to DuckDB
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sqlglot import Token, exp
 
+from ldpsql import limits
 from ldpsql.errors import QueryError
 from ldpsql.parser import catalog
 from ldpsql.parser.allowed import function_name, is_outer
@@ -137,6 +138,7 @@ class OuterReader:
         """The outer query for a whole statement."""
         while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
             tree = tree.this
+        catalog.unqualify(tree)
         return self._query(tree, {})
 
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
@@ -179,6 +181,10 @@ class OuterReader:
             kept: exp.Query | PublicRelation | None = None
             if not cte.alias_column_names and self._is_filter(cte.this, names):
                 kept = cte.this
+                for table in _sources(cte.this):
+                    # WITH app AS (SELECT * FROM app ...): the name inside is not the CTE's.
+                    if not _is_cte(table, names):
+                        catalog.mark_stored(table)
             elif self._is_public(cte.this, names):
                 kept = self._public_cte(cte, names)
             else:
@@ -232,7 +238,7 @@ class OuterReader:
     def _lookup(self, table: exp.Table, names: Names) -> PublicTable | None:
         """The look-up table that a table in FROM names."""
         is_plain = isinstance(table.this, exp.Identifier) and not table.args.get("db")
-        if not is_plain or table.name.lower() in names:
+        if not is_plain or _is_cte(table, names):
             return None
         return self.lookup_of(table.name)
 
@@ -273,12 +279,13 @@ class OuterReader:
         return rest
 
     def _survey(self, table: exp.Table) -> Askable:
-        """The survey of a plain name, without schema and renamed columns."""
+        """The survey of a name in the schema main, without renamed columns."""
         if not isinstance(table.this, exp.Identifier):
             raise unsupported("a table function is not answered", table, "name a survey or a CTE")
         if table.args.get("db") or table.args.get("catalog"):
-            reason = "a survey's table has no schema or catalog"
-            raise wrong(reason, table, f"write {table.name}")
+            schema = ".".join(filter(None, (table.catalog, table.db)))
+            reason = f"there is no schema {schema!r:.60}"
+            raise wrong(reason, table, "surveys and look-up tables are in main: ask SHOW TABLES")
         _check_parts(table)
         alias = table.args.get("alias")
         if alias and alias.args.get("columns"):
@@ -372,8 +379,9 @@ class OuterReader:
     def _unfold_filters(self, tree: exp.Select, names: Names) -> None:
         """Put the survey's table into FROM in place of queries over its records, with their WHERE
         and the columns that they select."""
-        clause = tree.args["from_"]
+        clause, budget = tree.args["from_"], MAX_NODES
         while True:
+            limits.check()
             source, inner = clause.this, None
             if isinstance(source, exp.Table) and _is_cte(source, names):
                 inner = names[source.name.lower()]
@@ -391,7 +399,7 @@ class OuterReader:
             name = source.alias_or_name or table.alias_or_name
             table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
             if isinstance(inner, exp.Select):
-                _rename(tree, inner, own, name)
+                budget = _rename(tree, inner, own, name, budget)
             clause.set("this", table)
             if where is None:
                 continue
@@ -404,7 +412,8 @@ class OuterReader:
 
     def _select(self, tree: exp.Select, names: Names) -> None:
         clause, joins = tree.args.get("from_"), tree.args.get("joins") or []
-        if clause is None and any(item.find(exp.AggFunc) for item in tree.expressions):
+        aggregates = (outside_queries(item, exp.AggFunc) for item in tree.expressions)
+        if clause is None and any(chain.from_iterable(aggregates)):
             raise wrong("an aggregate needs a FROM", tree.expressions[0], "write FROM <survey>")
         aliases: set[str] = set()
         for node in ([clause] if clause else []) + joins:
@@ -429,9 +438,10 @@ class OuterReader:
         if isinstance(node, exp.Table) and (relation := catalog.relation_of(node)):
             self.asks_catalog = True
             alias = node.alias or node.name
-            check_parts(node, {"this", "db", "alias"})
+            check_parts(node, {"this", "db", "catalog", "alias"})
             node.set("this", exp.to_identifier(relation))
             node.set("db", None)
+            node.set("catalog", None)
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             return alias.lower()
         if isinstance(node, exp.Table) and (lookup := self._lookup(node, names)):
@@ -559,10 +569,12 @@ def _is_of_records(item: exp.Expr) -> bool:
     return item.find(exp.Star, exp.Window) is None and not has_aggregate(item)
 
 
-def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str) -> None:
+def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str, budget: int) -> int:
     """Put what the select list of a subquery stands for in the place of its names in a query.
 
-    own, source: what the table is called inside, and the subquery outside.
+    own, source: what the table is called inside, and the subquery outside.  budget: how many nodes
+    this may add; what is left of it is returned. Without it, queries that name a column twice, one
+    inside the other, would grow exponentially.
     """
     items = [item for item in inner.expressions if not isinstance(item, exp.Star)]
     is_open = len(items) < len(inner.expressions)
@@ -571,6 +583,7 @@ def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str) -> None:
         if isinstance(item, exp.Column) and item.name.lower() in meant:
             name = exp.to_identifier(item.name, quoted=True)
             item.replace(exp.alias_(item.copy(), name))
+    sizes = {name: sum(1 for _ in each.walk()) for name, each in meant.items()}
     projected = tree.meta.setdefault("projected", [])
     own_columns = list(outside_queries(tree, exp.Column))
     for column in chain(own_columns, *(list(part.find_all(exp.Column)) for part in projected)):
@@ -587,9 +600,25 @@ def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str) -> None:
                 hint = f"there are {', '.join(filter(None, meant))}"
                 raise wrong(f"there is no column {column.name!r} here", column, hint)
         if found is not None:
+            budget -= sizes.get(column.name.lower(), 1)
+            if budget < 0:
+                reason = "the queries over records unfold into too large an expression"
+                raise unsupported(reason, column, "use fewer")
             is_column = isinstance(found, exp.Column)
             column.replace(found.copy() if is_column else exp.Paren(this=found.copy()))
     projected += [exp.Paren(this=each.copy()) for each in meant.values()]
+    return budget
+
+
+def _sources(tree: exp.Expr) -> Iterator[exp.Table]:
+    """The tables in FROM of a query over single records."""
+    if isinstance(tree, exp.Table):
+        yield tree
+    elif isinstance(tree, exp.SetOperation):
+        yield from chain(_sources(tree.this), _sources(tree.expression))
+    else:
+        is_select = isinstance(tree, exp.Select)
+        yield from _sources(tree.args["from_"].this if is_select else tree.this)
 
 
 def _moved(node: exp.Expr, own: str, name: str) -> exp.Expr:
@@ -604,4 +633,4 @@ def _moved(node: exp.Expr, own: str, name: str) -> exp.Expr:
 
 def _is_cte(table: exp.Table, names: Names) -> bool:
     is_plain = isinstance(table.this, exp.Identifier) and not table.args.get("db")
-    return is_plain and table.name.lower() in names
+    return is_plain and table.name.lower() in names and not catalog.is_stored(table)

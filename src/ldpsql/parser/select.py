@@ -38,6 +38,7 @@ from ldpsql.parser.values import is_constant, number
 from ldpsql_device.values import Listed
 
 MAX_NODES = 10_000
+MAX_SHARES = 256
 MAX_SETS = 128
 
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
@@ -124,6 +125,8 @@ class SelectReader:
             else:  # of totals alone, which are columns of the relation
                 both = exp.And(this=exp.Paren(this=met.this), expression=kept) if met else kept
                 rest.set("where", exp.Where(this=both))
+        if self._are_rows_shown_apart(rest):
+            rest.set("distinct", None)
         self._read_order(rest)
         for part in ("limit", "offset"):
             rest.set(part, _constant_count(args.get(part)))
@@ -145,6 +148,11 @@ class SelectReader:
             self.columns.joins,
         )
         return query, rest
+
+    def _are_rows_shown_apart(self, rest: exp.Select) -> bool:
+        """Whether all keys are shown, so that no two rows are equal, whatever the estimates."""
+        shown = {item.this.name for item in rest.expressions if isinstance(item.this, exp.Column)}
+        return self.sets is None and {key.name for key in self.keys.values()} <= shown
 
     def _check_parts(self) -> None:
         check_parts(self.select, _PARTS, _REFUSED_PARTS)
@@ -679,18 +687,32 @@ class SelectReader:
         for kinds, reason, hint in _REFUSED_NODES:
             if isinstance(node, kinds):
                 return unsupported(reason, node, hint)
-        name, what = self.columns.source.name_call(node)
-        if isinstance(node, exp.AggFunc):
+        call = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
+        name, what = self.columns.source.name_call(call)
+        if isinstance(call, exp.AggFunc):
             reason, hint = f"{name} is not answered from randomized reports", f"use {_aggregates()}"
-            if isinstance(node, exp.Min | exp.Max):
-                share = 0.01 if isinstance(node, exp.Min) else 0.99
+            if isinstance(call, exp.Min | exp.Max):
                 reason = f"{name} depends on single people, whom reports do not tell"
-                hint = f"ask QUANTILE_DISC(column, {share}), or make a table with ldpsql synthesize"
+                hint = self._instead_of_extreme(call)
             return unsupported(reason, node, hint)
         if _is_bin(node):
             return unsupported("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
         hint = "use aggregates and arithmetic over them"
         return unsupported(f"{what} is not answered here", node, hint)
+
+    def _instead_of_extreme(self, node: exp.Min | exp.Max) -> str:
+        """What to write instead of MIN or MAX of a column."""
+        made, schema = "make a table with ldpsql synthesize", self.columns.schema
+        name = self.columns.find(node.this.name) if isinstance(node.this, exp.Column) else None
+        index = find_dimension(schema, name) if name else None
+        if name and find_public_column(schema, name):
+            return f"GROUP BY {name} in a CTE, and ask it of its rows"
+        if name is None or index is None:
+            return made
+        if schema.dimensions[index].domain.type not in ("int", "float"):
+            return f"count by it: GROUP BY {name}; or {made}"
+        share = 0.01 if isinstance(node, exp.Min) else 0.99
+        return f"ask QUANTILE_DISC({name}, {share}), or {made}"
 
 
 def check_parts(
@@ -840,6 +862,8 @@ def _one_by_one(item: exp.Expr) -> list[exp.Expr]:
     kind, lists = _kind_of(call), list(call.find_all(exp.Array))
     if kind is None or kind.takes != "share" or len(lists) != 1:
         return [item]
+    if len(lists[0].expressions) > MAX_SHARES:
+        raise unsupported(f"more than {MAX_SHARES} shares in a list", lists[0], "list fewer")
     shares = [number(each) for each in lists[0].expressions]
     if not shares or any(share is None or abs(share) > 1.0 for share in shares):
         raise wrong("a list of shares holds numbers from 0 to 1", lists[0], "write [0.1, 0.5, 0.9]")

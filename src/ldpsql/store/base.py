@@ -102,8 +102,11 @@ class Store(ABC):
         known = {survey.key: survey.text for survey in self._known_surveys()}
         if table.lower() not in known:
             names = ", ".join(self._read_intake(text).table for text in known.values())
+            public = ", ".join(each.name for each in self.lookups())
+            more = f"; look-up tables: {public}" if public else ""
             raise QueryError(
-                f"there is no survey {table!r}", hint=f"the store has: {names or 'none yet'}"
+                f"there is no survey {table!r:.60}",
+                hint=f"the store has: {names or 'none yet'}{more}",
             )
         return known[table.lower()]
 
