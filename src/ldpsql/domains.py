@@ -166,7 +166,9 @@ def _point(domain: Ordered, literal: Value) -> Point:
         if isinstance(moment, date):
             exact = microseconds(moment)
             return exact if domain.type == "timestamp" else Fraction(exact, _DAY)
-    raise QueryError(f"a column of type {domain.type} cannot be compared with {literal!r}")
+    reason = f"a column of type {domain.type} cannot be compared with {literal!r:.60}"
+    is_number = domain.type in ("int", "float") and isinstance(literal, str)
+    raise QueryError(reason, hint="write a number, without quotes" if is_number else None)
 
 
 def as_day(value: Value | None) -> date | None:

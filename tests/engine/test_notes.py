@@ -165,6 +165,27 @@ def test_a_comparison_outside_of_a_domain_is_answered_and_noted(
         assert [note for note in found if note.startswith(OUTSIDE)] == expected
 
 
+@pytest.mark.parametrize(
+    ("sql", "is_noted"),
+    [
+        ("SELECT COUNT(*) FROM app WHERE age % 2 = 2", True),
+        ("WITH t AS (SELECT CASE WHEN age < 3 THEN 'Low' END AS x FROM app) "
+         "SELECT COUNT(*) FROM t WHERE x = 'low'", True),
+        ("SELECT COUNT(*) FROM app JOIN (VALUES (1, 'a')) v(age, x) USING (age) WHERE x = 'A'",
+         True),
+        ("SELECT COUNT(*) FROM app WHERE age IS NULL", True),
+        ("SELECT COUNT(*) FROM app WHERE age = 8", False),
+        ("SELECT COUNT(*) FROM app WHERE 1 = 0", False),
+        ("SELECT COUNT(*) FROM app WHERE age % 2 = 1", False),
+        ("SELECT COUNT(*) FROM app", False),
+    ],
+)  # fmt: skip
+def test_a_condition_that_no_declared_values_satisfy_is_noted(sql: str, is_noted: bool) -> None:
+    asked = survey("grr")
+    found = notes(asked, honest(asked), sql)
+    assert any(note.startswith("no declared values satisfy WHERE") for note in found) is is_noted
+
+
 def test_a_day_that_is_its_midnight_and_values_that_are_only_declared_are_noted() -> None:
     asked = survey(
         "grr",

@@ -72,7 +72,8 @@ def notes_on_missing(relations: Collection[Relation]) -> list[str]:
 
 def notes_on_query(plan: QueryPlan) -> list[str]:
     """Where a person counts several times, and where nobody can be found."""
-    found = [*_on_joins(plan), *_on_periods(plan), *_on_domains(plan), *_on_days(plan)]
+    outside = _on_domains(plan) or _on_nobody(plan)
+    found = [*_on_joins(plan), *_on_periods(plan), *outside, *_on_days(plan)]
     return [*found, *_on_keys(plan), *_on_orders(plan)]
 
 
@@ -184,6 +185,16 @@ def _on_domains(plan: QueryPlan) -> list[str]:
         listed = ", ".join(list(texts)[:_LISTED])
         notes.append(f"{extent}, so {listed}{more} hold{'s' * (len(texts) == 1)} for {who}")
     return notes
+
+
+def _on_nobody(plan: QueryPlan) -> list[str]:
+    """A note where no declared values satisfy WHERE, mostly because a text in it is misspelt that
+    is compared with an expression, or with a column of a look-up table."""
+    predicate = plan.query.predicate
+    is_empty = not any(part.boxes for part in plan.slices)
+    if predicate is None or not is_empty or next(iter(atoms(predicate)), None) is None:
+        return []
+    return ["no declared values satisfy WHERE, so it holds for nobody; is all in it spelt right?"]
 
 
 def notes_on_estimator(relation: Relation, estimator: str) -> list[str]:

@@ -195,7 +195,9 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[Axis], Array]
         if find_dimension(schema, name) is None and find_public_column(schema, name) is None
     ]
     if len(counts) != 1 or len(margin.columns) < 2:
-        strange = ", ".join(margin.columns[place] for place in counts) or "none"
+        names = [margin.columns[place] for place in counts]
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        strange = f"{', '.join(names[:_LISTED])}{more}" or "none"
         raise DataError(
             f"{margin.name} needs one column with numbers of people, and besides it dimensions or "
             f"public columns of the survey; not among those: {strange}"
