@@ -168,7 +168,7 @@ def _point(domain: Ordered, literal: Value) -> Point:
             return exact if domain.type == "timestamp" else Fraction(exact, _DAY)
     reason = f"a column of type {domain.type} cannot be compared with {literal!r:.60}"
     is_number = domain.type in ("int", "float") and isinstance(literal, str)
-    raise QueryError(reason, hint="write a number, without quotes" if is_number else None)
+    raise QueryError(reason, hint="write a number, without quotes" if is_number else "")
 
 
 def as_day(value: Value | None) -> date | None:
