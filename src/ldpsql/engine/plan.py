@@ -142,15 +142,15 @@ def cells(plan: QueryPlan) -> QueryPlan:
 
 def linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
     """The linear queries of a slice, one list per private row with one per target."""
-    schema, people = plan.schema, len(plan.survey.schema.dimensions)
+    sizes, people = RecordDomain.of(plan.schema).sizes, len(plan.survey.schema.dimensions)
     by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
     asked = tuple(zip(plan.targets, plan.amounts, strict=True))
     for row in range(len(plan.private_rows)):
         pairs = (
-            linear(piece, by_keys[target.over][row], target, terms, schema)
+            linear(piece, by_keys[target.over][row], target, terms, sizes)
             for target, terms in asked
         )
-        yield [of_people(query, schema, people) for query in pairs]
+        yield [of_people(query, sizes, people) for query in pairs]
 
 
 def _joined_rows(plan: QueryPlan, over: tuple[str, ...] | None) -> Sequence[tuple[Box, ...]]:
@@ -200,13 +200,12 @@ def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
 
 
 def linear(
-    piece: Slice, row: Sequence[Box], target: Target, amounts: Terms, schema: Schema
+    piece: Slice, row: Sequence[Box], target: Target, amounts: Terms, sizes: Sequence[int]
 ) -> LinearQuery:
     """The linear query for one target, with its amounts, in one row of one slice of a question.
 
-    UnsupportedSQL where it falls apart into too many boxes.
+    sizes: of the dimensions.  UnsupportedSQL where it falls apart into too many boxes.
     """
-    sizes = RecordDomain.of(schema).sizes
     boxes = piece.boxes if target.filter is None else piece.filtered[target.filter]
     parts: Terms = ((1.0, Box.whole(len(sizes))),)
     for more in (tuple((1.0, box) for box in row), amounts, tuple((1.0, box) for box in boxes)):
@@ -218,13 +217,13 @@ def linear(
     return LinearQuery(terms, target.measure, target.weight)
 
 
-def of_people(query: LinearQuery, schema: Schema, people: int) -> LinearQuery:
+def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQuery:
     """A linear query over pairs of people and joined rows as one over people, who count once for
-    each of their pairs; people: how many of the dimensions are theirs, the first ones.
+    each of their pairs; sizes: of the dimensions; people: how many of them are theirs, the first
+    ones.
 
     UnsupportedSQL where boxes overlap in too many ways.
     """
-    sizes = RecordDomain.of(schema).sizes
     if len(sizes) == people:
         return query
     amounts: dict[Box, float] = {}

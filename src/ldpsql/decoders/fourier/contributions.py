@@ -171,9 +171,8 @@ class Sampled:
         dense: dict[Axes, NDArray[np.complexfloating]] = {}
         for number, batch in enumerate(limits.in_time(self.batches)):
             axes = batch.cluster.axes
-            faces = parts_of((axes,))[1:]
-            if not self.is_few and not any(face in own for own in divided for face in faces):
-                continue  # what is constant has no excess
+            if not self.is_informed(axes, divided):
+                continue
             if axes not in dense:
                 dense[axes] = self.collected.spread(divided, axes, exact=is_far)
             cells = batch.correlate(dense[axes]).reshape(len(queries), -1)
@@ -183,20 +182,43 @@ class Sampled:
                     self._add(number, part, cells[:, part], own, is_far=is_far)
         moments: dict[int, Reals] = {}
         whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
-        moment, people = self.histogram.moment, self.histogram.people
         for kind, rows, first, second in sums:
-            if not self.is_few:
-                np.add(first, whole[rows] * [moment(weight, None) for weight in kind], out=first)
-                pairs = np.array([[moment(one, other) for other in kind] for one in kind])
-                products = whole[rows][:, :, None] * whole[rows][:, None, :]
-                products *= pairs.reshape(len(kind), len(kind))
-                np.add(second, products + [even[n] for n in alike[kind]], out=second)
-            # sum c_a c_b is estimated by the sample plus what is known to be missing of the sums of
-            # c_a and c_b, each at the other's mean: sum (c_a - m_a)(c_b - m_b) is what is sampled.
-            missed = (first - estimated[rows])[:, None, :]
-            half = second / 2.0 - estimated[rows][:, :, None] / people * missed
-            moments |= zip(alike[kind], half + half.swapaxes(1, 2), strict=True)
+            members = alike[kind]
+            uniform = np.array([even[n] for n in members]).reshape(second.shape)
+            found = self.complete(kind, whole[rows], estimated[rows], uniform, first, second)
+            moments |= zip(members, found, strict=True)
         return [moments[number] for number in range(len(groups))]
+
+    def is_informed(self, axes: Axes, divided: Sequence[Spectrum]) -> bool:
+        """Whether families over some axes have an excess: what is constant has none."""
+        faces = parts_of((axes,))[1:]
+        return self.is_few or any(face in own for own in divided for face in faces)
+
+    def complete(
+        self,
+        kind: Sequence[Weight | None],
+        whole: Reals,
+        estimated: Reals,
+        even: Reals,
+        first: Reals,
+        second: Reals,
+    ) -> Reals:
+        """Sums of c_a c_b over all reports, shape (R, T, T), of R rows of queries in some weights.
+
+        whole: q^(0) / N, shape (R, T).  first, second: what the sampled families, standing for all,
+        add to the even sums of c (R, T) and of products (R, T, T).
+        """
+        moment, people = self.histogram.moment, self.histogram.people
+        if not self.is_few:
+            first = first + whole * [moment(weight, None) for weight in kind]
+            pairs = np.array([[moment(one, other) for other in kind] for one in kind])
+            products = whole[..., :, None] * whole[..., None, :]
+            second = second + (products * pairs.reshape(len(kind), len(kind)) + even)
+        # sum c_a c_b is estimated by the sample plus what is known to be missing of the sums of
+        # c_a and c_b, each at the other's mean: sum (c_a - m_a)(c_b - m_b) is what is sampled.
+        missed = (first - estimated)[..., None, :]
+        half = second / 2.0 - estimated[..., :, None] / people * missed
+        return np.asarray(half + half.swapaxes(-1, -2))
 
     def _add(
         self,

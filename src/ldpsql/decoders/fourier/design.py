@@ -6,14 +6,16 @@ docs/spec/fourier.md#5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldpsql import limits
 from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.fourier.contributions import (
@@ -36,6 +38,13 @@ from ldpsql.decoders.fourier.spectra import (
     demand,
     mean_power,
 )
+from ldpsql.decoders.fourier.translates import (
+    LARGEST,
+    Translate,
+    TranslateSums,
+    numbers,
+    sum_translates,
+)
 from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
@@ -56,6 +65,9 @@ MOST_ODDS = 12.5
 MANY, MOST_CELLS = 4, 1 << 22
 """Histograms from which contributions are worked out once, and cells up to which they are."""
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
+_PATTERNS = 256
+ALIKE, _ROWS_KEPT = 16, 8
+"""Rows that are one row moved, from which all its translates are worked out; how many are kept."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +139,27 @@ class FourierDesign(Design[BoxQuery]):
     def prepare(self, query: LinearQuery) -> BoxQuery:
         """The boxes that are not everything. UnsupportedSQL for what is not collected."""
         planned = self._plan(query)
-        # Refuse what touches a frequency that no report informs.
-        for face, piece in planned.spectrum(self.group).items():
-            known_there = self.collected.information.get(face)
-            asked = np.abs(piece) ** 2 > NO_ENERGY
-            if known_there is None or (asked & (known_there <= 0.0)).any():
-                raise self._unsupported(self._dimensions(face), query.measure)
+        # The energies of a query are those of all that it is moved to.
+        (pattern,) = Translate.of([bare(planned)], self.group).pattern
+        face = self._face_untold(pattern)
+        if face is not None:
+            raise self._unsupported(self._dimensions(face), query.measure)
         return planned
+
+    @cached_property
+    def _face_untold(self) -> Callable[[BoxQuery], Axes | None]:
+        """Finds where a query touches a frequency that no report informs."""
+
+        @lru_cache(_PATTERNS)
+        def find(query: BoxQuery) -> Axes | None:
+            for face, piece in query.spectrum(self.group).items():
+                known_there = self.collected.information.get(face)
+                asked = np.abs(piece) ** 2 > NO_ENERGY
+                if known_there is None or (asked & (known_there <= 0.0)).any():
+                    return face
+            return None
+
+        return find
 
     def _plan(self, query: LinearQuery) -> BoxQuery:
         """The boxes that are not everything, all within a block."""
@@ -275,6 +301,7 @@ class FourierEstimator:
     histogram: Histogram
     shared: SharedContributions
     _spectra: dict[Weight | None, Spectrum] = field(default_factory=dict)
+    _translates: OrderedDict[Any, TranslateSums] = field(default_factory=OrderedDict)
 
     @property
     def people(self) -> int:
@@ -292,13 +319,80 @@ class FourierEstimator:
 
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """One joint answer per row of queries, with no covariance between rows."""
-        estimates: list[Estimates] = []
+        answers: dict[int, Estimates] = {}
+        alike: dict[Any, list[tuple[int, Translate]]] = {}
+        if self.people and not self.collected.restricted:
+            group = self.collected.group
+            for number, row in enumerate(rows):
+                translate = Translate.of(row, group)
+                alike.setdefault(translate.row, []).append((number, translate))
+        for members in alike.values():
+            pattern = members[0][1]
+            is_kept = pattern.row in self._translates
+            if is_kept or (len(members) >= ALIKE and numbers(pattern, group) <= LARGEST):
+                places = [number for number, _ in members]
+                moved = [translate for _, translate in members]
+                answers |= zip(
+                    places, self._answer_moved(moved, [rows[n] for n in places]), strict=True
+                )
+        others = [number for number in range(len(rows)) if number not in answers]
         cells = max(map(self.collected.group.cells, self.collected.group.blocks))
         at_once = min(_AT_ONCE, max(1, _CELLS_AT_ONCE // cells))
         step = max(1, at_once // max(1, *map(len, rows), 1))
-        for first in range(0, len(rows), step):
-            estimates += self._answer_rows(rows[first : first + step])
-        return estimates
+        for first in range(0, len(others), step):
+            limits.check()
+            part = others[first : first + step]
+            answers |= zip(part, self._answer_rows([rows[n] for n in part]), strict=True)
+        return [answers[number] for number in range(len(rows))]
+
+    def _answer_moved(
+        self, translates: Sequence[Translate], rows: Sequence[Sequence[BoxQuery]]
+    ) -> list[Estimates]:
+        """The answers to rows that are one row moved about."""
+        sums, row = self._sum_translates(translates[0]), translates[0].pattern
+        if translates[0].moved:
+            places = tuple(np.array([each.bins for each in translates]).T)
+            estimated, first, second = (
+                own[places] for own in (sums.estimated, sums.first, sums.second)
+            )
+        else:
+            every = (len(rows),)
+            estimated, first, second = (
+                np.broadcast_to(own, every + own.shape)
+                for own in (sums.estimated, sums.first, sums.second)
+            )
+        even = self._covariance_of_even(row)
+        spectra = [self.collected.spectrum(query) for query in row]
+        whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
+        kinds = [query.weight for query in row]
+        moments = self._sampled.complete(kinds, whole[None, :], estimated, even, first, second)
+        known = np.array([[self._known(query) for query in row] for row in rows])
+        covariance = self._centre(moments, estimated, even, row)
+        return [Estimates(*each) for each in zip(known + estimated, covariance, strict=True)]
+
+    def _sum_translates(self, translate: Translate) -> TranslateSums:
+        """Of the last few rows they are kept."""
+        kept = self._translates
+        if translate.row not in kept:
+            row = translate.pattern
+            spectra = [self.collected.spectrum(query) for query in row]
+            known = [self.spectrum(query.weight) for query in row]
+            kept[translate.row] = sum_translates(
+                row, translate.moved, spectra, known, self._sampled
+            )
+            if len(kept) > _ROWS_KEPT:
+                kept.popitem(last=False)
+        kept.move_to_end(translate.row)
+        return kept[translate.row]
+
+    def _centre(
+        self, moments: Array, estimated: Array, even: Array, row: Sequence[BoxQuery]
+    ) -> Array:
+        """Cov(T_a, T_b) = sum of C c_a c_b - T_a T_b / n, and people from an even spread."""
+        centred = moments - estimated[..., :, None] * estimated[..., None, :] / self.people
+        centred += PSEUDO_PEOPLE / self.people * even
+        asked = np.array([bool(query.terms) for query in row])
+        return np.asarray(np.where(np.outer(asked, asked), centred, 0.0))
 
     def _answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         if not self.people:
@@ -312,11 +406,7 @@ class FourierEstimator:
         known, estimates = np.array([self._known(query) for query in queries]), []
         for row, group, moment, own in zip(rows, groups, moments, even, strict=True):
             part = slice(group.start, group.stop)
-            # Cov(T_a, T_b) = sum of C c_a c_b - T_a T_b / n; then people from an even spread.
-            centred = moment - np.outer(estimated[part], estimated[part]) / self.people
-            centred += PSEUDO_PEOPLE / self.people * own
-            asked = np.array([bool(query.terms) for query in row])
-            covariance = np.where(np.outer(asked, asked), centred, 0.0)
+            covariance = self._centre(moment, estimated[part], own, row)
             estimates.append(Estimates(known[part] + estimated[part], covariance))
         return estimates
 

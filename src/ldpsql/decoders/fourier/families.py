@@ -272,8 +272,13 @@ class Batch:
     @cached_property
     def frequencies(self) -> Integers:
         """Where f = h k lies in the dense array over the cluster's axes; as `transform`."""
+        return self._places(self.cluster.axes)
+
+    def _places(self, axes: Axes) -> Integers:
+        """Where f = h k lies in a dense array over some axes, whatever it is on the others."""
         cluster, group = self.cluster, self.cluster.group
-        strides = {a: group.cells(cluster.axes[n + 1 :]) for n, a in enumerate(cluster.axes)}
+        strides = dict.fromkeys(cluster.axes, 0)
+        strides |= {axis: group.cells(axes[n + 1 :]) for n, axis in enumerate(axes)}
         places = np.zeros(len(cluster), dtype=np.int64)
         for place, harmonics in enumerate(self._harmonics):
             side = np.zeros((len(cluster), len(harmonics)), dtype=np.int64)
@@ -289,10 +294,14 @@ class Batch:
         own = self._harmonics[-1]
         return np.where(2 * own % self.cluster.orders[-1] == 0, 0.5, 1.0)
 
-    def scatter(self, values: Numbers) -> Numbers:
-        """Sum of half-spectrum values at their frequencies: a dense array over the axes."""
-        group, axes = self.cluster.group, self.cluster.axes
-        index, flat = self.frequencies.ravel(), (values * self.halves).ravel()
+    def scatter(self, values: Numbers, axes: Axes | None = None) -> Numbers:
+        """Sum of half-spectrum values at their frequencies: a dense array over the axes.
+
+        axes: some of the cluster's; it is summed over the frequencies of the others.
+        """
+        group, axes = self.cluster.group, self.cluster.axes if axes is None else axes
+        places = self.frequencies if axes == self.cluster.axes else self._places(axes)
+        index, flat = places.ravel(), (values * self.halves).ravel()
         dense: Numbers = np.bincount(index, flat.real, group.cells(axes))
         if np.iscomplexobj(flat):
             dense = dense + 1j * np.bincount(index, flat.imag, group.cells(axes))
@@ -335,7 +344,7 @@ def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complex
 def mirror(dense: Numbers) -> Numbers:
     """The array at -f: every axis reversed, its zero left in place."""
     axes = tuple(range(dense.ndim))
-    return np.roll(np.flip(dense, axes), 1, axes)
+    return np.roll(np.flip(dense, axes), 1, axes) if axes else dense
 
 
 def batches(

@@ -1,0 +1,175 @@
+"""Answers to many rows that are one row moved about the group, as those of GROUP BY are.
+
+If a query is moved by u, so are its contributions: c(j, phi) becomes c(j, phi - theta_j(u)). A sum
+over reports of products of contributions is then, for all u at once, a correlation over the phases
+of every family, and one transform of all families together.
+
+Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql import limits
+from ldpsql.decoders.fourier.contributions import Sampled
+from ldpsql.decoders.fourier.families import Batch, Complexes
+from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices
+from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
+
+LARGEST = 1 << 23
+"""Numbers that the sums of all translates of one row may take."""
+
+
+@dataclass(frozen=True)
+class Translate:
+    """A row of queries as another one, moved by some bins.
+
+    pattern: the row that lies at the beginning of every axis it can be moved along, without what
+    its queries know.  moved: these axes, ascending.  bins: by how many, one number per such axis.
+    """
+
+    pattern: tuple[BoxQuery, ...]
+    moved: Axes
+    bins: tuple[int, ...]
+
+    @classmethod
+    def of(cls, row: Iterable[BoxQuery], group: Group) -> Translate:
+        """Along every axis on which all sides of the row consist of whole bins of one width."""
+        queries = tuple(row)
+        starts: dict[int, int] = {}
+        fixed: set[int] = set()
+        for query in queries:
+            for term in query.terms:
+                for axis, side in zip(term.axes, term.sides, strict=True):
+                    width, end = group.width(axis), group.sizes[axis]
+                    if width > 1:  # the last bin may have fewer codes, others one alone
+                        end -= group.unordered[axis]
+                        end -= end % width
+                    if not side or side[-1][1] > end:
+                        fixed.add(axis)
+                    else:
+                        first = side[0][0] // width
+                        starts[axis] = min(first, starts.get(axis, first))
+        moved = tuple(sorted(axis for axis in starts if axis not in fixed))
+        by = {axis: starts[axis] * group.width(axis) for axis in moved}
+        pattern = tuple(_move(query, by) for query in queries)
+        return cls(pattern, moved, tuple(starts[axis] for axis in moved))
+
+    @property
+    def row(self) -> tuple[tuple[BoxQuery, ...], Axes]:
+        """What rows that are moved onto each other have in common."""
+        return self.pattern, self.moved
+
+
+def _move(query: BoxQuery, by: Mapping[int, int]) -> BoxQuery:
+    """A query some codes further down its axes, without what it knows."""
+    terms = []
+    for term in query.terms:
+        sides = tuple(
+            side
+            if side is None or not by.get(axis)
+            else tuple((low - by[axis], high - by[axis]) for low, high in side)
+            for axis, side in zip(term.axes, term.sides, strict=True)
+        )
+        terms.append(BoxTerm(term.coefficient, term.axes, sides))
+    return replace(query, known=0.0, terms=tuple(terms))
+
+
+def numbers(translate: Translate, group: Group) -> int:
+    """How many numbers the sums of all its translates are."""
+    queries = len(translate.pattern)
+    return group.cells(translate.moved) * queries * (queries + 2)
+
+
+@dataclass(frozen=True)
+class TranslateSums:
+    """Of all translates of a row of T queries, at every place of the axes it is moved along.
+
+    estimated: sums of contributions, from decoding, shape (*orders, T).
+    first, second: what the sampled families add to the even sums of contributions and of their
+    products, as in `Sampled.moments`; shapes (*orders, T) and (*orders, T, T).
+    """
+
+    estimated: Reals
+    first: Reals
+    second: Reals
+
+
+def sum_translates(
+    row: Sequence[BoxQuery],
+    moved: Axes,
+    spectra: Sequence[Spectrum],
+    known: Sequence[Spectrum],
+    sampled: Sampled,
+) -> TranslateSums:
+    """For a row at its first place. spectra: of its queries.  known: T^ in the weight of each."""
+    group, orders = sampled.collected.group, sampled.collected.group.shape(moved)
+    kinds, count = [query.weight for query in row], len(row)
+    estimated = [
+        _decoded(own, each, moved, group) for own, each in zip(spectra, known, strict=True)
+    ]
+    divided = [sampled.collected.divide(own) for own in spectra]
+    first = np.zeros((count, *orders), dtype=np.complex128)
+    second = np.zeros((count, count, *orders), dtype=np.complex128)
+    dense: dict[Axes, NDArray[np.complexfloating]] = {}
+    for number, batch in enumerate(limits.in_time(sampled.batches)):
+        axes = batch.cluster.axes
+        if not sampled.is_informed(axes, divided):
+            continue
+        if axes not in dense:
+            dense[axes] = sampled.collected.spread(divided, axes, exact=True)
+        cells = batch.correlate(dense[axes])
+        for one in range(count):
+            _correlate(
+                first[one], batch, sampled.excess(number, (kinds[one], None)), cells[one], moved
+            )
+            for other in range(one, count):
+                excess = sampled.excess(number, (kinds[one], kinds[other]))
+                _correlate(second[one, other], batch, excess, cells[one] * cells[other], moved)
+    for one in range(count):
+        for other in range(one):
+            second[one, other] = second[other, one]
+    return TranslateSums(
+        np.stack([_everywhere(own, moved) for own in estimated], axis=-1),
+        np.moveaxis(_everywhere(first, moved), 0, -1),
+        np.moveaxis(_everywhere(second, moved), (0, 1), (-2, -1)),
+    )
+
+
+def _correlate(total: Complexes, batch: Batch, excess: Reals, product: Reals, moved: Axes) -> None:
+    """Add the spectrum, over the axes that are moved, of sum over phi of e(phi) p(phi - theta(u)).
+
+    It is that of e times the conjugate of that of p, over |H|, at f = h k.
+    """
+    both = batch.transform_counts(excess) * np.conj(batch.transform_counts(product))
+    own = tuple(axis for axis in batch.cluster.axes if axis in moved)
+    # What is not moved stays at 0 there: a sum over its frequencies.
+    scattered = batch.scatter(both / batch.cluster.phases, own)
+    total[tuple(slice(None) if axis in own else 0 for axis in moved)] += scattered
+
+
+def _decoded(asked: Spectrum, known: Spectrum, moved: Axes, group: Group) -> Complexes:
+    """The spectrum of sum over f of q^(f) conj(T^(f)) as the query moves."""
+    total = np.zeros(group.shape(moved), dtype=np.complex128)
+    for face, own in asked.items():
+        if face in known:
+            product = np.conj(own) * known[face]
+            still = tuple(place for place, axis in enumerate(face) if axis not in moved)
+            there = face_slices(tuple(axis for axis in face if axis in moved), moved)
+            total[there] += product.sum(axis=still)
+    return total
+
+
+def _everywhere(spectra: Complexes, moved: Axes) -> Reals:
+    """sum over f of the last axes of G(f) exp(2 pi i f u / m), at every u."""
+    if not moved:
+        return np.asarray(spectra.real)
+    axes = tuple(range(-len(moved), 0))
+    cells = prod(spectra.shape[axis] for axis in axes)
+    return np.asarray(np.fft.ifftn(spectra, axes=axes).real * cells)
