@@ -234,3 +234,19 @@ def test_queries_over_records_do_not_grow_exponentially() -> None:
 def test_a_query_over_records_may_have_the_name_of_their_table(sql: str) -> None:
     (base,) = parsed(sql).bases
     assert base.predicate == parsed("SELECT COUNT(*) FROM app WHERE age < 30").bases[0].predicate
+
+
+@pytest.mark.parametrize("steps", [16, 40, 400])
+@pytest.mark.parametrize(
+    "source",
+    ["SELECT {} FROM g", "SELECT x FROM (SELECT {} FROM g) AS h", "SELECT {} FROM g LIMIT 1"],
+)
+def test_aliases_that_double_at_every_step_are_refused_over_estimates(
+    steps: int, source: str
+) -> None:
+    """DuckDB would write them out before any deadline could end it."""
+    items = ", ".join(f"n{i} + n{i} AS n{i + 1}" for i in range(steps)) + ", 1 AS x"
+    counted = "WITH g AS (SELECT COUNT(*) AS n0 FROM app) "
+    assert "unfold" in refusal(counted + source.format(items)).reason
+    few = ", ".join(f"n{i} + 1 AS n{i + 1}" for i in range(8)) + ", 1 AS x"
+    parsed(counted + source.format(few))

@@ -112,6 +112,7 @@ _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
 }
 """The parts of a query that may be there."""
 
+_MOST_WRITTEN_OUT = 60_000  # nodes; DuckDB binds as many in about a second
 _JOINS = {"", "LEFT", "RIGHT", "FULL", "INNER", "OUTER", "CROSS"}
 
 
@@ -121,7 +122,8 @@ class OuterReader:
 
     bases: those found so far.  schemas: of the survey that each asks.  is_bound: whether nothing
     is left whose names only DuckDB knows.  asks_catalog: whether a relation of the catalog is read.
-    tables: the look-up tables that are read.
+    tables: the look-up tables that are read.  _nodes: of their queries, where a name stands for
+    one.  _written_out: of expressions, where DuckDB writes out what an alias stands for.
     """
 
     source: Source
@@ -133,6 +135,7 @@ class OuterReader:
     asks_catalog: bool = False
     tables: dict[PublicTable, None] = field(default_factory=dict)
     _nodes: int = 0
+    _written_out: int = 0
 
     def root(self, tree: exp.Query) -> exp.Query:
         """The outer query for a whole statement."""
@@ -508,7 +511,27 @@ class OuterReader:
             )
             named = exp.to_identifier(name, quoted=True)
             items.append(exp.alias_(item.unalias(), named, copy=False))
+        self._check_size(items)
         tree.set("expressions", items)
+
+    def _check_size(self, items: Sequence[exp.Expr]) -> None:
+        """Refuse aliases that stand for too large an expression.
+
+        An item may name those before it, and DuckDB writes out what they stand for, so that chains
+        of aliases may double at every step; nothing ends that but the largest expression.
+        """
+        sizes: dict[str, int] = {}
+        for item in items:
+            size = 1
+            for node in item.walk():
+                is_alias = isinstance(node, exp.Column) and not node.table
+                meant = sizes.get(node.name.lower(), 0) if is_alias else 0
+                self._written_out += meant
+                size += 1 + meant
+            if self._written_out > _MOST_WRITTEN_OUT:
+                reason = "the aliases unfold into too large an expression"
+                raise unsupported(reason, item.unalias(), "use fewer")
+            sizes[item.alias_or_name.lower()] = size
 
     # -- the allow-list -------------------------------------------------------------------
 
