@@ -8,15 +8,18 @@ import threading
 import time
 from collections.abc import Iterator
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from support.surveys import ANYTHING
 from support.two_estimators import known, people, stored, survey_of_two
 
 from ldpsql import limits
+from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.simulation import SeededEntropy
+from ldpsql.simulation import SeededEntropy, collect
 from ldpsql.store import Selection, Store, open_store
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.table import randomize_batch
@@ -107,6 +110,35 @@ def test_too_many_numbers_at_once_are_refused(
     with pytest.raises(QueryError, match="5 sums in each of 1 rows are too many at once"):
         Session(store).execute(f"SELECT {sums} FROM app")
     Session(store).execute("SELECT COUNT(*) FROM app WHERE age = 3")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "estimator"),
+    [
+        ("hio", "unbiased"),
+        ("fourier", "unbiased"),
+        ("fourier", "smooth"),
+        ("cprr", "unbiased"),
+        ("arr-ss", "unbiased"),
+    ],
+)
+def test_a_single_call_of_a_decoder_looks_at_the_deadline(mechanism: str, estimator: str) -> None:
+    """Also for one row: none of its steps is long."""
+    made = design(
+        f'[survey]\ntable = "app"\nepsilon = "2"\nmechanism = "{mechanism}"\n'
+        '[dimension.a]\ntype = "int"\ndomain = [1, 9]\n'
+        '[dimension.b]\ntype = "int"\ndomain = [1, 9]\n'
+    )
+    codes = np.arange(2000) % 9 + 1
+    survey, store = collect(made, pa.table({"a": codes, "b": codes[::-1]}))
+    with store:
+        ((_, histogram),) = store.histograms("app", Selection())
+    make = survey.design.estimators[estimator]
+    row = [survey.design.prepare(LinearQuery.count(Box((((0, 2),), None))))]
+    with limits.deadline(0.0), pytest.raises(QueryError, match="took longer than 0 s"):
+        make(histogram).answer_rows([row])
+    with limits.deadline(60.0):
+        assert len(make(histogram).answer_rows([row])) == 1
 
 
 @pytest.mark.usefixtures("interruptible")

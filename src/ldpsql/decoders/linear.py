@@ -29,6 +29,7 @@ import numpy as np
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
 from ldpsql.estimate import Estimates
+from ldpsql.limits import in_time
 from ldpsql.numerics import Array, weigh_by_precision
 from ldpsql.report import Histogram, Pair, Rows, question_shares
 from ldpsql_device.guarantee import Guarantee, local_guarantee
@@ -294,7 +295,7 @@ class LinearEstimator:
         """One joint answer per row; rows are worked out many at a time."""
         answers: list[Estimates] = []
         step = max(1, _CHUNK // max(1, *map(len, rows), 1))
-        for first in range(0, len(rows), step):
+        for first in in_time(range(0, len(rows), step)):
             chunk = rows[first : first + step]
             owners = np.repeat(np.arange(len(chunk)), [len(row) for row in chunk])
             joint = self._answer([query for row in chunk for query in row], owners)
@@ -310,7 +311,7 @@ class LinearEstimator:
         covariance = np.zeros((k, k))
         pieces, unanswerable = self.pieces(queries)
         values[unanswerable], covariance[unanswerable, unanswerable] = np.nan, np.inf
-        for group, entries in sorted(pieces.items()):
+        for group, entries in in_time(sorted(pieces.items())):
             asked = np.unique([number for number, _, _ in entries])
             nodes, weights = merge_entries(entries, asked)
             kinds = [queries[number].weight for number in asked]

@@ -35,6 +35,7 @@ from ldpsql.decoders.linear import (
 from ldpsql.decoders.nodes import OracleAnswer, answers_of
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.limits import in_time
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
@@ -136,7 +137,7 @@ class MaxEntEstimator:
         collected = self.collected.answer([part for _, fit in fits for part in fit.queries])
         slopes = np.zeros((len(queries), len(collected)))
         start = 0
-        for number, fit in fits:
+        for number, fit in in_time(fits):
             own = slice(start, start + len(fit.queries))
             start = own.stop
             parts = collected.values[own]

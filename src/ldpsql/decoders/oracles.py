@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import Moments
+from ldpsql.limits import in_time
 from ldpsql.numerics import Array
 from ldpsql_device.draw import invert
 from ldpsql_device.plan import (
@@ -219,9 +220,9 @@ class Olh(Oracle):
         starts = _fractions(-start % prime, prime, up=True)[:, None]
         limits = _fractions(length, prime, up=False)[:, None]
         places, result = turned.astype(np.uint64), np.zeros(len(labels))
-        for first in range(0, len(labels), _TILE_NODES):
+        for first in in_time(range(0, len(labels), _TILE_NODES)):
             columns = slice(first, first + _TILE_NODES)
-            for top in range(0, len(slopes), _TILE_REPORTS):
+            for top in in_time(range(0, len(slopes), _TILE_REPORTS)):
                 part = slice(top, top + _TILE_REPORTS)
                 product = slopes[part] * places[columns]
                 product += starts[part]
@@ -246,7 +247,7 @@ class Olh(Oracle):
         table = np.cumsum(table, axis=1)
         result = np.zeros(len(labels))
         block = max(1, _BLOCK // max(1, len(labels)))
-        for first in range(0, prime - 1, block):
+        for first in in_time(range(0, prime - 1, block)):
             slopes = np.arange(first + 1, min(first + block, prime - 1) + 1)[:, None]
             part = table[first : first + block]
             result += np.take_along_axis(part, slopes * turned % prime, axis=1).sum(axis=0)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ldpsql.decoders.linear import CellQuery, LinearEstimator, ReportedSource
 from ldpsql.decoders.uldp import BitChannel, ResponseChannel
 from ldpsql.estimate import Array, Estimates
+from ldpsql.limits import in_time
 from ldpsql.numerics import project_on_simplex
 
 REPLICATES = 20
@@ -124,7 +125,7 @@ def climb_likelihood(
     table = np.ones_like(counts) if start is None else start
     table = table / table.sum(axis=0)
     left: NDArray[np.int64] = np.arange(counts.shape[1])
-    for _ in range(MOST_STEPS // 3):
+    for _ in in_time(range(MOST_STEPS // 3)):
         here, seen = table[:, left], counts[:, left] / people[left]
         once = step(here, seen)
         twice = step(once, seen)

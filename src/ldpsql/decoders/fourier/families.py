@@ -24,6 +24,7 @@ from ldpsql.decoders.fourier.group import (
     Reals,
     gather_faces,
 )
+from ldpsql.limits import in_time
 from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS, Arcs, Face, Integer, Plan, Subset, base_points
@@ -360,7 +361,7 @@ def batches(
         table.clusters, table.starts, bounds, bounds[1:], strict=False
     ):
         step = max(1, most // cluster.phases)
-        for first in range(low, high, step):
+        for first in in_time(range(low, high, step)):
             families = wanted[first : min(first + step, high)]
             yield Batch(cluster.pick(families - start), families, odds)
 

@@ -16,6 +16,7 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from ldpsql.estimate import Array
+from ldpsql.limits import in_time
 from ldpsql.numerics import project_on_simplex
 
 Coefficients = NDArray[np.complex128]
@@ -270,7 +271,7 @@ def _project_batch(
     u = [np.zeros_like(table) for table in w]
     results = [np.empty_like(table) for table in w]
     steps, converged = np.full(len(rows), stop.cap), np.zeros(len(rows), dtype=bool)
-    for step in range(1, stop.cap + 1):
+    for step in in_time(range(1, stop.cap + 1)):
         vectors = pull + mix * layout.sums([table - dual for table, dual in zip(w, u, strict=True)])
         vectors[:, 0] = people
         free = layout.tables(vectors)
