@@ -149,9 +149,9 @@ class Session:
             return self._execute(sql, parameters)
 
     def _execute(self, sql: str, parameters: Parameters) -> Result:
-        statement = parse(sql, parameters, self.store.survey, self._lookup)
-        tables = sorted({table for base in statement.bases for table in base.tables})
         with self.store.snapshot():
+            statement = parse(sql, parameters, self.store.survey, self._lookup)
+            tables = sorted({table for base in statement.bases for table in base.tables})
             subjects = {table: self._subject(self.store.survey(table)) for table in tables}
             if statement.mode == "answer":
                 return self._answer(statement, subjects)

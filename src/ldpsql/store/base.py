@@ -154,6 +154,8 @@ class Store(ABC):
     def lookup(self, name: str) -> PublicTable | None:
         """One of them (names ignore case); None if there is none of that name."""
         key = name.lower()
+        if key in self._surveys:  # whose names no look-up table has
+            return None
         with self.snapshot():
             digest = self._known_lookups().get(key)
             if digest is None:
