@@ -27,6 +27,16 @@ DUCKDB_SETTINGS = {
 }
 """Every connection to DuckDB has these: it loads no code, and reads no variable of Python's."""
 
+DUCKDB_TYPES = {
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+"""DuckDB's name of every type of column, by the word of a survey file."""
+
 
 @dataclass(frozen=True)
 class Scalar:

@@ -132,16 +132,23 @@ def public_columns(
 ) -> list[tuple[str, str]]:
     """The columns of a query over look-up tables, with their kinds; an error at its node."""
     with _database().cursor() as cursor:
-        for table in tables:
-            cursor.register(table.relation, table.rows.schema.empty_table())
-        try:
-            bound = cursor.sql(sql)
-        except duckdb.Error:
-            raise _locate(cursor, query) from None
+        bound = _bind(cursor, query, sql, tables)
         return [
             (name, _kind(str(kind), node))
             for name, kind in zip(bound.columns, bound.types, strict=True)
         ]
+
+
+def _bind(
+    cursor: duckdb.DuckDBPyConnection, query: exp.Query, sql: str, tables: Collection[PublicTable]
+) -> duckdb.DuckDBPyRelation:
+    """A query, bound and not run, over what is registered and look-up tables."""
+    for table in tables:
+        cursor.register(table.relation, table.rows.schema.empty_table())
+    try:
+        return cursor.sql(sql)
+    except duckdb.Error:
+        raise _locate(cursor, query) from None
 
 
 def _kind(found: str, node: exp.Expr) -> str:
@@ -173,12 +180,7 @@ def bind(
             cursor.register(base.relation, relation_types(base, schema).empty_table())
         for name, relation in catalog.relations(()).items():
             cursor.register(name, relation)
-        for table in tables:
-            cursor.register(table.relation, table.rows.schema.empty_table())
-        try:
-            bound = cursor.sql(sql)
-        except duckdb.Error:
-            raise _locate(cursor, query) from None
+        bound = _bind(cursor, query, sql, tables)
         for name, kind in zip(bound.columns, bound.types, strict=True):
             if str(kind.id) in _NESTED_TYPES:
                 raise wrong(f"there is no column {name!r} here", _find_named(query, [name]))

@@ -13,6 +13,7 @@ from sqlglot import Token, TokenType, exp
 
 from ldpsql import domains
 from ldpsql.parser.source import unsupported
+from ldpsql.sql import DUCKDB_TYPES
 from ldpsql_device.describe import describe_missing, describe_outside
 from ldpsql_device.schema import RESERVED_PREFIX, Attribute, Schema
 from ldpsql_device.values import Listed
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
     from ldpsql.survey import Survey
 
 _LONGEST = 1000
-_DATA_TYPES = {
-    "int": "BIGINT",
-    "float": "DOUBLE",
-    "text": "VARCHAR",
-    "bool": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-}
 _SCHEMA, _MAIN = "information_schema", ("ldpsql", "main")
 _HEAD = {"table_catalog": "text", "table_schema": "text", "table_name": "text"}
 COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -177,7 +170,7 @@ def relations(
                     "ordinal_position": position,
                     "column_name": field.name,
                     "is_nullable": "YES" if table.rows.column(field.name).null_count else "NO",
-                    "data_type": _DATA_TYPES[kind],
+                    "data_type": DUCKDB_TYPES[kind],
                     "role": "lookup",
                     "type": kind,
                 }
@@ -204,7 +197,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "column_name": dimension.name,
             "role": "dimension, measure" if bounds else "dimension",
             "type": domain.type,
-            "data_type": _DATA_TYPES.get(kind, "BIGINT"),
+            "data_type": DUCKDB_TYPES.get(kind, "BIGINT"),
             "domain": domain.describe(),
             "declared_values": values and _cut(values),
             "bins": domain.size,
@@ -227,7 +220,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "column_name": column.name,
             "role": "public",
             "type": column.type,
-            "data_type": _DATA_TYPES[column.type],
+            "data_type": DUCKDB_TYPES[column.type],
             "is_nullable": "YES",
             **_rules(schema, column),
         }

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ldpsql.intake import Intake
-from ldpsql.sql import quote
+from ldpsql.sql import DUCKDB_TYPES, quote
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
 
@@ -34,14 +34,6 @@ STORE_DDL = (
     "reports BIGINT, skipped BIGINT, kept BOOLEAN)",
 )
 _WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
-_TYPES = {
-    "int": "BIGINT",
-    "float": "DOUBLE",
-    "text": "VARCHAR",
-    "bool": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-}
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,7 @@ class Layout:
         self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"histogram_{self.key}")
         widths = zip(intake.report_columns, self.format.widths, strict=True)
         self.report_columns = tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
-        self.public_columns = tuple(Column(c.name, _TYPES[c.type]) for c in intake.public)
+        self.public_columns = tuple(Column(c.name, DUCKDB_TYPES[c.type]) for c in intake.public)
         self.report_type = self.report_columns[0]
         bit = Column(f"{RESERVED_PREFIX}bit", "INTEGER")
         is_unary = self.format.unary
