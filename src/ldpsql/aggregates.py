@@ -612,6 +612,8 @@ class AggregateKind:
     the amount that is computed, or moments.
     exact: the same over raw values as SQL, with {} for the column; `bench` asks DuckDB for it.
     products: for an aggregate of x, or of y and x, which products of them it sums.
+    is_average: whether it is a sum over a number of people, and cannot lie outside of what is
+    summed.
     """
 
     names: tuple[str, ...]
@@ -619,6 +621,7 @@ class AggregateKind:
     value: Callable[[Schema, Any], Expression]
     exact: str
     products: tuple[str, ...] = ()
+    is_average: bool = False
 
 
 def _of_one(names: str, value: MomentsOf) -> AggregateKind:
@@ -647,6 +650,7 @@ AGGREGATES: tuple[AggregateKind, ...] = (
         "number",
         lambda schema, column: sum_of(schema, column) / people_with(schema, column),
         "AVG({})",
+        is_average=True,
     ),
     _of_one("VAR_POP VARIANCE_POP", _variance("x", "x", 0)),
     _of_one("VAR_SAMP VARIANCE VARIANCE_SAMP", _variance("x", "x", 1)),

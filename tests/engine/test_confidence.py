@@ -46,7 +46,7 @@ def test_every_average_that_is_shown_has_an_interval(connection: Connection, lev
     assert (np.isnan([bars.stderr, bars.low, bars.high]) == np.isnan(values)).all()
     assert 0 < np.isnan(values).sum() < len(values)
     shown = ~np.isnan(values)
-    assert ((bars.low < values) & (values < bars.high))[shown].all()
+    assert ((bars.low <= values) & (values <= bars.high) & (bars.low < bars.high))[shown].all()
 
 
 def test_the_higher_the_level_the_fewer_averages_are_estimable(connection: Connection) -> None:

@@ -69,7 +69,12 @@ def weak_notes(result: Result) -> list[str]:
     said = (
         f"{len(weak)} of {len(known)} numbers weak (~): standard error above a fifth of the value"
     )
-    needed = sorted(figure.needed(result.reports) for figure in weak if figure.value)
+    if any(figure.is_impossible for figure in weak):
+        said += ", or nothing that is possible in the interval"
+    usual = [figure for figure in weak if not figure.is_impossible]
+    if not usual:
+        return [said]
+    needed = sorted(figure.needed(result.reports) for figure in usual if figure.value)
     if not needed:
         return [f"{said}; an estimate of 0 stays weak with any number of reports"]
     counts = " to ".join(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))

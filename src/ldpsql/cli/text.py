@@ -96,8 +96,14 @@ class Figure:
 
     @property
     def is_weak(self) -> bool:
-        """Whether the standard error exceeds a fifth of the value."""
-        return self.stderr * WEAK > abs(self.value)
+        """Whether the standard error exceeds a fifth of the value, or nothing of the interval was
+        possible, so that only the nearest possible number is left of it."""
+        return self.stderr * WEAK > abs(self.value) or self.is_impossible
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether no possible number was within the interval."""
+        return self.low == self.high and self.stderr > 0
 
     def needed(self, reports: int) -> float:
         """How many reports would make it strong, if it is weak with `reports`."""

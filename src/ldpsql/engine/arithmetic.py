@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.aggregates import (
     Expression,
@@ -41,6 +42,14 @@ class Interval:
     stderr: Array
     low: Array
     high: Array
+
+    def within(self, low: Array | float, high: Array | float) -> Interval:
+        """The part of every interval between two bounds; where there is none, the nearest bound."""
+        return Interval(self.stderr, np.clip(self.low, low, high), np.clip(self.high, low, high))
+
+    def is_beyond(self, low: Array, high: Array) -> NDArray[np.bool_]:
+        """Whether some part of each interval lies outside of two bounds, shape (R,)."""
+        return np.asarray((self.low < low) | (self.high > high))
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,21 @@ def notes_on_error_bars(
     ]
 
 
+def notes_on_bounds(outputs: Sequence[Output], cut: Mapping[int, NDArray[np.bool_]]) -> list[str]:
+    """Which averages are shown within their bounds; cut: by place, in which rows."""
+    names = [
+        f"{outputs[place].name:.60} (in {int(rows.sum())} of {counted(len(rows), 'row')})"
+        for place, rows in cut.items()
+        if rows.any()
+    ]
+    if not names:
+        return []
+    return [
+        f"{', '.join(dict.fromkeys(names))}: shown with its interval within the declared bounds of "
+        "what is averaged; what is computed from it uses the plain estimate"
+    ]
+
+
 def notes_on_missing(relations: Collection[Relation]) -> list[str]:
     """How many numbers are not estimable."""
     missing = sum(relation.not_estimable for relation in relations)

@@ -299,6 +299,21 @@ class Propagation:
             stderr[rows] = np.abs(slope) * bar.stderr[base]
             low[rows], high[rows] = np.minimum(*ends), np.maximum(*ends)
 
+    def bounds(self, values: Array, gradients: Gradients) -> tuple[Array, Array]:
+        """Between which values the numbers of a column must lie, each of shape (R,).
+
+        Only an estimate that is shown as it is has bounds; what is computed from one has none.
+        """
+        low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
+        alone = gradients.chosen((gradients.counts == 1) & (gradients.displaced == 0.0))
+        for m, (number, place) in enumerate(self.measured):
+            relation = self.covariances.relations[number]
+            own = np.flatnonzero((alone.numbers % len(self.measured) == m) & (alone.slopes == 1.0))
+            rows, base = alone.rows[own], alone.numbers[own] // len(self.measured)
+            rows = rows[values[rows] == relation.forms[place].value[base]]
+            low[rows], high[rows] = relation.bounds[place]
+        return low, high
+
     def estimates(self, values: Array, gradients: Sequence[Gradients]) -> Estimates:
         """The numbers of some columns, shape (R, columns), row by row with their covariance.
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ldpsql import limits
 from ldpsql.aggregates import Expression, expand
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate
+from ldpsql.engine.bounds import bounds_of
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.sample import Source
 from ldpsql.errors import QueryError
@@ -82,6 +83,11 @@ class Relation:
             for expression, level in zip(self._expressions, levels, strict=True)
         )
 
+    @cached_property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """Between which values every measurement must lie."""
+        return tuple(bounds_of(column.expression, self.plan) for column in self.plan.query.columns)
+
     def replicates(self, index: int) -> Array | None:
         """One measurement evaluated on every replicate, (r, R); None where there are none."""
         return replicate(self._expressions[index], self.plan.targets, self.sums)
@@ -90,9 +96,11 @@ class Relation:
     def table(self) -> pa.Table:
         """As Arrow, NaN written as NULL; see `relation_types` for its columns."""
         columns: list[Sequence[Value | None] | Array] = [*self._keys()]
-        for form, column in zip(self.forms, self.plan.query.columns, strict=True):
+        measured = zip(self.forms, self.bounds, self.plan.query.columns, strict=True)
+        for form, bounds, column in measured:
             is_value = column.what == "value"
-            columns.append(form.value if is_value else getattr(form.interval, column.what))
+            bars = form.interval.within(*bounds)
+            columns.append(form.value if is_value else getattr(bars, column.what))
         columns.append(range(len(self)))
         types = relation_types(self.plan.query, self.plan.survey.schema)
         arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]

@@ -17,14 +17,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.decoders.base import AnyEstimator
+from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.explain import SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
     how_joined,
     impossible_sums,
+    notes_on_bounds,
     notes_on_error_bars,
     notes_on_estimator,
     notes_on_missing,
@@ -282,11 +285,19 @@ class Session:
         gradients = dict(zip(indices, lists, strict=True))
         propagation = self._propagation(statement, relations, subjects)
         bars, values = dict[int, ErrorBars](), dict[int, Array]()
+        intervals, cut = dict[int, Interval](), dict[int, NDArray[np.bool_]]()
         for place, gradient in gradients.items():
             values[place] = table.column(place).to_numpy().astype(np.float64)
             bars[place] = propagation.error_bars(values[place], gradient)
+            bounds = propagation.bounds(values[place], gradient)
+            intervals[place] = bars[place].interval.within(*bounds)
+            cut[place] = bars[place].interval.is_beyond(*bounds)
+            if cut[place].any():
+                inside = pa.array(np.clip(values[place], *bounds), from_pandas=True)
+                shown = shown.set_column(place, shown.schema.field(place), inside)
         notes = self._notes_on_people(statement, subjects)
         notes += notes_on_error_bars(outputs, lost, bars)
+        notes += notes_on_bounds(outputs, cut)
         notes += notes_on_missing(relations.values())
         notes += [n for relation in relations.values() for n in notes_on_query(relation.plan)]
         checked = [
@@ -309,7 +320,7 @@ class Session:
             columns = np.stack(list(values.values()), axis=1)
             return propagation.estimates(columns, list(gradients.values()))
 
-        intervals = {place: each.interval for place, each in bars.items() if each.is_known}
+        intervals = {place: intervals[place] for place, each in bars.items() if each.is_known}
         typical = {
             place: bars[place].typical for place in intervals if bars[place].typical is not None
         }

@@ -12,6 +12,7 @@ CA | 1837.25 +/- 216 | 36.7616 +/- 11.57
 NY | 1768.31 +/- 214 | 42.4759 +/- 12.45
 WA | 757.141 +/- 176.1 | 42.5454 +/- 25.75
 None | 688.198 +/- 172.8 | 79.8074 +/- 34.27
+note: AVG(pay) (in 2 of 4 rows): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
 
 SELECT bin(age, 10), COUNT(*) FROM app WHERE state IN ('CA', 'NY') GROUP BY bin(age, 10)
 ----------------------------------------

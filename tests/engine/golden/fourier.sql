@@ -99,6 +99,7 @@ SELECT region, COUNT(*), AVG(pay), SUM(big) FROM app LEFT JOIN (VALUES ('CA', 'w
 east | 812.68 +/- 213.8 | 26.0457 +/- 14.32 | 15440.9 +/- 4062
 west | 2526.64 +/- 254.4 | 48.2165 +/- 5.454 | 72771.1 +/- 7961
 None | 218.517 +/- 201.2 | None +/- nan | 0 +/- 0
+note: AVG(pay) (in 1 of 3 rows): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
 note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 
 SELECT tag, COUNT(*) FROM app, (VALUES ('CA', 'sun'), ('CA', 'sea'), ('WA', 'sea')) AS t(code, tag) WHERE state = code GROUP BY tag

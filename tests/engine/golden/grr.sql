@@ -1,6 +1,7 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
 2286.47 +/- 903 | 144273 +/- 7.413e+04 | 63.0985 +/- 26.01
+note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------

@@ -1,6 +1,7 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38
 ----------------------------------------
 2409.83 +/- 343.8 | 143700 +/- 4.496e+04 | 59.6308 +/- 20.51
+note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
 
 EXPLAIN SELECT AVG(pay) FROM app WHERE state = 'NY' GROUP BY age
 ----------------------------------------

@@ -1,6 +1,7 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-2964.8 +/- 906 | -29910.9 +/- 9.64e+04 | -10.0887 +/- 32.66
+2964.8 +/- 906 | -29910.9 +/- 9.64e+04 | 0 +/- 32.66
+note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------

@@ -1,6 +1,7 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
 1777.18 +/- 388.5 | 126087 +/- 4.047e+04 | 70.9477 +/- 27.55
+note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
