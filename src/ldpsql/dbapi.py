@@ -236,9 +236,13 @@ class Connection:
         keep: str = "reports",
         accept_smaller_batch: bool = False,
     ) -> list[Batch]:
-        """Take reports into the store, file by file, each whole or not at all, each once.
+        """Take reports into the store, file by file, each whole or not at all, each report once.
 
-        reports: files, directories, globs, or an Arrow table (which is taken every time).
+        What became of every file: how many `reports` were counted, how many were `repeats` of
+        reports that were there, by their ids, and how many rows were `skipped`; or that its content
+        was `known`.
+
+        reports: files, directories, globs, or an Arrow table.
         survey: whose reports they are, where they do not say so themselves.  skip_invalid: pass
         over rows that are not reports.  keep: "reports", or "counts" to delete the reports once
         they are counted.  accept_smaller_batch: take a shuffled batch of fewer reports than its

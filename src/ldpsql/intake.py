@@ -17,6 +17,7 @@ from ldpsql.recipes.base import achieved
 from ldpsql.report import ReportFormat
 from ldpsql.shuffle import clones, epsilon_of_batch
 from ldpsql.survey import Survey, read_parts
+from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, InternalError, ReportError
 from ldpsql_device.guarantee import Shuffled
@@ -130,8 +131,14 @@ class Intake:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns of a file of reports."""
+        """Names of all columns of a report."""
         return (*self.report_columns, *(column.name for column in self.public))
+
+    @cached_property
+    def file_columns(self) -> tuple[str, ...]:
+        """Names of the columns of a file that a store takes: with the ids that tell repeats, which
+        a shuffler does not pass on."""
+        return self.columns if self.shuffled else (*self.columns, ID_COLUMN)
 
 
 def has_both_parts(text: str) -> bool:

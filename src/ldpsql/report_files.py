@@ -7,8 +7,10 @@ A file comes in pieces, its columns as they stand there: Arrow values, text (CSV
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from ldpsql.intake import Intake
 from ldpsql_device.arrow import ARROW_TYPES, ID_COLUMN
 from ldpsql_device.errors import ReportError
+from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.survey import PERIOD_COLUMN
 from ldpsql_device.values import TYPES
 
@@ -28,8 +31,11 @@ Values = tuple[pa.Array, Booleans]
 
 BATCH_KEY = "ldpsql.shuffled"
 """The metadata of a file under which its `ShuffledBatch` stands."""
-_BATCH_FORMAT = 1
+_BATCH_FORMAT = 2
 SHOWN = 5
+ID = "id"
+"""How `read` of a `Piece` is asked for ids, beside the types of columns."""
+ID_TYPE = pa.binary(ID_BYTES)
 _LARGEST_FLOAT = 1e100
 """Far above any measurement, and far enough below the largest double that sums of products of two
 such values over any number of people stay finite: one report must not void a sum for all."""
@@ -42,7 +48,8 @@ class Piece:
     """Some rows of a file.
 
     rows: how many.  columns: by name, of a form that `read` knows, which gives the values of a type
-    (a key of `TYPES`).  faults: rows that are no reports for reasons other than a column's value.
+    (a key of `TYPES`, or `ID`).  faults: rows that are no reports for reasons other than a column's
+    value.
     """
 
     rows: int
@@ -56,7 +63,8 @@ class CheckedRows:
     """What became of a piece.
 
     reports: the rows that are reports, with the columns of `Intake.columns` in the types they are
-    stored in.  refused: how many are not.  faults: (row, reason) of the first of these, from 0.
+    stored in, and with their ids (`ID_COLUMN`) where the piece has them.
+    refused: how many are not.  faults: (row, reason) of the first of these, from 0.
     """
 
     reports: pa.RecordBatch
@@ -104,7 +112,13 @@ def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
             strange = ~_booleans(_compute().is_in(values, periods))
             refuse(strange, f"{column.name} is not the first day of a period of the survey")
         columns.append(values)
-    batch, bad = pa.RecordBatch.from_arrays(columns, names=list(intake.columns)), cause != 0
+    names = list(intake.columns)
+    if ID_COLUMN in piece.columns:
+        ids, _ = piece.read(piece.columns[ID_COLUMN], ID)
+        refuse(_booleans(ids.is_null()), f"its id is not {2 * ID_BYTES} hexadecimal digits")
+        columns.append(ids)
+        names.append(ID_COLUMN)
+    batch, bad = pa.RecordBatch.from_arrays(columns, names=names), cause != 0
     first = np.flatnonzero(bad)[: SHOWN + 1].tolist()
     faults = [(row, reasons[cause[row]]) for row in first]
     return CheckedRows(batch.filter(pa.array(~bad)) if first else batch, int(bad.sum()), faults)
@@ -126,29 +140,32 @@ class ShuffledBatch:
 
     It proves nothing: whoever can write the file can write this. It keeps reports that were never
     shuffled from being taken by mistake.  fingerprint: of the survey.  reports: how many there are.
+    id: 16 random bytes in hexadecimal, of this batch alone, so that it is not taken twice.
     """
 
     fingerprint: str
     reports: int
+    id: str = field(default_factory=lambda: os.urandom(ID_BYTES).hex())
 
     def to_json(self) -> str:
         """The text that stands in the metadata."""
-        return json.dumps(
-            {"format": _BATCH_FORMAT, "fingerprint": self.fingerprint, "reports": self.reports}
-        )
+        said = {"fingerprint": self.fingerprint, "reports": self.reports, "id": self.id}
+        return json.dumps({"format": _BATCH_FORMAT, **said})
 
     @classmethod
     def from_json(cls, text: str, name: str) -> ShuffledBatch:
         """What `to_json` wrote; ReportError, naming the file, for anything else."""
         try:
             data = json.loads(text)
-            fingerprint, reports = data["fingerprint"], data["reports"]
+            fingerprint, reports, own = data["fingerprint"], data["reports"], data["id"]
             if (
                 data["format"] == _BATCH_FORMAT
                 and isinstance(fingerprint, str)
                 and type(reports) is int
+                and isinstance(own, str)
+                and _WRITTEN_ID.fullmatch(own)
             ):
-                return cls(fingerprint, reports)
+                return cls(fingerprint, reports, own)
         except (ValueError, LookupError, TypeError, RecursionError):
             pass
         raise ReportError(f"{name}: what it says of its shuffling cannot be read; shuffle it again")
@@ -177,6 +194,17 @@ def require_columns(intake: Intake, name: str, columns: Sequence[str]) -> None:
     for column in intake.columns:
         if column not in columns:
             raise ReportError(f"{name}: column {column!r} is missing")
+    if ID_COLUMN in intake.file_columns and ID_COLUMN not in columns:
+        raise refuse_without_ids(name)
+
+
+def refuse_without_ids(name: str) -> ReportError:
+    """The error for a file of reports that cannot be told from repeats of them."""
+    return ReportError(
+        f"{name}: its reports have no ids ({ID_COLUMN}), which tell repeats of a report from other "
+        "people's equal ones; nothing was taken: take the files as devices wrote them, or have the "
+        "survey answered anew, with format 1"
+    )
 
 
 def refuse_column(intake: Intake, name: str, which: str) -> ReportError:
@@ -192,6 +220,7 @@ def require_types(intake: Intake, name: str, schema: pa.Schema) -> None:
     """ReportError for an Arrow column of a type that cannot hold its values."""
     kinds = dict.fromkeys(intake.report_columns, "int")
     kinds |= {column.name: column.type for column in intake.public}
+    kinds |= {column: ID for column in (ID_COLUMN,) if column in intake.file_columns}
     for column, kind in kinds.items():
         given = schema.field(column).type
         if not (pa.types.is_null(given) or _READABLE[kind](given)):
@@ -204,6 +233,15 @@ def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return kind in (pa.string(), pa.large_string(), pa.string_view())
+
+
+def _is_id(kind: pa.DataType) -> bool:
+    return (
+        kind == ID_TYPE
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or (pa.types.is_null(kind) or _is_text(kind))
+    )
 
 
 def _is_timestamp(kind: pa.DataType) -> bool:
@@ -219,6 +257,7 @@ _READABLE: Mapping[str, Callable[[pa.DataType], bool]] = {
     "bool": pa.types.is_boolean,
     "date": pa.types.is_date,
     "timestamp": _is_timestamp,
+    ID: _is_id,
 }
 
 
@@ -228,6 +267,8 @@ _READABLE: Mapping[str, Callable[[pa.DataType], bool]] = {
 def read_arrow(column: pa.Array, kind: str) -> Values:
     """Values of an Arrow column of a type that `require_types` lets through; others are NULL."""
     missing = _booleans(column.is_null())
+    if kind == ID:
+        return _read_ids(column), missing
     if not _READABLE[kind](column.type):
         return pa.nulls(len(column), ARROW_TYPES[kind]), missing
     if kind == "int" and column.type == pa.uint64():
@@ -255,6 +296,8 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {
 def read_text(column: pa.Array, kind: str) -> Values:
     """Values written as text, in UTF-8 (strings or binary)."""
     missing = _booleans(column.is_null())
+    if kind == ID:
+        return _hexadecimal(map(_decode, column.to_pylist())), missing
     try:
         texts = column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -274,6 +317,8 @@ def read_text(column: pa.Array, kind: str) -> Values:
 def read_json(values: Sequence[Any], kind: str) -> Values:
     """Values from JSON, in which 0 and "0" differ; dates are text."""
     missing = np.array([value is None for value in values], dtype=np.bool_)
+    if kind == ID:
+        return _hexadecimal(values), missing
     if kind in ("date", "timestamp"):
         texts = [value if isinstance(value, str) else None for value in values]
         return read_text(pa.array(texts, pa.string()), kind)[0], missing
@@ -282,6 +327,28 @@ def read_json(values: Sequence[Any], kind: str) -> Values:
     if kind == "float":  # Arrow refuses whole numbers that a double does not hold exactly
         right = [None if value is None else float(value) for value in right]
     return pa.array(right, ARROW_TYPES[kind]), missing
+
+
+_WRITTEN_ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
+
+
+def _read_ids(column: pa.Array) -> pa.Array:
+    """Ids of an Arrow column: bytes, as written here or by others, or hexadecimal digits."""
+    if column.type == ID_TYPE:
+        return column
+    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        return _hexadecimal(column.to_pylist())
+    is_long = _compute().equal(_compute().binary_length(column), ID_BYTES)
+    return _compute().if_else(is_long, column, None).cast(ID_TYPE)
+
+
+def _hexadecimal(values: Iterable[Any]) -> pa.Array:
+    """Ids written as digits; NULL for anything else."""
+    written = [
+        bytes.fromhex(value) if isinstance(value, str) and _WRITTEN_ID.fullmatch(value) else None
+        for value in values
+    ]
+    return pa.array(written, ID_TYPE)
 
 
 def _compute() -> Any:

@@ -160,7 +160,7 @@ class Ledger:
         if row is None:
             return None
         drawn, text = row
-        if day > survey.last_sending_day(_day(drawn)):
+        if day > survey.schedule.last_sending_day(_day(drawn)):
             raise OperationalError(
                 f"survey {survey.table} was answered more than {survey.replay_window} days ago, "
                 "and its report is not sent again after that; nothing was sent"

@@ -106,6 +106,11 @@ class Schedule:
             and (self.end is None or first <= self.end)
         )
 
+    def last_sending_day(self, drawn: date) -> date:
+        """The last day on which a report that was drawn on a day may be sent again."""
+        last = date.fromordinal(min(drawn.toordinal() + self.replay_window, date.max.toordinal()))
+        return min(last, self.end or last)
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schedule:
         """The schedule among the keys of a published survey."""
@@ -187,11 +192,6 @@ class Published:
             raise PolicyError(f"survey {self.table} is not answered before {start}")
         if end is not None and day > end:
             raise PolicyError(f"survey {self.table} ended on {end}: nothing is sent any more")
-
-    def last_sending_day(self, drawn: date) -> date:
-        """The last day on which a report that was drawn on a day may be sent again."""
-        last = date.fromordinal(min(drawn.toordinal() + self.replay_window, date.max.toordinal()))
-        return min(last, self.schedule.end or last)
 
     @cached_property
     def record_schema(self) -> Schema:

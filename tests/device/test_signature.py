@@ -162,7 +162,7 @@ def test_a_schedule_has_days_in_order():
     with pytest.raises(SurveyError, match="are dates"):
         Schedule("2026-02-01")
     survey = replace(small_survey(), schedule=Schedule(replay_window=366))
-    assert survey.last_sending_day(date.max) == date.max
+    assert survey.schedule.last_sending_day(date.max) == date.max
 
 
 @pytest.mark.parametrize("sign", [0, 0x80])

@@ -127,7 +127,7 @@ def test_surveys_have_days_and_authors(vector):
         assert is_open(survey, day) == case["open"]
         assert reference_client.is_open(vector["survey"], case["day"]) == case["open"]
         if case["open"]:
-            period, last = survey.period_of(day), survey.last_sending_day(day).isoformat()
+            period, last = survey.period_of(day), survey.schedule.last_sending_day(day).isoformat()
             assert (period and period.isoformat(), last) == (
                 case["period"],
                 case["last_sending_day"],

@@ -80,7 +80,7 @@ def test_a_batch_holds_the_reports_and_nothing_else(survey, tmp_path):
     assert set(said) == {b"ldpsql.fingerprint", BATCH_KEY.encode()}
     assert said[b"ldpsql.fingerprint"].decode() == survey.fingerprint
     found = ShuffledBatch.from_json(said[BATCH_KEY.encode()].decode(), "batch")
-    assert found == ShuffledBatch(survey.fingerprint, 1500)
+    assert found == ShuffledBatch(survey.fingerprint, 1500, found.id)
 
 
 def test_a_copy_of_a_file_is_no_second_crowd(survey, tmp_path):

@@ -4,10 +4,18 @@ import json
 from datetime import date, datetime
 
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of, write_jsonl
+from support.fake_survey import (
+    PLAIN,
+    PUBLIC,
+    UNARY,
+    add_ids,
+    fake_survey,
+    reports_of,
+    write_csv,
+    write_jsonl,
+)
 
 from ldpsql.store import Selection, open_store
 from ldpsql_device.errors import ReportError
@@ -34,7 +42,7 @@ def test_text_files_give_the_same_reports_as_parquet(store, tmp_path, suffix):
     table = reports_of(survey, 2000)
     path = tmp_path / f"r.{suffix}"
     if suffix.lower() == "csv":
-        pacsv.write_csv(table, path)
+        write_csv(table, path)
     else:
         write_jsonl(table, path)
     [batch] = store.ingest([path], survey=survey)
@@ -46,7 +54,9 @@ def test_text_files_give_the_same_reports_as_parquet(store, tmp_path, suffix):
 def test_csv_with_carriage_returns_a_byte_order_mark_and_no_last_newline(store, tmp_path):
     path = tmp_path / "r.csv"
     path.write_bytes(
-        "\ufeffldpsql_question,ldpsql_answer0,ldpsql_answer1\r\n0,4,2\r\n2,299,7".encode()
+        (
+            "\ufeff" + add_ids("ldpsql_question,ldpsql_answer0,ldpsql_answer1\r\n0,4,2\r\n2,299,7")
+        ).encode()
     )
     store.ingest([path], survey=fake_survey())
     assert stored(store) == [(0, 4, 2), (2, 299, 7)]
@@ -57,7 +67,7 @@ def test_csv_with_carriage_returns_a_byte_order_mark_and_no_last_newline(store, 
 )
 def test_text_that_is_no_whole_number_is_refused_without_showing_it(store, tmp_path, value):
     path = tmp_path / "r.csv"
-    path.write_text(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1\n0,1,1\n0,{value},1\n")
+    path.write_text(add_ids(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1\n0,1,1\n0,{value},1\n"))
     with pytest.raises(ReportError, match="row 2: ldpsql_answer0 is not a whole number") as caught:
         store.ingest([path], survey=fake_survey())
     assert value not in str(caught.value).replace(str(path), "")
@@ -81,7 +91,9 @@ def test_text_that_is_no_whole_number_is_refused_without_showing_it(store, tmp_p
 def test_text_that_is_not_of_a_public_type_is_refused(store, tmp_path, kind, value):
     survey = fake_survey(public=[PublicColumn("p", kind)])
     path = tmp_path / "r.csv"
-    path.write_text(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n0,1,1,\n0,1,1,{value}\n")
+    path.write_text(
+        add_ids(f"ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n0,1,1,\n0,1,1,{value}\n")
+    )
     with pytest.raises(ReportError, match="row 2: p is not"):
         store.ingest([path], survey=survey)
 
@@ -108,7 +120,7 @@ def test_text_is_read_as_its_public_type(store, tmp_path, kind, text, value):
     path = tmp_path / "r.csv"
     good = f'0,1,1,"{text}"\n'
     for lines in (good, good + "0,1,1,99999999999999999999\n" * (kind != "text")):
-        path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n" + lines)
+        path.write_text(add_ids("ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n" + lines))
         store.ingest([path], survey=survey, skip_invalid=True)
         assert stored(store)[0] == (0, 1, 1, value)
 
@@ -116,14 +128,16 @@ def test_text_is_read_as_its_public_type(store, tmp_path, kind, text, value):
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
 def test_a_csv_file_of_a_header_alone_holds_no_reports(store, tmp_path, end):
     path = tmp_path / "r.csv"
-    path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1" + end, newline="")
+    path.write_text(add_ids("ldpsql_question,ldpsql_answer0,ldpsql_answer1" + end), newline="")
     assert store.ingest([path], survey=fake_survey())[0].reports == 0
 
 
 def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(
-        "ldpsql_question,ldpsql_answer0,ldpsql_answer1\n0,1,1\n0,1\n0,1,1,1\n0,2,2\n0,9,9\n"
+        add_ids(
+            "ldpsql_question,ldpsql_answer0,ldpsql_answer1\n0,1,1\n0,1\n0,1,1,1\n0,2,2\n0,9,9\n"
+        )
     )
     with pytest.raises(
         ReportError, match=r"2 broken line\(s\), the first at 3, 4: .* have as many values as"
@@ -136,7 +150,7 @@ def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_pa
 def test_broken_lines_of_one_file_are_not_counted_for_the_next(store, tmp_path):
     for number, lines in enumerate(("0,1\n0,1,1\n", "0,2,2\n")):
         path = tmp_path / f"{number}.csv"
-        path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1\n" + lines)
+        path.write_text(add_ids("ldpsql_question,ldpsql_answer0,ldpsql_answer1\n" + lines))
     batches = store.ingest([tmp_path], survey=fake_survey(), skip_invalid=True)
     assert [batch.skipped for batch in batches] == [1, 0]
 
@@ -144,7 +158,7 @@ def test_broken_lines_of_one_file_are_not_counted_for_the_next(store, tmp_path):
 def test_lines_that_are_no_objects_refuse_a_jsonl_file_or_are_skipped(store, tmp_path):
     path = tmp_path / "r.jsonl"
     good = '{"ldpsql_question": 0, "ldpsql_answer0": 1, "ldpsql_answer1": 2}'
-    path.write_text(f"{good}\n[1]\nnot json\n{good}\n7\n")
+    path.write_text(add_ids(f"{good}\n[1]\nnot json\n{good}\n7\n"))
     with pytest.raises(ReportError, match=r"3 broken line\(s\), the first at 2, 3, 5"):
         store.ingest([path], survey=fake_survey())
     [batch] = store.ingest([path], survey=fake_survey(), skip_invalid=True)
@@ -155,8 +169,11 @@ def test_jsonl_values_keep_their_kind(store, tmp_path):
     path = tmp_path / "r.jsonl"
     rows = ["1", "1.0", "true", "[1]", "null"]
     path.write_text(
-        "\n".join(
-            f'{{"ldpsql_question": 0, "ldpsql_answer0": {a}, "ldpsql_answer1": 2}}' for a in rows
+        add_ids(
+            "\n".join(
+                f'{{"ldpsql_question": 0, "ldpsql_answer0": {a}, "ldpsql_answer1": 2}}'
+                for a in rows
+            )
         )
     )
     with pytest.raises(ReportError) as caught:
@@ -175,7 +192,7 @@ def test_public_names_that_mean_something_elsewhere_are_read_from_jsonl(store, t
         "ldpsql_answer1": 2,
         **{name: name for name in names},
     }
-    (tmp_path / "r.jsonl").write_text(json.dumps(row))
+    (tmp_path / "r.jsonl").write_text(add_ids(json.dumps(row)))
     store.ingest([tmp_path / "r.jsonl"], survey=survey)
     assert stored(store) == [(0, 1, 2, *names)]
 
@@ -242,23 +259,25 @@ def test_jsonl_values_must_have_the_json_type_of_their_column(store, tmp_path, k
     survey = fake_survey(public=[PublicColumn("p", kind)])
     path = tmp_path / "r.jsonl"
     start = '{"ldpsql_question": 0, "ldpsql_answer0": 1, "ldpsql_answer1": 2, "p": '
-    path.write_text("\n".join(f"{start}{value}}}" for value in wrong))
+    path.write_text(add_ids("\n".join(f"{start}{value}}}" for value in wrong)))
     [batch] = store.ingest([path], survey=survey, skip_invalid=True)
     assert (batch.reports, batch.skipped) == (0, len(wrong))
-    path.write_text("\n".join(f"{start}{value}}}" for value in (good, "null")))
+    path.write_text(add_ids("\n".join(f"{start}{value}}}" for value in (good, "null"))))
     assert store.ingest([path], survey=survey)[0].reports == 2
 
 
 def test_a_string_is_no_report_value_in_jsonl(store, tmp_path):
     path = tmp_path / "r.jsonl"
-    path.write_text('{"ldpsql_question": "0", "ldpsql_answer0": 1, "ldpsql_answer1": 2}\n')
+    path.write_text(add_ids('{"ldpsql_question": "0", "ldpsql_answer0": 1, "ldpsql_answer1": 2}\n'))
     with pytest.raises(ReportError, match="row 1: ldpsql_question is not a whole number"):
         store.ingest([path], survey=fake_survey())
 
 
 def test_a_repeated_column_is_refused(store, tmp_path):
     path = tmp_path / "r.csv"
-    path.write_text("ldpsql_question,ldpsql_answer0,ldpsql_answer1,LDPSQL_ANSWER0\n0,1,1,1\n")
+    path.write_text(
+        add_ids("ldpsql_question,ldpsql_answer0,ldpsql_answer1,LDPSQL_ANSWER0\n0,1,1,1\n")
+    )
     with pytest.raises(ReportError, match="columns 2 and 4 have the same name"):
         store.ingest([path], survey=fake_survey())
 
@@ -408,7 +427,8 @@ def test_a_line_that_is_not_json_says_so(store, tmp_path, line):
 def test_bytes_that_are_no_text_spoil_their_row_alone(store, tmp_path):
     survey = fake_survey(public=[PublicColumn("p", "text")])
     path = tmp_path / "r.csv"
-    path.write_bytes(b"ldpsql_question,ldpsql_answer0,ldpsql_answer1,p\n0,1,1,a\n0,1,1,\xff\n")
+    lines = add_ids("p,ldpsql_question,ldpsql_answer0,ldpsql_answer1\na,0,1,1\n~,0,1,1\n")
+    path.write_bytes(lines.encode().replace(b"~", b"\xff"))
     with pytest.raises(ReportError, match="row 2: p is not of type text"):
         store.ingest([path], survey=survey)
     [batch] = store.ingest([path], survey=survey, skip_invalid=True)
@@ -429,7 +449,7 @@ def test_the_key_of_a_public_column_may_hold_null_and_may_not_be_missing(store, 
     survey, path = fake_survey(public=[PublicColumn("x", "int")]), tmp_path / "r.jsonl"
     store.register(survey)
     sent = json.loads(Report.of(survey, (0, 0, 0), {"x": None}).to_json())
-    flat = {"ldpsql_question": 0, "ldpsql_answer0": 0, "ldpsql_answer1": 0}
+    flat = {"ldpsql_question": 0, "ldpsql_answer0": 0, "ldpsql_answer1": 0, "ldpsql_id": "0" * 32}
     for good, bad in ((sent, {**sent, "public": {}}), ({**flat, "x": None}, flat)):
         path.write_text(f"{json.dumps(good)}\n{json.dumps(bad)}\n")
         with pytest.raises(ReportError, match="row 2: the key x is missing; write null where"):

@@ -13,13 +13,19 @@ from support.fake_survey import UNARY, fake_survey
 from ldpsql.store import open_store
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import PublicColumn
+from ldpsql_device.table import append_ids
 
 ROW = {"ldpsql_question": [0], "ldpsql_answer0": [4], "ldpsql_answer1": [2]}
 
 
+def with_id(columns):
+    """Reports of people of their own."""
+    return append_ids(pa.table(columns))
+
+
 def refusal(store, survey, columns):
     with pytest.raises(ReportError) as caught:
-        store.ingest_table(pa.table(columns), survey)
+        store.ingest_table(with_id(columns), survey)
     return str(caught.value)
 
 
@@ -48,7 +54,7 @@ def test_limits_are_those_of_the_row_s_own_group(store):
         "ldpsql_answer0": [4, 0, 299],
         "ldpsql_answer1": [2, 1, 7],
     }
-    assert store.ingest_table(pa.table(good), fake_survey()).reports == 3
+    assert store.ingest_table(with_id(good), fake_survey()).reports == 3
     assert "row 2: ldpsql_answer0" in refusal(
         store, fake_survey(), {**good, "ldpsql_answer0": [4, 1, 299]}
     )
@@ -76,7 +82,7 @@ def test_a_column_too_many_is_told_by_its_position_and_never_by_name_or_content(
 def test_bits_beyond_those_of_a_group_are_refused(store):
     survey = fake_survey(options=UNARY)
     row = {"ldpsql_question": [1], "ldpsql_answer0": [(1 << 20) - 1], "ldpsql_answer1": [0]}
-    assert store.ingest_table(pa.table(row), survey).reports == 1
+    assert store.ingest_table(with_id(row), survey).reports == 1
     assert "ldpsql_answer0" in refusal(store, survey, {**row, "ldpsql_answer0": [1 << 20]})
     assert "ldpsql_answer1" in refusal(store, survey, {**row, "ldpsql_answer1": [1]})
 
@@ -102,7 +108,7 @@ WRONG = {
 @pytest.mark.parametrize("kind", GOOD)
 def test_public_columns_have_their_declared_type(store, kind):
     survey = fake_survey(public=[PublicColumn("p", kind)])
-    assert store.ingest_table(pa.table({**ROW, "p": GOOD[kind]}), survey).reports == 1
+    assert store.ingest_table(with_id({**ROW, "p": GOOD[kind]}), survey).reports == 1
     assert f"it must be {kind}" in refusal(store, survey, {**ROW, "p": WRONG[kind]})
     with store._reading() as cursor:
         assert cursor.execute('SELECT "p" FROM reports_app').fetchall() == [(GOOD[kind][0],)]
@@ -112,8 +118,8 @@ def test_public_columns_have_their_declared_type(store, kind):
 def test_a_missing_public_value_is_taken(store, kind):
     column = pa.array([None], pa.array(GOOD[kind]).type)
     survey = fake_survey(public=[PublicColumn("p", kind)])
-    assert store.ingest_table(pa.table({**ROW, "p": column}), survey).reports == 1
-    assert store.ingest_table(pa.table({**ROW, "p": pa.nulls(1)}), survey).reports == 1
+    assert store.ingest_table(with_id({**ROW, "p": column}), survey).reports == 1
+    assert store.ingest_table(with_id({**ROW, "p": pa.nulls(1)}), survey).reports == 1
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
@@ -126,7 +132,7 @@ def test_a_float_must_be_finite(store, value):
 def test_a_float_that_could_void_every_sum_is_refused(store, value):
     survey = fake_survey(public=[PublicColumn("p", "float")])
     assert "p is too large to be summed" in refusal(store, survey, {**ROW, "p": [value]})
-    assert store.ingest_table(pa.table({**ROW, "p": [1e100]}), survey).reports == 1
+    assert store.ingest_table(with_id({**ROW, "p": [1e100]}), survey).reports == 1
 
 
 def test_a_public_whole_number_must_fit_64_bits(store):
@@ -156,7 +162,7 @@ def test_public_columns_may_have_any_name(store):
     ]
     survey = fake_survey(public=[PublicColumn(name, "int") for name in names])
     columns = {**ROW, **{name: [i] for i, name in enumerate(names)}}
-    assert store.ingest_table(pa.table(columns), survey).reports == 1
+    assert store.ingest_table(with_id(columns), survey).reports == 1
     bad = {**columns, "ldpsql_answer0": [99]}
     assert "row 1: ldpsql_answer0" in refusal(store, survey, bad)
 
@@ -179,7 +185,7 @@ def test_public_columns_may_have_any_name(store):
 )
 def test_related_arrow_types_are_taken(store, kind, column, value):
     survey = fake_survey(public=[PublicColumn("p", kind)])
-    assert store.ingest_table(pa.table({**ROW, "p": column}), survey).reports == 1
+    assert store.ingest_table(with_id({**ROW, "p": column}), survey).reports == 1
     with store._reading() as cursor:
         assert cursor.execute("SELECT p FROM reports_app").fetchall() == [(value,)]
 
@@ -205,7 +211,7 @@ def test_report_columns_may_be_wider_in_files_than_their_values(store):
     row = {**ROW, "ldpsql_answer1": [1]}
     for kind in (pa.uint64(), pa.int64()):
         good = {**row, "ldpsql_answer0": pa.array([(1 << 30) - 1], kind)}
-        assert store.ingest_table(pa.table(good), survey).reports == 1
+        assert store.ingest_table(with_id(good), survey).reports == 1
     for value in (1 << 30, (1 << 64) - 1):
         bad = {**row, "ldpsql_answer0": pa.array([value], pa.uint64())}
         assert "row 1: ldpsql_answer0" in refusal(store, survey, bad)
@@ -232,5 +238,5 @@ def test_stores_and_formats_agree_on_what_a_report_is(rows):
     refused = survey.design.report_format.refuse(unsigned)
     assert set(np.flatnonzero(negative)) <= set(refused.tolist())
     with open_store(None, read_only=False) as store:
-        batch = store.ingest_table(table, survey, skip_invalid=True)
+        batch = store.ingest_table(append_ids(table), survey, skip_invalid=True)
     assert batch.skipped == len(refused)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -12,14 +13,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
+from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import WORDS, Arcs, Bits, Digit, Face, Part, Plan, Response, Term
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
+from ldpsql_device.table import append_ids
 from ldpsql_device.values import int_domain
 
 PLAIN = {"limits": [[5, 3], [1, 2], [300, 8]]}
@@ -94,7 +98,8 @@ def fake_survey(
 
 
 def reports_of(survey: Survey, count: int, seed: int = 0, *, signed: bool = True) -> pa.Table:
-    """Random reports with random public columns; the survey is signed into the metadata."""
+    """Random reports with random public columns and ids, which no two calls have in common; the
+    survey is signed into the metadata."""
     rng = np.random.default_rng(seed)
     form = survey.design.report_format
     report_type = rng.integers(0, form.types, count)
@@ -105,13 +110,43 @@ def reports_of(survey: Survey, count: int, seed: int = 0, *, signed: bool = True
     for column in survey.schema.public:
         columns[column.name] = _public(column, rng, count)
     metadata = {b"ldpsql.fingerprint": survey.fingerprint.encode()} if signed else None
-    return pa.table(columns).replace_schema_metadata(metadata)
+    return append_ids(pa.table(columns)).replace_schema_metadata(metadata)
+
+
+def with_new_ids(table: pa.Table) -> pa.Table:
+    """The same reports of as many other people."""
+    return append_ids(table.drop_columns([ID_COLUMN]))
+
+
+def in_digits(table: pa.Table) -> pa.Table:
+    """The table with its ids written as text files have them."""
+    ids = pa.array(value.hex() for value in table[ID_COLUMN].to_pylist())
+    return table.set_column(table.column_names.index(ID_COLUMN), ID_COLUMN, ids)
+
+
+def write_csv(table: pa.Table, path: Path) -> None:
+    """The rows of a table as CSV."""
+    pacsv.write_csv(in_digits(table), path)
 
 
 def write_jsonl(table: pa.Table, path: Path) -> None:
     """The rows of a table as JSON lines."""
-    lines = [json.dumps(row, default=str) for row in table.to_pylist()]
+    lines = [json.dumps(row, default=str) for row in in_digits(table).to_pylist()]
     path.write_text("\n".join(lines) + "\n")
+
+
+def add_ids(text: str) -> str:
+    """CSV, or JSON lines of columns, with an id in every line that says something."""
+    lines = text.splitlines(keepends=True)
+    return "".join(map(_add_id, lines, [True] + [False] * len(lines)))
+
+
+def _add_id(line: str, is_first: bool) -> str:
+    own, body = os.urandom(16).hex(), line.rstrip("\r\n")
+    end = line[len(body) :]
+    if body.startswith("{"):
+        return f'{body[:-1]}, "{ID_COLUMN}": "{own}"}}{end}'
+    return f"{body},{ID_COLUMN if is_first else own}{end}" if body else line
 
 
 def _public(column: PublicColumn, rng: np.random.Generator, count: int) -> pa.Array:

@@ -365,7 +365,7 @@ def scheduled_surveys() -> list[dict[str, Any]]:
             if case["open"]:
                 period = device.period_of(day)
                 case["period"] = None if period is None else period.isoformat()
-                case["last_sending_day"] = device.last_sending_day(day).isoformat()
+                case["last_sending_day"] = device.schedule.last_sending_day(day).isoformat()
             cases.append(case)
         data = json.loads(device.device_text)
         covered = None if device.author is None else sha256(signed_text(data))

@@ -138,9 +138,9 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
 def ingest(paths: tuple[str, ...], database: Path, survey: Path | None, **settings: Any) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
-    Every file is taken whole or not at all, and only once, however often it is given: one whose
-    content was taken before, under whatever name, is passed over. So put single people's reports
-    together first; two files of one report each may be equal. A file that is refused ends the
+    Every file is taken whole or not at all, and every report once, by its id: repeats are dropped,
+    whatever file, order or encoding brings them, for as long as the survey lets devices send them
+    again. A file whose content was taken before is passed over. A file that is refused ends the
     command, and those before it stay taken. A survey with trust = "shuffle" takes batches that
     `ldpsql shuffle` wrote, and no others.
     """
@@ -149,8 +149,9 @@ def ingest(paths: tuple[str, ...], database: Path, survey: Path | None, **settin
 
     def tell(batch: Batch) -> None:
         taken = "already there" if batch.known else counted(batch.reports, "report")
+        repeats = f", {counted(batch.repeats, 'repeat')} dropped" if batch.repeats else ""
         skipped = f", {counted(batch.skipped, 'row')} skipped" if batch.skipped else ""
-        click.echo(f"{batch.name}: {taken}{skipped}", err=True)
+        click.echo(f"{batch.name}: {taken}{repeats}{skipped}", err=True)
 
     asked = None if survey is None else Intake.read(survey)
     with closing(open_store(database, read_only=False)) as store:

@@ -6,11 +6,11 @@ mechanisms. A new one is a package with a subclass of `Store`.
 
 from __future__ import annotations
 
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,17 +22,20 @@ from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Histogram, Integers
 from ldpsql.sql import Scalar
-from ldpsql.store.incoming import SUFFIXES, AcceptedRows, Incoming, digest, read_file, read_table
+from ldpsql.store.incoming import SUFFIXES, AcceptedRows, Incoming, read_file, read_table
 from ldpsql.store.rules import (
     Batch,
     KnownSurvey,
     Policy,
+    batch_id,
     choose_survey,
     require_batch_size,
+    require_open,
     require_shuffled,
 )
 from ldpsql.survey import Survey
 from ldpsql_device.errors import DataError, FingerprintError, IntegrityError
+from ldpsql_device.survey import utc_today
 
 MAX_LOOKUPS = 256
 Moment = tuple[Weight, Weight | None]
@@ -59,6 +62,7 @@ class Store(ABC):
         self._surveys: dict[str, Survey] = {}
         self._intakes: dict[str, Intake] = {}
         self._lookups: dict[str, PublicTable] = {}
+        self._forgot_ids: date | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -234,16 +238,17 @@ class Store(ABC):
         tell: Callable[[Batch], None] | None = None,
         **options: Any,
     ) -> list[Batch]:
-        """Take files of reports, each whole or not at all, each once.
+        """Take files of reports, each whole or not at all, and each report once.
 
         paths: Parquet, CSV and JSON lines files, directories, globs. A file whose content was
-        taken before is passed over. survey: whose reports they are, where the files do not say
-        so.  tell: called after every file.  options: see `Policy`. A file that is refused ends the
-        call; files before it stay taken. Raises ReportError, FingerprintError or StoreError.
+        taken before is passed over, and so is every report that was, whatever brings it. survey:
+        whose reports they are, where the files do not say so.  tell: called after every file.
+        options: see `Policy`. A file that is refused ends the call; files before it stay taken.
+        Raises ReportError, FingerprintError or StoreError.
         """
         policy, batches = Policy(**options), list[Batch]()
         for path in expand(paths, SUFFIXES):
-            batches.append(self._take(read_file(path), digest(path), survey, policy))
+            batches.append(self._take(read_file(path), path, survey, policy))
             if tell is not None:
                 tell(batches[-1])
         return batches
@@ -251,34 +256,42 @@ class Store(ABC):
     def ingest_table(
         self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
     ) -> Batch:
-        """Take a table of reports from memory; options as for `ingest`.
-
-        Unlike a file, a table that equals an earlier one is taken again: two tables of one report
-        each may well be equal.
-        """
-        name = f"table {uuid.uuid4()}"
-        return self._take(read_table(reports), name, survey, Policy(**options))
+        """Take a table of reports from memory; options as for `ingest`."""
+        return self._take(read_table(reports), None, survey, Policy(**options))
 
     def _take(
-        self, incoming: Incoming, batch_id: str, survey: Survey | Intake | None, policy: Policy
+        self,
+        incoming: Incoming,
+        path: Path | None,
+        survey: Survey | Intake | None,
+        policy: Policy,
     ) -> Batch:
-        """Take one file or table, whole or not at all.
-
-        batch_id: under which it is known afterwards; what is known already is not taken again.
-        """
-        given = None if survey is None else Intake.of(survey)
+        """Take one file or table, whole or not at all.  path: of the file."""
+        given, today = None if survey is None else Intake.of(survey), utc_today()
+        self._forget_old_ids(today)
         with self._change():
             intake = choose_survey(incoming, given, self._known_surveys(), self._read_intake)
             self._register(intake, f"{incoming.name}: ")
-            if self._has_batch(intake, batch_id):
+            known_as = batch_id(incoming, path)
+            if known_as is not None and self._has_batch(intake, known_as):
                 return Batch(incoming.name, 0, 0, known=True)
             require_shuffled(intake, incoming)
+            require_open(intake, incoming.name, today)
             reports = AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
-            taken = self._add_reports(intake, reports, batch_id, policy.keep)
+            last = intake.schedule.last_sending_day(today)
+            taken = self._add_reports(intake, reports, known_as, policy.keep, last)
             require_batch_size(intake, incoming.name, taken, policy)
-            batch = Batch(incoming.name, taken, reports.skipped, known=False)
+            repeats = reports.accepted - taken
+            batch = Batch(incoming.name, taken, reports.skipped, known=False, repeats=repeats)
         self._merge_counts(intake)
         return batch
+
+    def _forget_old_ids(self, today: date) -> None:
+        """Once a day: forget the ids of reports that no device sends any more."""
+        if self._forgot_ids != today:
+            with self._change():
+                self._forget_ids(today)
+            self._forgot_ids = today
 
     @abstractmethod
     def _change(self) -> AbstractContextManager[None]:
@@ -292,8 +305,23 @@ class Store(ABC):
         """Whether a batch of a survey was taken before."""
 
     @abstractmethod
-    def _add_reports(self, intake: Intake, reports: AcceptedRows, batch_id: str, keep: str) -> int:
-        """Keep or count the reports and write the batch down; how many there are."""
+    def _add_reports(
+        self,
+        intake: Intake,
+        reports: AcceptedRows,
+        batch_id: str | None,
+        keep: str,
+        last: date,
+    ) -> int:
+        """Keep or count the reports that are no repeats, and write the batch down; how many.
+
+        last: the day until which their ids are remembered, apart from the reports. Neither ids nor
+        reports are kept in an order that tells which belong together.
+        """
+
+    @abstractmethod
+    def _forget_ids(self, today: date) -> None:
+        """Forget all ids that were to be remembered until a day before this one."""
 
     @abstractmethod
     def _merge_counts(self, intake: Intake) -> None:

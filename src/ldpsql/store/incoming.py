@@ -34,12 +34,12 @@ from ldpsql.report_files import (
     read_text,
     refuse_column,
     refuse_rows,
+    refuse_without_ids,
     require_columns,
     require_types,
 )
 from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql_device.errors import ReportError
-from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.schema import RESERVED_PREFIX
 
 SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
@@ -48,7 +48,6 @@ ROWS = 1 << 17
 """Rows of a piece."""
 _JSON_ROWS = 1 << 14
 _BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
-_ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
 
 T = TypeVar("T")
 
@@ -72,15 +71,16 @@ class Incoming:
 
 
 class AcceptedRows:
-    """The reports among the rows of a file, piece by piece; counts the rows that are `skipped`.
+    """The reports among the rows of a file, piece by piece.
 
-    Raises ReportError, which names the first few, for rows that are no reports, unless they are to
-    be skipped.
+    Counts the rows that are `accepted` and those that are `skipped`. Reports have their ids in the
+    last column, unless a shuffler was there. Raises ReportError, which names the first few, for
+    rows that are no reports, unless they are to be skipped.
     """
 
     def __init__(self, intake: Intake, incoming: Incoming, *, skip_invalid: bool) -> None:
         self.intake, self.incoming, self.skip_invalid = intake, incoming, skip_invalid
-        self.name, self.skipped = incoming.name, 0
+        self.name, self.accepted, self.skipped = incoming.name, 0, 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         first, faults, broken = 0, list[tuple[int, str]](), list[int]()
@@ -88,6 +88,7 @@ class AcceptedRows:
             checked = check_rows(self.intake, piece)
             if self.skip_invalid or not (faults or broken or checked.refused):
                 yield checked.reports
+                self.accepted += checked.reports.num_rows
             faults += [(first + row, reason) for row, reason in checked.faults]
             first += piece.rows
             self.skipped += checked.refused
@@ -215,8 +216,8 @@ def _columnar(
         require_columns(intake, name, header)
         if schema is not None:
             require_types(intake, name, schema)
-        for batch in batches(intake.columns, broken):
-            columns = dict(zip(intake.columns, batch.columns, strict=True))
+        for batch in batches(intake.file_columns, broken):
+            columns = dict(zip(intake.file_columns, batch.columns, strict=True))
             yield Piece(batch.num_rows, columns, read)
 
     line, batch = "have as many values as the first line", said.get(BATCH_KEY.encode())
@@ -280,9 +281,12 @@ Unpacked = tuple[dict[str, list[Any]], list[tuple[Booleans, str]]]
 
 def _flat(intake: Intake, name: str, rows: Rows) -> Unpacked:
     """Lines whose members are the columns of a report."""
-    if not set[str]().union(*rows) <= {*intake.columns, ID_COLUMN}:
+    keys = set[str]().union(*rows)
+    if not keys <= {*intake.columns, ID_COLUMN}:
         raise refuse_column(intake, name, "one of the keys")
-    columns = {column: [row.get(column) for row in rows] for column in intake.columns}
+    if ID_COLUMN not in keys:
+        raise refuse_without_ids(name)
+    columns = {column: [row.get(column) for row in rows] for column in intake.file_columns}
     return columns, _absent(intake, rows)
 
 
@@ -317,9 +321,8 @@ def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
     numbers = np.frombuffer(packed, [(column, f">u{width // 8}") for column, width in fields])
     columns = {column: numbers[column].tolist() for column in intake.report_columns}
     columns |= {key: [(values or {}).get(key) for values in public] for key in declared}
-    ids = [_match(_ID, row.get("id")) for row in rows]
+    columns[ID_COLUMN] = [row.get("id") for row in rows]
     reasons = (
-        (ids, f"its id is not {2 * ID_BYTES} hexadecimal digits"),
         (reports, f"its report is not the {digits} hexadecimal digits of one of {intake.table}"),
         (public, "its public values are not a JSON object"),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import islice
 from pathlib import Path
 
@@ -55,14 +56,16 @@ class Policy:
 class Batch:
     """What became of one ingested file.
 
-    name: the file.  reports: how many were taken.  skipped: how many were not reports of the
+    name: the file.  reports: how many were counted.  skipped: how many were not reports of the
     survey (only with skip_invalid).  known: whether the same content had been taken before.
+    repeats: reports that were there already, or more than once in the file, by their ids.
     """
 
     name: str
     reports: int
     skipped: int
     known: bool
+    repeats: int = 0
 
 
 # -- whose reports -----------------------------------------------------------------------------
@@ -102,6 +105,30 @@ def choose_survey(
     raise FingerprintError(
         f"{name} holds reports of a survey this store does not know; give the survey"
     )
+
+
+# -- repeats -----------------------------------------------------------------------------------
+# A report is counted once, whatever file, order, encoding or process brings it, because the store
+# remembers its id for as long as a device may send it again. Afterwards nothing could tell a
+# repeat, so nothing is taken once a survey has ended.
+
+
+def batch_id(incoming: Incoming, path: Path | None) -> str | None:
+    """Under which a batch is known for ever: of a shuffled one its own id, of another file the
+    digest of its content, which outlives the ids of its reports; None for a table."""
+    if incoming.batch is not None:
+        return ShuffledBatch.from_json(incoming.batch, incoming.name).id
+    return None if path is None else digest(path)
+
+
+def require_open(intake: Intake, name: str, today: date) -> None:
+    """ReportError for reports of a survey that has ended; a shuffled batch may come later."""
+    end = intake.schedule.end
+    if intake.shuffled is None and end is not None and today > end:
+        raise ReportError(
+            f"{name}: survey {intake.table} ended on {end}, after which no report is taken; let "
+            "reports arrive until that day"
+        )
 
 
 # -- shuffled batches --------------------------------------------------------------------------

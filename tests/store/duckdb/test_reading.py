@@ -27,7 +27,7 @@ def query(table: pa.Table, sql: str) -> pa.Table:
 
 
 def plain_counts(table: pa.Table) -> Counter:
-    names = [name for name in table.column_names if name.startswith("ldpsql_")]
+    names = [name for name in table.column_names if name.startswith(("ldpsql_q", "ldpsql_a"))]
     return Counter(zip(*(table.column(name).to_pylist() for name in names), strict=True))
 
 

@@ -210,3 +210,11 @@ def test_an_interrupt_rolls_back(store, tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             store.ingest_table(reports_of(survey, 10), survey)
     assert people(store) == 10
+
+
+def test_large_files_are_counted_whole_where_only_counts_are_kept(store, tmp_path):
+    """In several parts, each larger than a row group of DuckDB and the last one smaller."""
+    survey = fake_survey()
+    pq.write_table(reports_of(survey, 300_000), tmp_path / "r.parquet")
+    store.register(survey)
+    assert store.ingest([tmp_path], keep="counts")[0].reports == people(store) == 300_000

@@ -3,9 +3,13 @@
     surveys            one row per survey: name, fingerprint, JSON, version, and how far its
                        histogram goes (`counted`, `merged`)
     batches            one row per ingested file: its number and the SHA-256 of its content
-    reports_<survey>   the reports as they came, with the number of their batch
+    reports_<survey>   the reports, with the number of their batch
+    ids_<survey>       the ids of reports that a device may send again, and until when it may
     histogram_<survey> counts of equal reports
     lookups.<name>     a table that everybody may see, with the digest of its rows as its comment
+
+The reports of a file are sorted by what they hold, and ids by themselves, so that no order tells
+which id was whose.
 
 Columns of a report are stored, and stand in report files, under a reserved prefix, so that a
 public column may be called "group".
@@ -18,12 +22,14 @@ from dataclasses import dataclass
 
 from ldpsql.intake import Intake
 from ldpsql.sql import DUCKDB_TYPES, quote
+from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
 
-FORMAT = 2
+FORMAT = 3
 MARKER = "ldpsql_store"
 LOOKUPS = "lookups"
+LAST_COLUMN = f"{RESERVED_PREFIX}last"
 BATCH_COLUMN, COUNT_COLUMN = f"{RESERVED_PREFIX}batch", f"{RESERVED_PREFIX}count"
 STORE_DDL = (
     f"CREATE TABLE {MARKER} (format INTEGER)",
@@ -49,13 +55,17 @@ class Column:
         return quote(self.name)
 
 
+OWN_ID = Column(ID_COLUMN, "UUID")
+
+
 class Layout:
     """The tables of one survey.
 
-    reports, histogram: their names, quoted.  report_columns: the report's own, the report type
+    reports, ids, histogram: their names, quoted.  report_columns: the report's own, the report type
     first; public_columns: those in clear.  counted_columns: columns of the histogram that belong to
     the report: all, or (report type, bit).  keys: the histogram's columns without the count, as an
-    SQL list.  ddl: statements that make the two tables empty.
+    SQL list.  columns: those of a report as an SQL list.  ddl: statements that make the tables
+    empty.
     """
 
     def __init__(self, intake: Intake) -> None:
@@ -65,6 +75,7 @@ class Layout:
                 raise InternalError(f"a report column cannot be called {name}")
         self.intake, self.key, self.format = intake, intake.key, intake.format
         self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"histogram_{self.key}")
+        self.ids = ids_table(self.key)
         widths = zip(intake.report_columns, self.format.widths, strict=True)
         self.report_columns = tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
         self.public_columns = tuple(Column(c.name, DUCKDB_TYPES[c.type]) for c in intake.public)
@@ -74,11 +85,18 @@ class Layout:
         self.counted_columns = (self.report_type, bit) if is_unary else self.report_columns
         counted = (*self.counted_columns, *self.public_columns)
         self.keys = names(counted)
+        self.columns = names((*self.report_columns, *self.public_columns))
         batch, count = Column(BATCH_COLUMN, "UINTEGER"), Column(COUNT_COLUMN, "BIGINT")
         self.ddl = (
-            _create(self.reports, (batch, *self.report_columns, *self.public_columns)),
-            _create(self.histogram, (*counted, count)),
+            create(self.reports, (batch, *self.report_columns, *self.public_columns)),
+            create(self.histogram, (*counted, count)),
+            create(self.ids, (OWN_ID, Column(LAST_COLUMN, "DATE"))),
         )
+
+
+def ids_table(key: str) -> str:
+    """The name of the table of a survey's ids, quoted."""
+    return quote(f"ids_{key}")
 
 
 def lookup_table(name: str) -> str:
@@ -91,6 +109,11 @@ def names(columns: Iterable[Column]) -> str:
     return ", ".join(column.sql for column in columns)
 
 
-def _create(table: str, columns: Iterable[Column]) -> str:
+def create(table: str, columns: Iterable[Column], kind: str = "TABLE") -> str:
+    """The statement that makes an empty table.
+
+    Never `CREATE TABLE ... AS` a query without rows: in the same transaction DuckDB 2.0.0 shows
+    none of the rows that are inserted into such a table in several large parts.
+    """
     inside = ", ".join(f"{column.sql} {column.type}" for column in columns)
-    return f"CREATE OR REPLACE TABLE {table} ({inside})"
+    return f"CREATE OR REPLACE {kind} {table} ({inside})"

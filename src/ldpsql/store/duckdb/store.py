@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from ldpsql.lookups import PublicTable
 from ldpsql.report import Histogram, Integers
 from ldpsql.sql import literal
 from ldpsql.store.base import Selection, Store
-from ldpsql.store.duckdb import fold
-from ldpsql.store.duckdb.layout import BATCH_COLUMN, LOOKUPS, Layout, lookup_table
+from ldpsql.store.duckdb import arrivals, fold
+from ldpsql.store.duckdb.layout import LAST_COLUMN, LOOKUPS, Layout, ids_table, lookup_table
 from ldpsql.store.duckdb.opening import Connection, connect, guarded, make_log, transaction
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
@@ -28,7 +29,7 @@ from ldpsql.store.incoming import AcceptedRows
 from ldpsql.store.rules import KnownSurvey
 from ldpsql_device.errors import InterfaceError, StoreError
 
-_INCOMING, _COUNTED = "ldpsql_incoming", "ldpsql_counted"
+_INCOMING = "ldpsql_incoming"
 
 
 class DuckDBStore(Store):
@@ -118,34 +119,47 @@ class DuckDBStore(Store):
         query = "SELECT id FROM batches WHERE survey = ? AND id = ?"
         return bool(self._rows(query, intake.key, batch_id))
 
-    def _add_reports(self, intake: Intake, reports: AcceptedRows, batch_id: str, keep: str) -> int:
-        layout, is_kept, taken = Layout(intake), keep == "reports", 0
-        last = "SELECT coalesce(max(number), 0) + 1 FROM batches WHERE survey = ?"
-        [(number,)] = self._rows(last, layout.key)
-        table = layout.reports if is_kept else _COUNTED
+    def _add_reports(
+        self,
+        intake: Intake,
+        reports: AcceptedRows,
+        batch_id: str | None,
+        keep: str,
+        last: date,
+    ) -> int:
+        layout, is_kept = Layout(intake), keep == "reports"
+        following = "SELECT coalesce(max(number), 0) + 1 FROM batches WHERE survey = ?"
+        [(number,)] = self._rows(following, layout.key)
         with self._reading() as cursor:
             self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
-            if not is_kept:
-                empty = f"FROM {layout.reports} LIMIT 0"
-                cursor.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {empty}")
-            for batch in reports:
-                cursor.register(_INCOMING, batch)
-                cursor.execute(f"INSERT INTO {table} SELECT {number}, * FROM {_INCOMING}")
-                taken += batch.num_rows
+            taken = arrivals.receive(cursor, layout, reports, last)
+            new = f"SELECT {layout.columns} FROM {arrivals.TABLE}"
+            if is_kept:
+                cursor.execute(
+                    f"INSERT INTO {layout.reports} SELECT {number}, * FROM ({new}) "
+                    f"ORDER BY {layout.columns}"
+                )
             if layout.format.unary or not is_kept:
-                own = f"SELECT * FROM {table} WHERE {BATCH_COLUMN} = {number}"
-                fold.append(cursor, layout, own)
+                fold.append(cursor, layout, new)
             cursor.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [layout.key, number, batch_id, reports.name, taken, reports.skipped, is_kept],
             )
+            cursor.execute(f"DROP TABLE {arrivals.TABLE}")
             if not is_kept:
-                cursor.execute(f"DROP TABLE {table}")
                 fold.discard(cursor, layout, number)
         if taken:
             self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
         make_log(self.path)
         return taken
+
+    def _forget_ids(self, today: date) -> None:
+        old = f"{LAST_COLUMN} < DATE {literal(today.isoformat())}"
+        for survey in self._known_surveys():
+            ids = ids_table(survey.key)
+            if self._rows(f"SELECT 1 FROM {ids} WHERE {old} LIMIT 1"):
+                self._rows(f"DELETE FROM {ids} WHERE {old}")
+                make_log(self.path)
 
     def _merge_counts(self, intake: Intake) -> None:
         with self._change(), self._reading() as cursor:
