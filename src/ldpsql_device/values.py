@@ -331,7 +331,9 @@ class Ordered:
             return f"[{first}, {last})"
         if isinstance(last, date):
             return f"[{first}, {last - timedelta(days=1)}]"
-        return f"[{first}, {last - 1 if isinstance(last, int) else last}]"
+        if isinstance(last, int):
+            return f"[{first}, {last - 1}]"
+        return f"[{first:.15g}, {last:.15g}]"
 
 
 def microseconds(moment: Any) -> int:

@@ -9,6 +9,7 @@ import base64
 import json
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,8 +18,21 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import chi2
-from support.vectors import FOLDER, MISFITS, Given, answer, read_record
+from support.surveys import (
+    LABELLED,
+    SMALL,
+    app,
+    boolean,
+    category,
+    mostly_in_clear,
+    partly_sensitive,
+    survey_toml,
+    unsound,
+)
+from support.vectors import FOLDER, MISFITS, Given, answer, read_record, scheduled_surveys
 
+from ldpsql.designer import design
+from ldpsql_device.describe import describe
 from ldpsql_device.encode import encode
 from ldpsql_device.law import law
 from ldpsql_device.respond import Report
@@ -93,6 +107,69 @@ def test_the_client_gives_the_same_reports() -> None:
 def test_the_client_gives_a_million_of_the_same_reports() -> None:
     """Bit for bit, over every mechanism."""
     assert compare_reports(1 + 1_000_000 // len(surveys())) >= 1_000_000
+
+
+ORDERED = """
+[dimension.price]
+type = "float"
+edges = [-1e15, 0.1, 123456789.125, 1e16]
+[dimension.share]
+type = "float"
+domain = [0, 1]
+bins = 10
+[dimension.day]
+type = "date"
+range = ["2026-01-01", "2026-01-31"]
+unit = "week"
+missing = "code"
+[dimension.at]
+type = "timestamp"
+range = ["2025-12-15", "2026-02-01T03:00"]
+unit = "month"
+[dimension.size]
+type = "int"
+domain = [-3, 1]
+outside = "random"
+[measure.tiny]
+bounds = [-0.00001234, 1.0e17]
+"""
+MARKS = (
+    "a\nWho asks: your doctor\u202e\u200b\x1b[2J",
+    '\u201c\uff02"\\',
+    "\u3000\u00a0 \U000e0041",
+    "\U0001f600" * 50,
+)
+
+
+SHUFFLED = {"trust": "shuffle", "users": 20_000, "delta": "1e-6"}
+
+
+def described() -> list[str]:
+    """Surveys of every kind, as devices read them."""
+    designed = [app(), mostly_in_clear(), partly_sensitive("jurr"), unsound()]
+    texts = [
+        survey_toml(boolean("member"), epsilon="0.5", mechanism="grr", **SHUFFLED),
+        survey_toml(category("c", *MARKS, outside="other"), boolean("d")),
+        survey_toml(category("c", *[f"v{i}" for i in range(200)]), epsilon="19.75"),
+        survey_toml(ORDERED, mechanism="ehio"),
+        LABELLED,
+        SMALL,
+    ]
+    designed += map(design, texts)
+    recipes = [data for data, _ in surveys()] + [each["survey"] for each in scheduled_surveys()]
+    return [survey.device_text for survey in designed] + [json.dumps(data) for data in recipes]
+
+
+def test_the_client_describes_a_survey_in_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letter for letter, but for the ends of lines; neither can check signatures here."""
+    texts = described()
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    expected = [
+        describe(Survey.from_json(text)).replace("\n  ", " ").splitlines() for text in texts
+    ]
+    found = run_client([{"survey": json.loads(text)} for text in texts])
+    assert [text.splitlines() for [text] in found] == expected
+    assert all(len(lines) == 7 for lines in expected)
 
 
 def goodness(counts: Counter[str], probabilities: dict[str, float], total: int) -> float:

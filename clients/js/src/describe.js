@@ -1,62 +1,126 @@
 /** A survey in plain words, for a screen on which a person is asked to take part. */
 
-import { decimal, decimalText, multiply } from "./rational.js";
-import { largestBelief } from "./survey.js";
+import { check } from "./json.js";
+import { decimal, decimalText, expBelow, multiply } from "./rational.js";
+import { DAY, OTHER, isoDay } from "./schema.js";
 
-const FEW = 8, LONGEST = 40;
+const FEW = 8, LONGEST = 40, LONGEST_LABEL = 64;
 
-/** Whatever looks like a quotation mark; shown as one that ends nothing. */
-const QUOTATION_MARK = /["\u201c-\u201f\u2033\u2036\u275d\u275e\u301d-\u301f\uff02\u02ba\u02ee\u05f4]/;
-
-/** A text as a survey has it, cut short, without what cannot be seen; no quotation mark in it ends it. */
-function quote(value) {
+/** A text as a survey has it, cut short, without what cannot be seen; nothing that looks like a quotation mark ends it. */
+function quote(value, most = LONGEST) {
   if (typeof value !== "string") return String(value);
-  const seen = [...value].slice(0, LONGEST).map((c) => (QUOTATION_MARK.test(c) ? '\\"' : c === "\\" ? "\\\\" : /[\p{C}\p{Zl}\p{Zp}]/u.test(c) ? `\\u{${c.codePointAt(0).toString(16)}}` : c));
-  return `"${seen.join("")}${[...value].length > LONGEST ? "..." : ""}"`;
+  const characters = [...value], seen = characters.slice(0, most).map((c) =>
+    /["\u201c-\u201f\u2033\u2036\u275d\u275e\u301d-\u301f\uff02\u02ba\u02ee\u05f4]/.test(c) ? '\\"'
+      : c === "\\" ? "\\\\"
+        : /\p{C}|(?! )\p{Z}/u.test(c) ? `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}` : c);
+  while ([...seen.join("")].length > most) seen.pop();
+  return `"${seen.join("")}${seen.length < characters.length ? "..." : ""}"`;
 }
 
-const list = (values) => values.slice(0, FEW).map(quote).join(", ") + (values.length > FEW ? ` and ${values.length - FEW} more` : "");
-const named = ({ name, label }) => (label === undefined ? name : `${name} ${quote(label)}`);
-const countsAs = { nearest: "any other value counts as the nearest", random: "any other value counts as a random one", other: "any other value counts as other" };
-
-function asked({ dimensions, measures }) {
-  const columns = dimensions.map((d) => {
-    const values = d.domain.values ? list(d.domain.values) : `one of ${d.declared} bins of ${d.domain.words}`;
-    return `${named(d)} (${values}; ${countsAs[d.outside]}, none as ${d.missing === "code" ? "missing" : "a random one"})`;
-  });
-  return [...columns, ...measures.map((m) => `${named(m)} (a number from ${m.bounds[0]} to ${m.bounds[1]}; any other counts as the nearer of these)`)].join("; ");
+/** A double as people write it, in so many digits at most. */
+function shown(number, digits) {
+  const [mantissa, exponent] = number.toExponential(digits - 1).split("e");
+  return exponent < -4 || exponent >= digits ? `${Number(mantissa)}e${exponent.replace(/\d+/, (e) => e.padStart(2, "0"))}` : String(Number(number.toPrecision(digits)));
 }
 
-function leaving({ promise, schema }) {
-  if (!promise.epsilon) return "one randomized report. Nothing is promised: it can give your answers away.";
-  const belief = decimalText(multiply(largestBelief(promise.epsilon), [100n, 1n]), 0);
-  const parts = [`one randomized report. By itself it has epsilon ${promise.epsilonText}: by it a belief of 50 % about your answers becomes at most ${belief === "100" ? "almost 100" : belief} %.`];
-  if (promise.delta[0]) parts.push(`With probability ${Number(promise.delta[0]) / Number(promise.delta[1])} your answers are sent in clear.`);
-  const partly = schema.dimensions.filter(({ sensitive }) => sensitive.length).map(({ name }) => name);
-  if (promise.kind !== "local") parts.push(`This holds for what the survey calls sensitive in ${partly.join(", ")}; other values may be given away.`);
-  if (promise.shuffle) parts.push(`Its author claims epsilon ${promise.shuffle.epsilon} for whoever sees it mixed with those of ${promise.shuffle.users} people. This device cannot check that.`);
-  return parts.join(" ");
+const list = (values) => values.slice(0, FEW).map((value) => quote(value)).join(", ") + (values.length > FEW ? ` and ${values.length - FEW} more` : "");
+const named = ({ name, label }) => (label === undefined ? name : `${name} ${quote(label, LONGEST_LABEL)}`);
+
+/** What values count as, each time with the columns, where these differ. */
+function joinRules(columns, ruleOf) {
+  const names = new Map();
+  for (const column of columns) {
+    const rule = ruleOf(column);
+    if (rule) names.set(rule, [...(names.get(rule) ?? []), column.name]);
+  }
+  return [...names].map(([rule, those]) => (names.size > 1 ? `${rule} for ${those.join(", ")}` : rule)).join("; ");
 }
 
-function howOften({ period, validity, first, promise }) {
-  const count = { day: 365n, month: 12n }[period], parts = ["once; asked again, the same report is sent again."];
-  if (period) parts[0] = `once in every ${period}, which is sent along.`;
-  if (period && promise.epsilon) parts.push(`Every answer counts: ${count} in a year have epsilon ${decimalText(multiply(decimal(promise.epsilonText), [count, 1n]))} together.`);
-  if (first) parts.push("It is a later round of a survey, of which one round is answered.");
-  if (validity.until) parts.push(`Nothing is sent after ${validity.until}.`);
-  return parts.join(" ");
+/** The first and the last of values in order. */
+function extent(type, edges) {
+  const time = (moment) => new Date(moment).toISOString().slice(0, 19).replace("T", " ");
+  const [first, last] = [edges[0], edges.at(-1)];
+  return {
+    int: () => `[${first}, ${last - 1n}]`,
+    float: () => `[${shown(first, 15)}, ${shown(last, 15)}]`,
+    date: () => `[${isoDay(first)}, ${isoDay(last - DAY)}]`,
+    timestamp: () => `[${time(first)}, ${time(last)})`,
+  }[type]();
 }
 
-/** What is asked, what leaves the device and what may be concluded from it, and what is not covered. */
-export function describe(survey) {
+const valuesOf = ({ domain: { values }, outside }) => values && (outside === "other" ? [...values, OTHER] : values);
+
+function describeValues(column) {
+  const { bounds, domain, declared, type, hasNull } = column, values = bounds || valuesOf(column);
+  if (bounds) return `a number from ${shown(bounds[0], 15)} to ${shown(bounds[1], 15)}`;
+  return (values ? list(values) : `one of ${declared} bins of ${extent(type, domain.edges)}`) + (hasNull ? ", or missing" : "");
+}
+
+function asked({ dimensions, measures, labels }) {
+  const columns = [...dimensions, ...measures], even = "a value drawn evenly", rules = { nearest: "the nearest value", random: even, other: `the value ${OTHER}` };
+  const outside = joinRules(columns, ({ bounds, type, outside: rule }) => (bounds ? "the nearer bound" : type !== "bool" && rules[rule]));
+  const missing = joinRules(columns, ({ bounds, hasNull }) => (bounds ? "a bound drawn evenly" : hasNull ? "missing (NULL)" : even));
+  const said = columns.map((column) => `${named({ name: column.name, label: labels.get(column.name) })} (${describeValues(column)})`).join("; ");
+  return `${said}.${outside && ` A value outside counts as ${outside}.`} A missing value counts as ${missing}.`;
+}
+
+/** e^epsilon / (1 + e^epsilon), what a belief of one half can become by a report, rounded up to as many digits as show that it is not certainty. */
+function largestBelief(epsilon) {
+  const [top, bottom] = expBelow(epsilon);
+  for (let digits = 0, scale = 100n; ; digits++, scale *= 10n) {
+    const share = (top * scale + top + bottom - 1n) / (top + bottom);
+    if (share < scale) return String(share).replace(new RegExp(`(?=.{${digits}}$)`), digits ? "." : "");
+  }
+}
+
+const small = (number) => shown(Number(decimalText(number, 60)), 3);
+
+function sensitiveOf(column) {
+  const { name, sensitive, domain: { edges } } = column, values = valuesOf(column) ?? edges.slice(0, -1), own = sensitive.filter((code) => code < values.length);
+  return `${name} ${list(own.map((code) => values[code]))}${own.length < sensitive.length ? ", or missing" : ""}`;
+}
+
+function promised({ promise: { kind, epsilon, delta, shuffle }, schema: { dimensions } }) {
+  if (!epsilon) return "Nothing is promised: it can give your answers away.";
+  let text = `By itself it has epsilon ${decimalText(epsilon)}: by it a belief of 50 % about your answers becomes at most ${largestBelief(epsilon)} %.`;
+  if (delta[0]) text += ` With probability ${small(delta)} your answers are sent in clear.`;
+  if (kind !== "local") text += ` This holds for what the survey calls sensitive, ${dimensions.filter(({ sensitive }) => sensitive.length).map(sensitiveOf).join("; ")}; other values may be given away.`;
+  if (shuffle) text += ` Its author claims that whoever sees it only mixed with those of ${String(shuffle.people - 1n).replace(/\B(?=(...)+$)/g, ",")} honest people learns less: epsilon ${decimalText(decimal(shuffle.epsilon))}, delta ${small(decimal(shuffle.delta))}. This device cannot check that.`;
+  return text;
+}
+
+function howOften({ period, validity, first, promise: { epsilon } }) {
+  const count = { day: 365n, month: 12n }[period];
+  let text = period ? `once in every ${period}, which is sent along.` : "once; asked again, the same report is sent again.";
+  if (period && epsilon) text += ` Every answer counts: ${count} in a year have epsilon ${decimalText(multiply(epsilon, [count, 1n]))} together.`;
+  if (first) text += " It is a later round of a survey, of which one round is answered.";
+  if (validity.until) text += ` Nothing is sent after ${validity.until}.`;
+  return text;
+}
+
+async function whoAsks({ author, signature, signedText }, verify) {
+  if (!author) return "unknown; nobody has signed this survey.";
+  if (!verify) return `allegedly the owner of the key ${author}; this device cannot check that.`;
+  check((await verify(author, signature, signedText)) === true, "signature", "must be its author's");
+  return `the owner of the key ${author}.`;
+}
+
+/**
+ * What is asked, what leaves the device and what may be concluded from it, how often, until when,
+ * who signed it, and what is not covered: a paragraph per line.
+ *
+ * Nothing of a record is in it. What a survey's author wrote is quoted, without characters that
+ * cannot be seen.  verify: as for `respond`; LdpsqlError for a signature that is not the author's.
+ */
+export async function describe(survey, { verify } = {}) {
   const open = survey.recordColumns.map(named).join(", ");
   return [
     `Survey ${named({ name: survey.table, label: survey.label })}`,
-    `Asked, to be randomized here: ${asked(survey.schema)}.`,
-    `What leaves this device: ${leaving(survey)}`,
+    `Asked, to be randomized here: ${asked(survey.schema)}`,
+    `What leaves this device: one randomized report. ${promised(survey)}`,
     `In clear: ${open ? `${open}, without any protection.` : "nothing of your record."}`,
     `How often: ${howOften(survey)}`,
-    `Who asks: ${survey.author ? `allegedly the owner of the key ${survey.author}.` : "unknown; nobody has signed this survey."}`,
+    `Who asks: ${await whoAsks(survey, verify)}`,
     "Not covered: that you took part, when, and from which address. Who answers several surveys gives away the sum of their epsilons.",
   ].join("\n");
 }

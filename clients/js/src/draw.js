@@ -1,124 +1,107 @@
 /** The interpreter of plans: from codes and random words to a report. */
 
-import { WORDS } from "./schema.js";
-import { choose, flatten, listPoints, product, questionOf, radicesOf, split, subsetSizes, subsetWords, valueOf } from "./plan.js";
+import { baseOf, coinsOf, flatten, listPoints, partOf, questionOf, split, subsetWords } from "./plan.js";
 
 /** floor(word * range / 2^64). */
 const scale = (word, range) => Number((word * BigInt(range)) >> 64n);
 
+/** The alternative that a half of a word means. */
+const choose = ({ starts }, half) => starts.findLastIndex((start) => start <= half);
+
 /** The whole numbers of the report that codes and `plan.words` words give. */
 export function draw(plan, codes, words) {
-  const half = (number) => Number(number % 2 ? words[number >> 1] & 0xffffffffn : words[number >> 1] >> 32n);
-  const face = plan.faces[choose(plan.choice, half(0))];
-  const choices = face.steps.map((step, s) => choose(step, half(1 + s)));
+  const half = (number) => Number((words[number >> 1] >> (number % 2 ? 0n : 32n)) & 0xffffffffn);
+  const face = plan.faces[choose(plan.choice, half(0))], choices = face.steps.map((step, s) => choose(step, half(1 + s)));
   let place = plan.blindWords;
-  const coins = face.coins.map((coin, c) => scale(words[place + c], valueOf(coin, choices)));
+  const coins = coinsOf(face, choices).map((range, c) => scale(words[place + c], range)), numbers = [face.first + questionOf(face, choices), ...coins];
+  const fill = (count) => { while (numbers.length < count) numbers.push(0); };
+  fill(1 + plan.coins);
   place += plan.coins;
-  const numbers = [face.first + questionOf(face, choices), ...coins];
-  while (numbers.length < 1 + plan.coins) numbers.push(0);
   for (const part of face.parts) {
-    numbers.push(...respond(plan, part, codes, choices, coins, words.slice(place, place + part.words)));
+    numbers.push(...respond(plan, partOf(part, choices), codes, coins, words.slice(place, place + part.words)));
     place += part.words;
   }
-  while (numbers.length < plan.columns) numbers.push(0);
+  fill(plan.columns);
   return numbers;
 }
 
-/** The digits that a part answers about. */
-export function symbolOf(plan, part, codes, choices, coins) {
-  const digits = part.digits.map(({ terms, plus, table, modulus, radix }) => {
-    let total = valueOf(plus, choices);
+/** The digits that a part, with plain numbers, answers about. */
+export function symbolOf({ tables }, { digits, then }, codes, coins) {
+  const symbol = digits.map(({ terms, plus, table, modulus, radix }) => {
+    let total = plus;
     for (const { attribute, coefficient, divide, table: looked, cuts } of terms) {
       const code = codes[attribute];
-      let look = Math.floor(code / valueOf(divide, choices));
-      if (looked !== undefined) look = plan.tables[looked][code];
-      if (cuts !== undefined) look = plan.tables[cuts].filter((cut) => cut <= code).length;
-      total += valueOf(coefficient, choices) * look;
+      total += coefficient * (looked !== undefined ? tables[looked][code] : cuts !== undefined ? tables[cuts].filter((cut) => cut <= code).length : Math.floor(code / divide));
     }
-    if (table !== undefined) total = plan.tables[table][total];
-    return modulus ? total % valueOf(radix, choices) : total;
+    if (table !== undefined) total = tables[table][total];
+    return modulus ? total % radix : total;
   });
-  const { then } = part;
-  if (!then) return digits;
-  const flat = flatten(digits, part.digits.map(({ radix }) => valueOf(radix, choices)));
-  if (then.kind === "parity") {
-    let common = (BigInt(valueOf(then.times, choices)) * BigInt(coins[then.coin]) + BigInt(valueOf(then.plus, choices))) & BigInt(flat), parity = 0;
-    for (; common; common >>= 1n) parity ^= Number(common & 1n);
-    return [parity];
+  if (!then) return symbol;
+  const flat = flatten(symbol, digits.map(({ radix }) => radix)), { prime } = then;
+  if (!prime) {
+    let common = (BigInt(then.times) * BigInt(coins[then.coin]) + BigInt(then.plus)) & BigInt(flat), parity = 0n;
+    for (; common; common >>= 1n) parity ^= common & 1n;
+    return [Number(parity)];
   }
-  const prime = valueOf(then.prime, choices);
-  let inverse = 1, power = flat % prime;
+  // flat ** (prime - 2) mod prime, its inverse.
+  let inverse = flat && 1, power = flat % prime;
   for (let exponent = prime - 2; exponent; exponent >>= 1) {
     if (exponent & 1) inverse = (inverse * power) % prime;
     power = (power * power) % prime;
   }
-  const mixed = ((coins[then.slope] + 1) * (flat ? inverse : 0) + coins[then.shift]) % prime;
-  return [mixed % valueOf(then.values, choices)];
+  return [(((coins[then.slope] + 1) * inverse + coins[then.shift]) % prime) % then.values];
 }
 
-/** The answer columns of a part. */
-function respond(plan, part, codes, choices, coins, words) {
-  const { response, fakes } = part, radices = radicesOf(part, choices), size = product(radices);
-  const symbol = symbolOf(plan, part, codes, choices, coins), flat = flatten(symbol, radices), [word] = words;
-  switch (response.kind) {
-    case "keep":
-      return [flat, ...words.slice(0, fakes).map((fake) => scale(fake, size))].sort((a, b) => a - b);
-    case "bits": {
-      const columns = new Uint32Array(part.columns);
-      words.forEach((random, bit) => {
-        const limits = bit === flat ? response.own : response.other;
-        if (bit < size && random < limits[bit % limits.length]) columns[bit >> 5] |= 1 << (bit & 31);
-      });
-      return [...columns];
-    }
-    case "rows":
-    case "staircase": {
-      let end = 0n, found = 0;
-      // The answer whose words hold this one; every entry of the row is looked at.
-      response.rows[flat].forEach((count) => { end += count; found += Number(word >= end); });
-      return [found];
-    }
-    case "ladder":
-      return [flatten(climb(response, symbol, word), radices)];
-    default: {
-      const offset = subsetOffset(part, plan.odds[response.odds], radices, choices, word);
-      return [flatten(symbol.map((digit, j) => (digit - offset[j] + radices[j]) % radices[j]), radices)];
-    }
+/** The answer columns of a part with plain numbers. */
+function respond(plan, part, codes, coins, words) {
+  const { response, radices, size } = part, symbol = symbolOf(plan, part, codes, coins), flat = flatten(symbol, radices), [word] = words;
+  const { kind, rows } = response;
+  if (kind === "keep") return [flat, ...words.map((fake) => scale(fake, size))].sort((a, b) => a - b);
+  if (kind === "bits") {
+    const columns = new Uint32Array(part.columns);
+    words.forEach((random, bit) => {
+      const limits = bit === flat ? response.own : response.other;
+      if (bit < size && random < limits[bit % limits.length]) columns[bit >> 5] |= 1 << (bit & 31);
+    });
+    return columns;
   }
+  if (rows) {
+    let end = 0n, found = 0;
+    // The answer whose words hold this one; every entry of the row is looked at.
+    for (const count of rows[flat]) found += Number(word >= (end += count));
+    return [found];
+  }
+  if (kind === "ladder") return [flatten(climb(response, symbol, word), radices)];
+  const offset = subsetOffset(part, plan.odds[response.odds], word);
+  return [flatten(symbol.map((digit, j) => (digit - offset[j] + radices[j]) % radices[j]), radices)];
 }
 
 /** The class of a symbol: bit j says that digit j is below held[j]. */
-export const classOf = ({ held }, symbol) => held.reduce((number, limit, j) => number + (Number(symbol[j] < limit) << j), 0);
+export const classOf = (held, symbol) => held.reduce((number, limit, j) => number + (Number(symbol[j] < limit) << j), 0);
 
 function climb({ held, rungs }, symbol, word) {
   let digits = symbol;
-  for (const { start, end, width, points, drawn } of rungs[classOf({ held }, symbol)]) {
-    const index = Number((word - start) / (width || 1n)), last = Math.max(points, 1) - 1;
-    const places = [...drawn].sort((a, b) => a - b);
-    const anew = split(Math.min(Math.max(index, 0), last), places.map((j) => held[j]));
-    const moved = symbol.map((digit, j) => (places.includes(j) ? anew[places.indexOf(j)] : digit));
+  for (const { start, end, width, points, drawn } of rungs[classOf(held, symbol)]) {
+    const index = Number((word - start) / (width || 1n)), places = [...drawn].sort((a, b) => a - b);
+    const anew = split(Math.min(Math.max(index, 0), points - 1), places.map((j) => held[j]));
+    const moved = symbol.map((digit, j) => anew[places.indexOf(j)] ?? digit);
     if (word >= start && word < end) digits = moved;
   }
   return digits;
 }
 
 /** The offsets that a word means. */
-function subsetOffset(part, odds, radices, choices, word) {
-  const { response } = part, [base, size] = subsetSizes(part, choices), [inside, outside] = subsetWords(base, size, odds);
+function subsetOffset(part, odds, word) {
+  const { response: { counts }, radices, size } = part, base = baseOf(part), [inside, outside] = subsetWords(base, size, odds);
   const border = BigInt(base) * inside, isInside = base === size || word < border;
-  const index = isInside ? word / inside : (word - border) / outside, count = isInside ? base : size - base;
-  const place = index < count ? Number(index) : count - 1;
-  if (response.kind !== "arcs") return split(listPoints(response, radices, choices)[isInside ? 0 : 1][place], radices);
-  const counts = response.counts.map((arc) => valueOf(arc, choices));
-  return isInside ? split(place, counts) : outsideArcs(radices, counts, place);
-}
-
-/** Offsets outside a product of intervals: in piece p, digit p is the first one outside of its own. */
-function outsideArcs(radices, counts, place) {
-  for (let p = 0, rest = place; ; p++) {
-    const spans = radices.map((radix, j) => (j < p ? counts[j] : j === p ? radix - counts[j] : radix));
-    const points = product(spans);
-    if (rest < points) return split(rest, spans).map((offset, j) => (j === p ? counts[j] + offset : offset));
-    rest -= points;
+  const index = isInside ? word / inside : (word - border) / outside, last = (isInside ? base : size - base) - 1;
+  let place = Math.min(Number(index), last);
+  if (!counts) return split(listPoints(part)[isInside ? 0 : 1][place], radices);
+  if (isInside) return split(place, counts);
+  // In piece p, digit p is the first one outside of its own arc.
+  for (let p = 0; ; p++) {
+    const spans = radices.map((radix, j) => (j < p ? counts[j] : j === p ? radix - counts[j] : radix)), points = spans.reduce((a, b) => a * b);
+    if (place < points) return split(place, spans).map((offset, j) => (j === p ? counts[j] + offset : offset));
+    place -= points;
   }
 }

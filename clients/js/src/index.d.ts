@@ -51,6 +51,12 @@ export class MemoryStore implements Store {
   update(change: (value: unknown) => unknown): Promise<void>;
 }
 
+/** A text that one process alone reads and writes, as in React Native. */
+export class TextStore implements Store {
+  constructor(read: () => string | null | undefined | Promise<string | null | undefined>, write: (text: string) => unknown);
+  update(change: (value: unknown) => unknown): Promise<void>;
+}
+
 /** In IndexedDB. */
 export class BrowserStore implements Store {
   constructor(name?: string);
@@ -82,8 +88,8 @@ export interface Answering {
 /** The line of a report; what it throws depends on the survey, the day, the policy and the ledger alone. */
 export function respond(survey: Survey, record: PersonRecord, answering: Answering): Promise<string>;
 
-/** A survey in plain words, for a consent screen. */
-export function describe(survey: Survey): string;
+/** A survey in plain words, for a consent screen: a paragraph per line. LdpsqlError for a signature that is not valid. */
+export function describe(survey: Survey, options?: { verify?: Verify }): Promise<string>;
 
 export class Collector {
   constructor(url: string | URL, options?: { fetch?: typeof fetch });

@@ -6,5 +6,5 @@ export { LdpsqlError } from "./json.js";
 export { Ledger } from "./ledger.js";
 export { Policy } from "./policy.js";
 export { respond } from "./respond.js";
-export { BrowserStore, MemoryStore } from "./stores.js";
+export { BrowserStore, MemoryStore, TextStore } from "./stores.js";
 export { Survey } from "./survey.js";

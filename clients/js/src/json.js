@@ -15,73 +15,42 @@ export class LdpsqlError extends Error {
   }
 }
 
-/** Throw unless something holds of a survey. */
-export function require(holds, problem) {
-  if (!holds) throw new LdpsqlError("survey", `not a survey: ${problem}`);
+/** Throw unless something holds of a part of a survey, "" for the whole. */
+export function check(holds, where, problem) {
+  if (!holds) throw new LdpsqlError("survey", `not a survey: ${where || "it"} ${problem}`);
 }
 
-/** What a text says; objects have no prototype. */
+/** What a text says. */
 export function parseJson(text) {
-  let at = 0, containers = 0;
-  const skip = () => { while (at < text.length && " \t\n\r".includes(text[at])) at++; };
-  const eat = (mark) => text[at] === mark && ++at;
-  const readString = () => {
-    const start = at++;
-    while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
-    const found = JSON.parse(text.slice(start, ++at));
-    require(!/\p{Cs}/u.test(found), "a string holds half a character");
-    return found;
-  };
-  const readContainer = (depth, close, readEntry) => {
-    require(depth < DEEPEST && ++containers <= MOST_CONTAINERS, "too many arrays and objects, or nested too deeply");
-    at++;
-    skip();
-    if (eat(close)) return;
-    do { readEntry(depth + 1); skip(); } while (eat(","));
-    require(eat(close), "it is not JSON");
-  };
-  const readValue = (depth) => {
-    skip();
-    const first = text[at];
-    if (first === '"') return readString();
-    if (first === "[") {
-      const list = [];
-      readContainer(depth, "]", (inner) => list.push(readValue(inner)));
-      return list;
-    }
-    if (first === "{") {
-      const object = Object.create(null);
-      readContainer(depth, "}", (inner) => {
-        skip();
-        require(text[at] === '"', "it is not JSON");
-        const key = readString();
-        require(!(key in object), "an object has a key twice");
-        skip();
-        require(eat(":"), "it is not JSON");
-        object[key] = readValue(inner);
-      });
-      return object;
-    }
-    const [word] = /^[-+.\w]*/.exec(text.slice(at, at + 24));
-    at += word.length;
-    if (/^(0|-?[1-9]\d{0,15})$/.test(word)) {
-      require(BigInt(word) ** 2n <= 1n << 106n, "a whole number above 2^53 is a decimal string");
-      return Number(word);
-    }
-    require(["true", "false", "null"].includes(word), "it is not JSON of whole numbers");
-    return JSON.parse(word);
-  };
-  require(text.length <= MOST_CHARACTERS || [...text].length <= MOST_CHARACTERS, "it is too long");
-  let value;
+  let data, bare, keys = 0;
   try {
-    value = readValue(0);
+    check(text.length <= MOST_CHARACTERS || [...text].length <= MOST_CHARACTERS, "", "is too long");
+    data = JSON.parse(text);
+    // Without what stands in strings; in JSON that was parsed every one of them ends.
+    bare = text.replace(/"[^"\\]*(\\.[^"\\]*)*"/g, '"');
   } catch (error) {
-    require(error instanceof LdpsqlError, "it is not JSON");
+    check(error instanceof LdpsqlError, "", "is not JSON");
     throw error;
   }
-  skip();
-  require(at === text.length, "it is not JSON");
-  return value;
+  check(bare.split(/[[{]/).length <= MOST_CONTAINERS + 1, "", "has too many arrays and objects");
+  // As they are written: of 2^53 + 1, 1e3 and -0 the parser makes other numbers.
+  for (const word of bare.match(/[-\d][^\s,\]}]*/g) ?? []) {
+    const number = Number(word);
+    check(String(number) === word && Number.isInteger(number) && Math.abs(number) <= 2 ** 53, word.slice(0, 40), "is not a whole number up to 2^53: a larger one is a decimal string");
+  }
+  const walk = (value, depth) => {
+    if (typeof value === "string") check(!/\p{Cs}/u.test(value), "a string", "holds half a character");
+    if (!value || typeof value !== "object") return;
+    check(depth < DEEPEST, "", "is nested too deeply");
+    for (const [key, entry] of Object.entries(value)) {
+      if (!Array.isArray(value)) keys++;
+      walk(key, depth + 1);
+      walk(entry, depth + 1);
+    }
+  };
+  walk(data, 0);
+  check(bare.split(":").length === keys + 1, "an object", "has a key twice");
+  return data;
 }
 
 /** The canonical text (RFC 8785) of parsed JSON. */

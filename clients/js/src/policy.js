@@ -1,12 +1,22 @@
 /** What an app lets any survey take, decided from the survey alone, before a record is looked at. */
 
 import { LdpsqlError } from "./json.js";
-import { decimal, exceeds } from "./rational.js";
+import { decimal, decimalText, exceeds } from "./rational.js";
+
+/** Throw what a survey is refused for. */
+export function refuse(kind, survey, why) {
+  throw new LdpsqlError(kind, `survey ${survey.table} ${why}; nothing was sent`);
+}
+
+/** Throw for a mistake of the app's unless something holds. */
+export function expect(holds, problem) {
+  if (!holds) throw new TypeError(problem);
+}
 
 /** A number that an app gives, exactly. */
 export function readNumber(given, name) {
   const number = decimal(String(given ?? ""));
-  if (!number) throw new TypeError(`${name} is a number of at least 0`);
+  expect(number, `${name} is a number of at least 0`);
   return number;
 }
 
@@ -14,16 +24,14 @@ const KEYS = ["maxEpsilon", "maxDelta", "disclosure", "noGuarantee", "public", "
 
 /** The most that a survey may take from a person; what it does not name is refused. */
 export class Policy {
-  constructor(given) {
-    for (const key of Object.keys(given ?? {})) if (!KEYS.includes(key)) throw new TypeError(`a policy has no ${key}`);
-    const { maxEpsilon, maxDelta = 0, disclosure, noGuarantee, public: open = [], authors, fingerprints, tables, renewal } = given ?? {};
-    for (const names of [open, authors, fingerprints, tables]) {
-      if (names !== undefined && !Array.isArray(names)) throw new TypeError("public, authors, fingerprints and tables are arrays of texts");
-    }
-    if (![undefined, "day", "month"].includes(renewal)) throw new TypeError("renewal is day or month");
+  constructor(given = {}) {
+    for (const key of Object.keys(given)) expect(KEYS.includes(key), `a policy has no ${key}, but ${KEYS.join(", ")}`);
+    for (const key of ["public", "authors", "fingerprints", "tables"]) expect(given[key] === undefined || Array.isArray(given[key]), `${key} is an array of texts`);
+    expect([undefined, "day", "month"].includes(given.renewal), "renewal is day or month");
     Object.assign(this, {
-      maxEpsilon: readNumber(maxEpsilon, "maxEpsilon"), maxDelta: readNumber(maxDelta, "maxDelta"),
-      disclosure: disclosure === true, noGuarantee: noGuarantee === true, public: open, authors, fingerprints, tables, renewal,
+      public: [], ...given,
+      maxEpsilon: readNumber(given.maxEpsilon, "maxEpsilon"), maxDelta: readNumber(given.maxDelta ?? 0, "maxDelta"),
+      disclosure: given.disclosure === true, noGuarantee: given.noGuarantee === true,
     });
     Object.freeze(this);
   }
@@ -32,24 +40,24 @@ export class Policy {
    * Throw, for what the survey says, unless it takes no more than this on this day.
    *
    * verify: (author, signature, text) => whether the Ed25519 signature is valid, or a promise of it;
-   * missing, surveys of named authors are refused.
+   * missing, surveys of named authors and later rounds are refused.
    */
   async require(survey, day, verify) {
-    const refuse = (why) => { throw new LdpsqlError("policy", `survey ${survey.table} ${why}; nothing was sent`); };
-    const { promise, author, fingerprint, table } = survey;
-    for (const [name, allowed, own] of [["name", this.tables, table], ["fingerprint", this.fingerprints, fingerprint], ["author", this.authors, author]]) {
-      if (allowed && !allowed.includes(own)) refuse(`has another ${name} than those that the policy allows`);
+    const demand = (holds, why) => holds || refuse("policy", survey, why);
+    const { promise: { kind, epsilon, delta }, author } = survey;
+    for (const [key, own] of [["tables", survey.table], ["fingerprints", survey.fingerprint], ["authors", author]]) {
+      demand(!this[key] || this[key].includes(own), `is not among the ${key} of the policy`);
     }
     const open = survey.recordColumns.map(({ name }) => name).filter((name) => !this.public.includes(name));
-    if (open.length) refuse(`sends ${open.join(", ")} in clear, which the policy does not allow`);
-    if (promise.kind === "none" && !this.noGuarantee) refuse("is not differentially private");
-    if (promise.epsilon && exceeds(promise.epsilon, this.maxEpsilon)) refuse(`asks for epsilon ${promise.epsilonText} of every report, more than the policy allows`);
-    if (exceeds(promise.delta, this.maxDelta)) refuse("may send answers in clear, more often than the policy allows");
-    if (promise.kind.startsWith("uldp") && !this.disclosure) refuse("does not protect all values");
+    demand(!open.length, `sends ${open.join(", ")} in clear, which the policy does not allow (public)`);
+    demand(epsilon || this.noGuarantee, "is not differentially private (noGuarantee, if nobody's privacy is at stake)");
+    demand(!epsilon || !exceeds(epsilon, this.maxEpsilon), `asks for epsilon ${epsilon && decimalText(epsilon)} of every report, and the policy allows ${decimalText(this.maxEpsilon)} (maxEpsilon)`);
+    demand(!exceeds(delta, this.maxDelta), "may send answers in clear, more often than the policy allows (maxDelta)");
+    demand(!kind.startsWith("uldp") || this.disclosure, "does not protect all values (disclosure)");
     // A later round is its author's, whoever is trusted.
     if (author && (this.authors || survey.first || verify)) {
-      if (!verify || (await verify(author, survey.signature, survey.signedText)) !== true) refuse("has no signature of its author that can be checked here");
+      demand(verify && (await verify(author, survey.signature, survey.signedText)) === true, "has no signature of its author that can be checked here (verify)");
     }
-    if (!survey.isOpen(day)) refuse(`is not answered on ${day}`);
+    demand(survey.isOpen(day), `is not answered on ${day}`);
   }
 }

@@ -1,13 +1,14 @@
 /** Exact fractions: pairs of BigInts, the second 0n for what is unbounded. */
 
+export const NOTHING = [0n, 1n];
 export const ONE = [1n, 1n];
 export const INFINITE = [1n, 0n];
 const PRECISION = 256n;
 
 /** A fraction from a decimal text, as "0.5" or "1E-7", or from a number's shortest text. */
 export function decimal(text) {
-  const [, whole, part = "", exponent = "0"] = /^(\d{1,100})(?:\.(\d{1,100}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text) ?? [];
-  if (whole === undefined) return undefined;
+  const [, whole, part = "", exponent = 0] = /^(\d{1,100})(?:\.(\d{1,100}))?(?:e([+-]?\d{1,3}))?$/i.exec(text) ?? [];
+  if (!whole) return undefined;
   const places = Number(exponent) - part.length, digits = BigInt(whole + part);
   return places < 0 ? [digits, 10n ** BigInt(-places)] : [digits * 10n ** BigInt(places), 1n];
 }
@@ -31,7 +32,7 @@ export function expBelow([top, bottom]) {
 }
 
 /** A fraction as decimal text, rounded up to so many places. */
-export function decimalText([top, bottom], places = 6) {
+export function decimalText([top, bottom], places = 30) {
   const scale = 10n ** BigInt(places), scaled = (top * scale + bottom - 1n) / bottom;
   const part = String(scaled % scale).padStart(places, "0").replace(/0+$/, "");
   return String(scaled / scale) + (part && `.${part}`);

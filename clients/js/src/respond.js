@@ -1,6 +1,7 @@
 /** One person's answer to one survey: policy, ledger, encoding, draw, report. */
 
 import { LdpsqlError } from "./json.js";
+import { expect } from "./policy.js";
 import { today } from "./survey.js";
 
 const BLOCK = 65536;
@@ -8,7 +9,7 @@ const BLOCK = 65536;
 /** Fill bytes with the system's randomness, or refuse. */
 function fillBySystem(bytes) {
   const { crypto } = globalThis;
-  if (typeof crypto?.getRandomValues !== "function") throw new LdpsqlError("random", "this system has no crypto.getRandomValues: give `random`, a function that fills a Uint8Array from the system's source; nothing was sent");
+  if (!crypto?.getRandomValues) throw new LdpsqlError("random", "this system has no crypto.getRandomValues: give `random`, a function that fills a Uint8Array from the system's source; nothing was sent");
   for (let start = 0; start < bytes.length; start += BLOCK) crypto.getRandomValues(bytes.subarray(start, start + BLOCK));
 }
 
@@ -19,8 +20,9 @@ function fillBySystem(bytes) {
  * and the ledger alone.
  */
 export async function respond(survey, record, { policy, ledger, day = today(), random = fillBySystem, verify }) {
+  expect(/^\d{4}-\d\d-\d\d$/.test(day), "day is a text as 2026-01-31");
   await policy.require(survey, day, verify);
   const values = typeof record === "object" && record !== null ? record : {};
   const draw = (drawn) => survey.draw(values, drawn, random);
-  return ledger ? ledger.answer(survey, day, policy.renewal, draw) : draw(day);
+  return ledger ? ledger.answer(survey, day, policy.renewal, draw, random) : draw(day);
 }

@@ -3,20 +3,20 @@
 const primes = [];
 for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
 
-/** The first 32 bits of the fraction of a prime's square or cube root, by bisection. */
+/** The first 32 bits of the fraction of a prime's square or cube root, by Newton's method from above. */
 function rootBits(prime, power) {
   const target = BigInt(prime) << (32n * power);
-  let low = 0n, high = 1n << 37n;
-  while (high - low > 1n) {
-    const middle = (low + high) >> 1n;
-    if (middle ** power <= target) low = middle; else high = middle;
-  }
-  return Number(low & 0xffffffffn);
+  let root = 1n << 37n, next = root;
+  do {
+    root = next;
+    next = ((power - 1n) * root + target / root ** (power - 1n)) / power;
+  } while (next < root);
+  return Number(root & 0xffffffffn);
 }
 
 const ROUNDS = primes.map((prime) => rootBits(prime, 3n));
 const START = primes.slice(0, 8).map((prime) => rootBits(prime, 2n));
-const turn = (word, bits) => (word >>> bits) | (word << (32 - bits));
+const turn = (word, ...bits) => bits.reduce((sum, count) => sum ^ (word >>> count) ^ (word << (32 - count)), 0);
 
 /** The 32 bytes of the hash of bytes. */
 export function sha256(bytes) {
@@ -29,13 +29,10 @@ export function sha256(bytes) {
   for (let block = 0; block < padded.length; block += 64) {
     let [a, b, c, d, e, f, g, h] = state;
     for (let i = 0; i < 64; i++) {
-      if (i < 16) w[i] = view.getInt32(block + 4 * i);
-      else {
-        const x = w[i - 15], y = w[i - 2];
-        w[i] = w[i - 16] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + w[i - 7] + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10));
-      }
-      const first = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + ROUNDS[i] + w[i]) | 0;
-      const second = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      const x = w[i - 15], y = w[i - 2];
+      w[i] = i < 16 ? view.getInt32(block + 4 * i) : w[i - 16] + (turn(x, 7, 18) ^ (x >>> 3)) + w[i - 7] + (turn(y, 17, 19) ^ (y >>> 10));
+      const first = h + turn(e, 6, 11, 25) + ((e & f) ^ (~e & g)) + ROUNDS[i] + w[i];
+      const second = turn(a, 2, 13, 22) + ((a & b) ^ (a & c) ^ (b & c));
       [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
     }
     [a, b, c, d, e, f, g, h].forEach((word, i) => { state[i] += word; });

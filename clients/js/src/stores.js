@@ -9,10 +9,38 @@ export class MemoryStore {
   }
 }
 
-const asPromise = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
+/** A text; what is none of a value becomes null, which a ledger refuses. */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * As a text that one process alone reads and writes, as in React Native.
+ *
+ * read: gives the last text, or null or undefined, where there is none.  write: keeps a text, whole,
+ * before what it returns resolves. Both may be asynchronous.
+ */
+export class TextStore {
+  #last = Promise.resolve();
+
+  constructor(read, write) {
+    Object.assign(this, { read, write });
+    Object.freeze(this);
+  }
+
+  update(change) {
+    const next = this.#last.then(async () => {
+      const text = await this.read();
+      await this.write(JSON.stringify(change(text == null ? undefined : parse(text))));
+    });
+    this.#last = next.catch(() => {});
+    return next;
+  }
+}
 
 /** In a browser's IndexedDB, whose transactions no two tabs or workers have at once. */
 export class BrowserStore {
@@ -20,17 +48,18 @@ export class BrowserStore {
     this.name = name;
   }
 
-  async update(change) {
-    const opening = globalThis.indexedDB.open(this.name, 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore("ledger");
-    const database = await asPromise(opening);
-    try {
-      await new Promise((resolve, reject) => {
+  update(change) {
+    return new Promise((resolve, reject) => {
+      const opening = globalThis.indexedDB.open(this.name, 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("ledger");
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
         // Strict: it is on the disk before the report may leave.
-        const transaction = database.transaction("ledger", "readwrite", { durability: "strict" }), store = transaction.objectStore("ledger");
+        const database = opening.result, transaction = database.transaction("ledger", "readwrite", { durability: "strict" }), store = transaction.objectStore("ledger");
         let problem;
-        transaction.oncomplete = resolve;
-        transaction.onabort = transaction.onerror = () => reject(problem ?? transaction.error);
+        const end = (settle) => () => { database.close(); settle(problem ?? transaction.error); };
+        transaction.oncomplete = end(resolve);
+        transaction.onabort = end(reject);
         store.get("ledger").onsuccess = ({ target }) => {
           try {
             store.put(change(target.result), "ledger");
@@ -39,9 +68,7 @@ export class BrowserStore {
             transaction.abort();
           }
         };
-      });
-    } finally {
-      database.close();
-    }
+      };
+    });
   }
 }

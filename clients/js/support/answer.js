@@ -1,6 +1,7 @@
 /**
  * Answers surveys that a test of another language hands in: a JSON object per line of standard input,
- * {survey, records, words} or {survey, records, draws}, and the reports as a JSON array per line.
+ * {survey, records, words}, {survey, records, draws} or {survey}, and the reports, or the survey's
+ * description, as a JSON array per line.
  *
  * words: of all records, 64 bits each, in base64, little-endian.  draws: reports per record, by the
  * system's randomness.
@@ -8,7 +9,7 @@
 
 import { createInterface } from "node:readline";
 
-import { Policy, Survey, respond } from "../src/index.js";
+import { Policy, Survey, describe, respond } from "../src/index.js";
 
 const report = (line) => JSON.parse(line).report;
 
@@ -20,6 +21,8 @@ for await (const line of createInterface({ input: process.stdin })) {
       const own = Array.from({ length: count }, (_, w) => bytes.readBigUInt64LE(8 * (i * count + w)));
       answers.push(survey.answer(record, own));
     });
+  } else if (records === undefined) {
+    answers.push(await describe(survey));
   } else {
     const policy = new Policy({ maxEpsilon: 20, maxDelta: 1, disclosure: true, noGuarantee: true, public: survey.recordColumns.map(({ name }) => name) });
     for (const record of records) {

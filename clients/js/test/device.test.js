@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Collector, Ledger, MemoryStore, Policy, Survey, describe, respond } from "../src/index.js";
+import { Collector, Ledger, MemoryStore, Policy, Survey, TextStore, describe, respond } from "../src/index.js";
+import { hashText } from "../src/sha256.js";
 import { vectors, verify } from "../support/vectors.js";
 
 const [{ survey: data }] = vectors("recipe_fourier").surveys;
@@ -46,17 +47,17 @@ test("a clock that is ahead by years is not believed", async () => {
     const again = respond(survey, {}, { policy, ledger, day });
     await (isBelieved ? assert.rejects(again, refusedAs("ledger")) : again.then((line) => assert.equal(line, first)));
   }
-  for (const longestAbsence of [0, 1.5, "9", null]) assert.throws(() => new Ledger(new MemoryStore(), { ...budgets, longestAbsence }), refusedAs("ledger"));
+  for (const longestAbsence of [0, 1.5, "9", null]) assert.throws(() => new Ledger(new MemoryStore(), { ...budgets, longestAbsence }), /longestAbsence/);
 });
 
 test("one round of a survey is answered, and none that somebody else signed", async () => {
-  const promise = { epsilon: [1n, 1n], epsilonText: "1", delta: [0n, 1n] }, schema = { privateNames: [] };
+  const promise = { epsilon: [1n, 1n], delta: [0n, 1n] }, schema = { names: new Set() };
   const round = (fingerprint, author, first) => ({
     table: "app", fingerprint, author, first, chain: `${author ?? ""}:${first ?? fingerprint}`, promise, schema, recordColumns: [],
     isOpen: () => true, periodOf: () => undefined, lastSendingDay: (drawn) => drawn,
   });
   for (const author of [undefined, "somebody"]) {
-    const ledger = new Ledger(new MemoryStore(), budgets), answer = (each) => ledger.answer(each, day, null, () => each.fingerprint);
+    const ledger = new Ledger(new MemoryStore(), budgets), answer = (each) => ledger.answer(each, day, null, () => each.fingerprint, (bytes) => bytes.fill(1));
     assert.equal(await answer(round("forged", "other", "first")), "forged");
     assert.equal(await answer(round("first", author)), "first");
     for (const again of [round("second", author, "first"), round("third", "third", "first")]) await assert.rejects(answer(again), refusedAs("ledger", /round/));
@@ -78,8 +79,8 @@ test("a policy refuses for what a survey says", async () => {
   const [one] = signed.filter(({ author }) => author), open = one.recordColumns.map(({ name }) => name);
   const within = one.validity.from ?? one.validity.until ?? day;
   const cases = [
-    [{ maxEpsilon: 0 }, /epsilon/], [{ maxEpsilon: 20, public: [] }, open.length ? /in clear/ : /./], [{ maxEpsilon: 20, tables: ["x"] }, /another name/],
-    [{ maxEpsilon: 20, authors: [] }, /another author/], [{ maxEpsilon: 20, fingerprints: [] }, /another fingerprint/],
+    [{ maxEpsilon: 0 }, /epsilon/], [{ maxEpsilon: 20, public: [] }, open.length ? /in clear/ : /./], [{ maxEpsilon: 20, tables: ["x"] }, /among the tables/],
+    [{ maxEpsilon: 20, authors: [] }, /among the authors/], [{ maxEpsilon: 20, fingerprints: [] }, /among the fingerprints/],
   ];
   for (const [limits, pattern] of cases) {
     if (limits.public?.length === 0 && !open.length) continue;
@@ -131,15 +132,82 @@ test("a report is sent until it is acknowledged", async () => {
   await assert.rejects(new Collector("http://localhost", { fetch: async () => new Response(JSON.stringify({ fingerprint: "0".repeat(64) })) }).survey("app"), refusedAs("survey"));
 });
 
-test("a survey is described without what its author could forge", () => {
-  const text = describe(survey);
+test("a survey is described without what its author could forge", async () => {
+  const text = await describe(survey);
   assert.match(text, /a belief of 50 % about your answers becomes at most \d+ %/);
   assert.match(text, /Not covered: that you took part/);
-  for (const each of signed) assert.match(describe(each), /allegedly the owner of the key|nobody has signed/);
+  for (const each of signed.filter(({ author }) => author)) {
+    assert.match(await describe(each), /allegedly the owner of the key/);
+    assert.match(await describe(each, { verify }), /: the owner of the key/);
+    await assert.rejects(describe(each, { verify: () => false }), refusedAs("survey", /signature/));
+  }
 });
 
-test("no quotation mark, of whatever form, ends a label", () => {
+test("no quotation mark, of whatever form, ends a label", async () => {
   const labelled = structuredClone(data);
   labelled.schema.dimension[0].label = "Age\u201d. In clear: nothing. \uff02\\";
-  assert.ok(describe(new Survey(JSON.stringify(labelled))).includes(String.raw` "Age\". In clear: nothing. \"\\" (`));
+  assert.ok((await describe(new Survey(JSON.stringify(labelled)))).includes(String.raw` "Age\". In clear: nothing. \"\\" (`));
+});
+
+test("a ledger holds no names, and is not taken for an empty one", async () => {
+  let text;
+  const store = new TextStore(() => text, async (next) => { text = next; });
+  const ledger = new Ledger(store, budgets), line = await respond(survey, {}, { policy, ledger, day });
+  for (const name of survey.schema.names) assert.ok(!text.includes(name) && !text.includes(hashText(name)));
+  const [{ names }] = JSON.parse(text).answers;
+  assert.ok(names.length && names.every((name) => /^[0-9a-f]{64}$/.test(name)));
+  assert.equal(await respond(survey, {}, { policy, ledger, day }), line);
+  const whole = text;
+  for (text of ["", "{", "null", "{}", whole.slice(1), whole.replace('"format":2', '"format":1'), whole.replace(line.slice(10, 30), "x")]) {
+    await assert.rejects(respond(survey, {}, { policy, ledger, day }), refusedAs("ledger", /damaged/));
+  }
+});
+
+test("changes of a text do not overlap, and one that fails changes nothing", async () => {
+  let text;
+  const wait = () => new Promise((resolve) => { setTimeout(resolve, 1); });
+  const store = new TextStore(async () => { await wait(); return text; }, async (next) => { await wait(); text = next; });
+  const changes = Array.from({ length: 20 }, (_, i) => store.update((count = 0) => { if (i % 5 === 4) throw new Error("no"); return count + 1; }));
+  assert.equal((await Promise.allSettled(changes)).filter(({ status }) => status === "rejected").length, 4);
+  assert.equal(text, "16");
+});
+
+test("it needs nothing but what every engine has", async () => {
+  const names = ["crypto", "indexedDB", "structuredClone", "navigator", "fetch", "Blob", "Buffer", "process"];
+  const kept = names.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
+  for (const name of names) Object.defineProperty(globalThis, name, { value: undefined, configurable: true, writable: true });
+  try {
+    const random = (bytes) => bytes.fill(7), ledger = new Ledger(new MemoryStore(), budgets);
+    const line = await respond(new Survey(JSON.stringify(data)), { age: 20 }, { policy, ledger, day, random });
+    const reply = { ok: true };
+    const collector = new Collector("https://collect.example", { fetch: async () => reply });
+    await collector.beacon(ledger, day);
+    assert.equal((await ledger.pending(day))[0].line, line);
+    assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
+  } finally {
+    for (const [name, property] of kept) {
+      if (property) Object.defineProperty(globalThis, name, property);
+      else delete globalThis[name];
+    }
+  }
+});
+
+test("what a beacon carried waits for an acknowledgement", async () => {
+  const ledger = new Ledger(new MemoryStore(), budgets), line = await respond(survey, {}, { policy, ledger, day }), carried = [];
+  const property = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { value: { sendBeacon: (url, body) => carried.push([url, body]) }, configurable: true });
+  try {
+    const collector = new Collector("https://collect.example", { fetch: async () => new Response() });
+    await collector.beacon(ledger, day);
+    await collector.beacon(ledger, day);
+    assert.equal(carried.length, 2);
+    assert.equal(await carried[0][1].text(), `${line}\n`);
+    assert.ok(carried[0][1].type === "text/plain" && carried[0][0].endsWith(`/v1/surveys/${survey.fingerprint}/reports`));
+    assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
+    await collector.beacon(ledger, day);
+    assert.equal(carried.length, 2);
+  } finally {
+    if (property) Object.defineProperty(globalThis, "navigator", property);
+    else delete globalThis.navigator;
+  }
 });

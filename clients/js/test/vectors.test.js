@@ -33,14 +33,14 @@ test("every recipe has vectors", () => assert.ok(recipes.length >= 32));
 
 test("values have their codes", () => {
   for (const { dimension, cases } of vectors("encoding").dimensions) {
-    const { dimensions: [read] } = readSchema({ dimension: [dimension], measure: [], public: [] });
+    const { dimensions: [read] } = readSchema({ dimension: [dimension], measure: [], public: [] }, "schema");
     for (const { value, code } of cases) assert.equal(read.find(value, 1)[0], code, `${JSON.stringify(dimension)} ${value}`);
   }
 });
 
 test("values have their thresholds", () => {
   for (const { measure, cases } of vectors("encoding").measures) {
-    const { measures: [read] } = readSchema({ dimension: [], measure: [measure], public: [] });
+    const { measures: [read] } = readSchema({ dimension: [], measure: [measure], public: [] }, "schema");
     for (const { value, threshold } of cases) assert.equal(String(read.threshold(value)[0]), threshold, `${measure.bounds} ${value}`);
   }
 });
@@ -48,7 +48,7 @@ test("values have their thresholds", () => {
 test("words give drawn codes", () => {
   for (const { sizes, words, codes } of vectors("encoding").draws) {
     const dimension = sizes.map((size, i) => ({ name: `x${i}`, type: "int", domain: [1, size] }));
-    const schema = readSchema({ dimension, measure: [], public: [] });
+    const schema = readSchema({ dimension, measure: [], public: [] }, "schema");
     assert.equal(schema.words, words.length);
     assert.deepEqual(encode(schema, {}, words.map(BigInt)), codes);
   }
