@@ -35,6 +35,7 @@ _BATCH_FORMAT = 2
 SHOWN = 5
 ID = "id"
 """How `read` of a `Piece` is asked for ids, beside the types of columns."""
+NO_ID = f"its id is not {2 * ID_BYTES} hexadecimal digits"
 ID_TYPE = pa.binary(ID_BYTES)
 _LARGEST_FLOAT = 1e100
 """Far above any measurement, and far enough below the largest double that sums of products of two
@@ -115,7 +116,7 @@ def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
     names = list(intake.columns)
     if ID_COLUMN in piece.columns:
         ids, _ = piece.read(piece.columns[ID_COLUMN], ID)
-        refuse(_booleans(ids.is_null()), f"its id is not {2 * ID_BYTES} hexadecimal digits")
+        refuse(_booleans(ids.is_null()), NO_ID)
         columns.append(ids)
         names.append(ID_COLUMN)
     batch, bad = pa.RecordBatch.from_arrays(columns, names=names), cause != 0
@@ -220,7 +221,7 @@ def require_types(intake: Intake, name: str, schema: pa.Schema) -> None:
     """ReportError for an Arrow column of a type that cannot hold its values."""
     kinds = dict.fromkeys(intake.report_columns, "int")
     kinds |= {column.name: column.type for column in intake.public}
-    kinds |= {column: ID for column in (ID_COLUMN,) if column in intake.file_columns}
+    kinds |= {column: ID for column in (ID_COLUMN,) if column in schema.names}
     for column, kind in kinds.items():
         given = schema.field(column).type
         if not (pa.types.is_null(given) or _READABLE[kind](given)):

@@ -9,8 +9,10 @@ report came from nor when, nor how many files there were.
 
 from __future__ import annotations
 
-import hashlib
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -20,25 +22,28 @@ import pyarrow.parquet as pq
 from ldpsql.intake import Intake, damaged, expand
 from ldpsql.report_files import (
     BATCH_KEY,
+    ID,
+    NO_ID,
+    Booleans,
     Piece,
     ShuffledBatch,
     check_rows,
     read_arrow,
     refuse_rows,
+    refuse_without_ids,
     require_types,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import FINGERPRINT_KEY
+from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql_device.atomic import replace_file
-from ldpsql_device.entropy import OsEntropy
+from ldpsql_device.entropy import OsEntropy, Words
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.guarantee import Shuffled
-from ldpsql_device.permutation import in_random_order, permuted
+from ldpsql_device.permutation import BUCKETS, in_random_order, permuted
 
 CHUNK = 1 << 17
 """Rows that are read at once."""
 SUFFIXES = (".parquet", ".pq")
-_FEWEST, _BITS = 16, 64.0
 Progress = Callable[[int, int | None], None]
 
 
@@ -51,25 +56,28 @@ def shuffle_reports(
 ) -> int:
     """Write the reports of Parquet files, directories of them and globs to `target` as one batch.
 
-    Returns how many reports there are. The target appears whole or not at all. progress: called
-    with the number of reports read and their total. Memory is bounded as for `permuted`; the rest
-    waits in files without a name beside the target. Only its owner may read the target: a batch is
-    for the collector, and what a killed shuffler leaves of one is smaller than was promised.
+    Returns how many reports there are: of those with one id, whatever files hold them, the first
+    counts, and no id is passed on. The target appears whole or not at all. progress: called
+    with the number of rows read and their total. Memory is bounded as for `permuted`, but for a
+    byte for each row; the rest waits in files without a name beside the target. Only its owner may
+    read the target: a batch is for the collector, and what a killed shuffler leaves of one is
+    smaller than was promised.
 
     Raises SurveyError for a survey that promises nothing of shuffled reports; ReportError for a row
-    that is not a report, for a copy of another file, for fewer reports than the survey was designed
-    for, and for files that cannot be read or written; FingerprintError for reports of another
-    survey.
+    that is not a report, for files without ids, for fewer reports than the survey was designed for,
+    and for files that cannot be read or written; FingerprintError for reports of another survey.
     """
     intake, place = Intake.of(survey), Path(target)
     _require_trust(intake)
     files = _check_files(intake, sources)
     if any(place.resolve() == path.resolve() for path in files):
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
-    total = sum(files.values())
-    schema = _schema(intake, total)
-    mixed = permuted(_read_all(intake, files, progress), place.parent, OsEntropy())
+    ids = chain.from_iterable(_ids(p, _read(p, n, [ID_COLUMN])) for p, n in files.items())
     try:
+        repeats = _find_repeats(ids, sum(files.values()), place.parent)
+        total = int(repeats.size - repeats.sum())
+        schema = _schema(intake, total)
+        mixed = permuted(_read_all(intake, files, repeats, progress), place.parent, OsEntropy())
         with (
             replace_file(place, mode=0o600) as temporary,
             pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
@@ -86,9 +94,11 @@ def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
     intake = Intake.of(survey)
     _require_trust(intake)
     _require_reports(intake, "the table", reports.schema)
-    schema = _schema(intake, reports.num_rows)
     parts = list(_check(intake, "the table", reports.select(intake.report_columns).to_batches()))
-    return in_random_order(pa.concat_tables(parts), OsEntropy()).cast(schema)
+    ids = _ids("the table", reports.select([ID_COLUMN]).to_batches())
+    repeats = _find_repeats(ids, reports.num_rows, Path(tempfile.gettempdir()))
+    kept = pa.concat_tables(parts).filter(pa.array(~repeats))
+    return in_random_order(kept, OsEntropy()).cast(_schema(intake, kept.num_rows))
 
 
 def _require_trust(intake: Intake) -> Shuffled:
@@ -152,6 +162,8 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
     for name in intake.report_columns:
         if schema.names.count(name) != 1:
             raise ReportError(f"{path}: column {name!r} is missing or there twice")
+    if schema.names.count(ID_COLUMN) != 1:
+        raise refuse_without_ids(str(path))
     require_types(intake, str(path), schema)
     named = metadata.get(FINGERPRINT_KEY)
     if named is None:
@@ -161,46 +173,63 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
 
 
 def _read_all(
-    intake: Intake, files: Mapping[Path, int], progress: Progress | None
+    intake: Intake, files: Mapping[Path, int], repeats: Booleans, progress: Progress | None
 ) -> Iterator[pa.Table]:
-    """The reports of all files, piece by piece; ReportError for a file that is there twice.
-
-    Two people may send equal reports, and so may two small files. The same reports in the same
-    order, with so many different ones among them that chance would need 2^64 attempts, are a copy.
-    """
-    done, known = 0, dict[bytes, Path]()
+    """The reports of all files, piece by piece, without the rows that are repeats."""
+    done = 0
     for path, rows in files.items():
-        digests, variety = [hashlib.sha256() for _ in intake.report_columns], None
-        for part in _check(intake, path, _read(intake, path, rows)):
-            variety = _variety(part) if variety is None else variety
-            for digest, column in zip(digests, part.columns, strict=True):
-                digest.update(column.to_numpy().tobytes())
-            yield part
+        for part in _check(intake, path, _read(path, rows, intake.report_columns)):
+            own = repeats[done : done + part.num_rows]
             done += part.num_rows
+            yield part.filter(pa.array(~own))
             if progress is not None:
                 progress(done, sum(files.values()))
-        if variety is None or rows < _FEWEST:
-            continue
-        other = known.setdefault(b"".join(digest.digest() for digest in digests), path)
-        if other != path and variety >= _BITS:
-            raise ReportError(
-                f"{path} holds the same reports as {other}, in the same order: it is a copy, "
-                "and the same reports hide nobody twice; leave one of them out"
-            )
 
 
-def _variety(rows: pa.Table) -> float:
-    """Bits of so many independent reports that are spread as these are: n times their entropy."""
-    different = rows.group_by(rows.column_names).aggregate([([], "count_all")])
-    counts = different["count_all"].to_numpy()
-    return float(np.sum(counts * np.log2(rows.num_rows / counts)))
+def _find_repeats(ids: Iterable[Words], total: int, folder: Path) -> Booleans:
+    """Which rows have the id of an earlier row, shape (total,).
+
+    ids: of the rows in order, in pieces of shape (n, 2). Like the reports they wait in files
+    without a name, spread by their first halves, which are random.
+    """
+    repeats, place = np.zeros(total, dtype=np.bool_), 0
+    with ExitStack() as files:
+        buckets = [files.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(BUCKETS)]
+        for own in ids:
+            chosen = own[:, 0] % BUCKETS
+            places = np.arange(place, place + len(own), dtype=np.uint64)
+            rows = np.column_stack([own, places])[np.argsort(chosen, kind="stable")]
+            ends = np.cumsum(np.bincount(chosen.astype(np.int64), minlength=BUCKETS))
+            for bucket, some in zip(buckets, np.split(rows, ends[:-1]), strict=True):
+                bucket.write(some.tobytes())
+            place += len(own)
+        for bucket in buckets:
+            bucket.seek(0)
+            rows = np.frombuffer(bucket.read(), dtype=np.uint64).reshape(-1, 3)
+            rows = rows[np.lexsort(rows.T[::-1])]
+            is_repeat = (rows[1:, :2] == rows[:-1, :2]).all(axis=1)
+            repeats[rows[1:][is_repeat, 2]] = True
+    return repeats
 
 
-def _read(intake: Intake, path: Path, rows: int) -> Iterator[pa.RecordBatch]:
-    """The report columns of a file, and nothing else of it; ReportError if it is damaged."""
+def _ids(path: Path | str, batches: Iterable[pa.RecordBatch]) -> Iterator[Words]:
+    """The ids of a file, shape (n, 2) each; ReportError for a row without one."""
+    first = 0
+    for batch in batches:
+        ids, _ = read_arrow(batch.column(0), ID)
+        if ids.null_count:
+            row = first + ids.is_null().index(True).as_py()
+            raise refuse_rows(str(path), [(row, NO_ID)], "nothing was shuffled")
+        words = np.frombuffer(ids.buffers()[1], dtype=np.uint64)
+        yield words.reshape(-1, 2)[ids.offset : ids.offset + len(ids)]
+        first += len(ids)
+
+
+def _read(path: Path, rows: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Some columns of a file, and nothing else of it; ReportError if it is damaged."""
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(CHUNK, columns=list(intake.report_columns)):
+            for batch in file.iter_batches(CHUNK, columns=list(columns)):
                 yield batch
                 rows -= batch.num_rows
     except (pa.ArrowException, OSError):

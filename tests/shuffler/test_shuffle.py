@@ -24,11 +24,13 @@ from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device import permutation
+from ldpsql_device.arrow import ID_COLUMN
+from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.files import randomize_file
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
-from ldpsql_device.table import report_schema
+from ldpsql_device.table import append_ids, report_schema
 
 SCHEMA = Schema.from_keys(
     {"dimension": {"age": {"type": "int", "domain": [18, 90]}, "member": {"type": "bool"}}}
@@ -53,7 +55,7 @@ def reports(survey: Survey, count: int, seed: int = 1) -> pa.Table:
     columns = [report_type, *(generator.integers(form.limits[report_type].T))]
     schema = report_schema(survey).remove(len(columns))
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema=schema)
+    return append_ids(pa.table(arrays, schema=schema))
 
 
 def spool(table: pa.Table, path) -> None:
@@ -61,7 +63,12 @@ def spool(table: pa.Table, path) -> None:
     pq.write_table(table, path)
 
 
+def without_ids(table: pa.Table) -> pa.Table:
+    return table.drop_columns([ID_COLUMN]) if ID_COLUMN in table.column_names else table
+
+
 def counted(table: pa.Table) -> list:
+    table = without_ids(table)
     keys = [(name, "ascending") for name in table.column_names]
     return table.replace_schema_metadata(None).sort_by(keys).to_pylist()
 
@@ -75,7 +82,7 @@ def test_a_batch_holds_the_reports_and_nothing_else(survey, tmp_path):
     assert shuffle_reports(survey, [tmp_path / "in"], target) == 1500
     batch = pq.read_table(target)
     assert counted(batch) == counted(table)
-    assert batch.column_names == table.column_names
+    assert batch.column_names == without_ids(table).column_names
     said = batch.schema.metadata
     assert set(said) == {b"ldpsql.fingerprint", BATCH_KEY.encode()}
     assert said[b"ldpsql.fingerprint"].decode() == survey.fingerprint
@@ -83,27 +90,45 @@ def test_a_batch_holds_the_reports_and_nothing_else(survey, tmp_path):
     assert found == ShuffledBatch(survey.fingerprint, 1500, found.id)
 
 
-def test_a_copy_of_a_file_is_no_second_crowd(survey, tmp_path):
-    """The same reports under another name, packed otherwise: refused, and no batch is left."""
+def test_repeats_are_no_second_crowd(survey, tmp_path):
+    """The same reports in another order, packed otherwise, and some of them once more."""
     table = reports(survey, 600)
     spool(table, tmp_path / "in" / "a.parquet")
+    again = permutation.in_random_order(table, OsEntropy())
     pq.write_table(
-        table, tmp_path / "in" / "b.parquet", compression="none", row_group_size=100, version="1.0"
+        again, tmp_path / "in" / "b.parquet", compression="none", row_group_size=100, version="1.0"
     )
+    spool(pa.concat_tables([table.slice(5, 9)] * 9), tmp_path / "in" / "c.parquet")
     target = tmp_path / "batch.parquet"
-    with pytest.raises(ReportError, match=r"b\.parquet holds the same reports as .*a\.parquet"):
+    with pytest.raises(ReportError, match="600 reports are fewer than the 1,000"):
         shuffle_reports(survey, [tmp_path / "in"], target)
+    with pytest.raises(ReportError, match="600 reports are fewer than the 1,000"):
+        shuffle_table(survey, pa.concat_tables([table, again]))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+    more = reports(survey, 400, seed=2)
+    spool(more, tmp_path / "in" / "d.parquet")
+    assert shuffle_reports(survey, [tmp_path / "in"], target) == USERS
+    assert counted(pq.read_table(target)) == counted(pa.concat_tables([table, more]))
 
 
-def test_equal_reports_of_two_small_files_are_two_people(survey, tmp_path):
-    one, alike = reports(survey, 1), reports(survey, 1).take([0] * 40)
-    for i in range(10):
-        spool(one, tmp_path / "in" / f"{i}.parquet")
+def test_equal_reports_of_two_files_are_two_people(survey, tmp_path):
+    one = reports(survey, 1).take([0] * 40)
     for name in ("x", "y"):
-        spool(alike, tmp_path / "in" / f"{name}.parquet")
+        spool(append_ids(without_ids(one)), tmp_path / "in" / f"{name}.parquet")
     spool(reports(survey, USERS), tmp_path / "in" / "rest.parquet")
-    assert shuffle_reports(survey, [tmp_path / "in"], tmp_path / "b.parquet") == USERS + 90
+    assert shuffle_reports(survey, [tmp_path / "in"], tmp_path / "b.parquet") == USERS + 80
+
+
+def test_reports_without_ids_are_refused(survey, tmp_path):
+    table = reports(survey, USERS)
+    spool(without_ids(table), tmp_path / "a.parquet")
+    with pytest.raises(ReportError, match=r"a\.parquet: its reports have no ids"):
+        shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / "b.parquet")
+    ids = pa.array([*table[ID_COLUMN].to_pylist()[:-1], None], pa.binary(16))
+    spool(without_ids(table).append_column(ID_COLUMN, ids), tmp_path / "a.parquet")
+    with pytest.raises(ReportError, match=rf"row {USERS}: its id is not 32 hexadecimal digits"):
+        shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / "b.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
@@ -137,7 +162,7 @@ def test_what_randomize_writes_is_shuffled(survey, tmp_path):
     target = tmp_path / "batch.parquet"
     shuffle_reports(survey, [tmp_path / "reports.parquet"], target)
     came = pq.read_table(tmp_path / "reports.parquet")
-    assert counted(pq.read_table(target)) == counted(came.drop_columns(["ldpsql_id"]))
+    assert counted(pq.read_table(target)) == counted(came)
 
 
 def test_the_order_is_a_new_one_every_time(survey, tmp_path):
@@ -148,7 +173,7 @@ def test_the_order_is_a_new_one_every_time(survey, tmp_path):
         shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / f"{name}.parquet")
         found.append(pq.read_table(tmp_path / f"{name}.parquet").to_pylist())
     assert found[0] != found[1]
-    assert table.to_pylist() not in found
+    assert without_ids(table).to_pylist() not in found
 
 
 def test_row_groups_do_not_tell_which_file_a_report_came_from(survey, tmp_path, monkeypatch):
@@ -165,10 +190,10 @@ def test_row_groups_do_not_tell_which_file_a_report_came_from(survey, tmp_path, 
 
 
 def test_memory_does_not_grow_with_the_reports(tmp_path, monkeypatch):
-    """200,000 reports with buckets of 4,096: the peak is a fraction of what they take."""
+    """300,000 reports with buckets of 4,096: the peak is a fraction of what they take."""
     survey = made()
-    count = 200_000
-    spool(reports(survey, count), tmp_path / "a.parquet")
+    count = 300_000
+    pq.write_table(reports(survey, count), tmp_path / "a.parquet", row_group_size=1 << 14)
     monkeypatch.setattr(permutation, "ROW_GROUP", 1 << 12)
     monkeypatch.setattr(shuffler, "CHUNK", 1 << 12)
 
@@ -280,6 +305,7 @@ from ldpsql.shuffler import shuffle_reports
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device import permutation
+from ldpsql_device.arrow import ID_COLUMN
 permutation.CAPACITY = permutation.ROW_GROUP = 256
 given = permutation.in_random_order
 def slowly(rows, entropy):
