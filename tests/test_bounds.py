@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from benchmarks.fourier_bounds import invariant_bound, sample_share
-from ldpsql.bounds import EXACT_CELLS, _product_of_roots, spectral_bound
+from ldpsql import bounds
+from ldpsql.bounds import most_information, spectral_bound
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
@@ -124,25 +125,30 @@ def test_sign_patterns_give_what_the_whole_matrix_gives(workload):
         assert sample_share(workload) == pytest.approx(trace - mean, rel=1e-9)
 
 
-def test_products_of_eigenvalues_stay_just_below_the_exact_sum():
-    workload = single("range", 20, 20)
-    exact = spectral_bound(workload, Epsilon.parse("1"))
-    roots = _product_of_roots(workload.classes[0], (20, 20))
-    large = single("range", 64, 64)
-    assert EXACT_CELLS < 64 * 64
-    ratio = spectral_bound(large, Epsilon.parse("1")) / exact
-    assert 1.0 < ratio < 10.0
-    centred = replace(workload.classes[0], measure=0)
-    signed = Workload(domain(20, 20, measures=1), (centred,))
-    assert _product_of_roots(centred, (20, 20)) ** 2 * 2 == pytest.approx(
-        spectral_bound(signed, Epsilon.parse("1")) * 800 * _information(800), rel=1e-9
-    )
-    assert roots**2 <= exact * 400 * _information(400)
-    assert roots**2 >= 0.9 * exact * 400 * _information(400)
+@pytest.mark.parametrize("kinds", [("range",), ("prefix", "range"), ("equality", None, "prefix")])
+def test_the_bound_of_a_single_class_is_that_of_its_gram(kinds):
+    """Closed forms and an integral against dense algebra."""
+    sizes = (5, 7, 4)[: len(kinds)]
+    entry = QueryClass(1.0, tuple((i, kind) for i, kind in enumerate(kinds) if kind))
+    for own, measures in ((entry, 0), (replace(entry, measure=0), 1)):
+        workload = Workload(domain(*sizes, measures=measures), (own,))
+        found = spectral_bound(workload, Epsilon.parse("1.3"))
+        assert found == pytest.approx(dense(workload, 1.3)[0], rel=1e-9)
+        # The negative control: with the constant, which is known, the bound would be higher.
+        everything = 1.0 / np.sqrt(most_information(np.prod(sizes), Epsilon.parse("1.3")))
+        assert measures or found < 0.99 * (everything * roots_with_constant(workload)) ** 2
 
 
-def _information(cells: int) -> float:
-    return max(k * (cells - k) * (e - 1) ** 2 / (k * e + cells - k) ** 2 for k in range(1, cells))
+def roots_with_constant(workload: Workload) -> float:
+    matrix = bounds.pattern_gram(workload)[0, :, 0]
+    return float(np.sqrt(np.linalg.eigvalsh(matrix).clip(0)).sum()) / np.sqrt(len(matrix))
+
+
+def test_interlacing_is_just_below_the_exact_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, workload = Epsilon.parse("1"), single("range", 60, 60)
+    exact = spectral_bound(workload, one)
+    monkeypatch.setattr(bounds, "_MOST_ROOTS", 100)
+    assert 0.95 * exact < spectral_bound(workload, one) < exact
 
 
 def test_mixtures_over_large_domains_have_no_bound():

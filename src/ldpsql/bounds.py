@@ -18,34 +18,37 @@ products only k + 1 patterns occur: no sign, and each sign alone.
 from __future__ import annotations
 
 import math
-from functools import reduce
+from collections.abc import Sequence
+from functools import lru_cache, reduce
 
 import numpy as np
 
 from ldpsql.numerics import Array
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
+from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 
 BOUND_BELOW = 3.0
 """From this epsilon on the bounds are loose, and a distance from them says nothing."""
 EXACT_CELLS = 2000
-LARGEST_AXIS = 2000
+_MOST_ROOTS = 1 << 16
 _ROUNDING = 1e-14
+_STEP = 0.25
+_NODES = np.arange(-24.0, 24.0, _STEP)
 
 
 def spectral_bound(workload: Workload, epsilon: Epsilon) -> float | None:
     """The least mean variance per person of any mechanism; None for a domain too large for it.
 
-    The people count as a sample, as everywhere in this library. Exact up to EXACT_CELLS cells, the
-    signs of measures included; above for a single class of queries, whose eigenvalues are products
-    (there by interlacing, so a little lower).
+    The people count as a sample, as everywhere in this library. Exact for a single class of queries
+    (by interlacing, so a little lower, above _MOST_ROOTS cells), and up to EXACT_CELLS cells, the
+    signs of measures included.
     """
     sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
     cells = math.prod(sizes) * signs
-    if cells <= EXACT_CELLS:
+    if len(workload.classes) == 1 and not workload.queries:
+        roots = _sum_of_roots_of_class(workload.classes[0], sizes)
+    elif cells <= EXACT_CELLS:
         roots = _sum_of_roots(workload)
-    elif len(workload.classes) == 1 and not workload.queries and max(sizes) <= LARGEST_AXIS:
-        roots = _product_of_roots(workload.classes[0], sizes)
     else:
         return None
     # A pattern of signs has norm 2^(k/2), so every eigenvalue is 2^k times that of its block.
@@ -132,15 +135,65 @@ def _amounts(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
     return total
 
 
-def _product_of_roots(entry: QueryClass, sizes: tuple[int, ...]) -> float:
-    """For one class, whose eigenvalues are the products of those of its axes.
+def _sum_of_roots_of_class(entry: QueryClass, sizes: Sequence[int]) -> float:
+    """For one class, whose eigenvalues are products of those of its axes."""
+    kinds = dict(entry.predicates)
+    axes = [_roots_of_axis(kinds.get(i), size) for i, size in enumerate(sizes)]
+    total = math.prod(float(roots.sum()) for roots, _ in axes)
+    if entry.measure is not None:
+        return math.sqrt(entry.weight) * total  # a sum about the middle has no constant part
+    if math.prod(len(roots) for roots, _ in axes) > _MOST_ROOTS:
+        # Taking out the constant lowers the sum of roots by no more than the largest (interlacing).
+        removed = math.prod(float(roots.max()) for roots, _ in axes)
+    else:
+        outer = np.multiply.outer
+        removed = _root_of_constant(
+            reduce(outer, [roots for roots, _ in axes], np.ones(())).ravel() ** 2,
+            reduce(outer, [shares for _, shares in axes], np.ones(())).ravel(),
+        )
+    return math.sqrt(entry.weight) * (total - removed)
 
-    Taking out the constant lowers the sum of roots by no more than the largest (interlacing); a
-    sum about the middle has no constant part.
+
+def _root_of_constant(values: Array, shares: Array) -> float:
+    """By how much the roots of G's eigenvalues sum to more than those of P G P, P = 1 - 11'/N.
+
+    values: the eigenvalues above 0.  shares: the part of the constant, with norm 1, that lies in
+    the direction of each; they sum to 1.
     """
-    values = list(map(_roots, _axis_grams(entry, sizes)))
-    largest = math.prod(float(each.max()) for each in values) if entry.measure is None else 0.0
-    return math.prod(float(each.sum()) for each in values) - largest
+    # With f(s) = sum of shares / (values + s), det(P G P + s) without the constant's own direction
+    # is det(G + s) f(s). As sqrt(x) = (1/pi) int x / (x + s) s^(-1/2) ds, the difference of the
+    # sums of roots is (1/pi) int (1 + s f'(s) / f(s)) s^(-1/2) ds, whose brackets are the sum of
+    # shares values / (values + s)^2 over f. In u = log sqrt(s) the integrand is analytic and falls
+    # off on both sides, so a sum over even steps is exact to rounding.
+    scale = float(values.max())
+    if scale <= 0.0:
+        return 0.0
+    total = 0.0
+    for node in _NODES.tolist():
+        shifted = values / scale + math.exp(2.0 * node)
+        parts = shares / shifted
+        total += math.exp(node) * float((parts * values / shifted).sum() / parts.sum()) / scale
+    return math.sqrt(scale) * total * _STEP * 2.0 / math.pi
+
+
+@lru_cache(maxsize=1024)
+def _roots_of_axis(kind: Kind | None, size: int) -> tuple[Array, Array]:
+    """Roots of the eigenvalues of one axis's Gram that are not 0, and which part of the constant
+    lies in the direction of each; without a predicate the Gram is all ones."""
+    if kind is None:
+        return np.array([math.sqrt(size)]), np.ones(1)
+    if kind == "equality":
+        return np.full(size, size**-0.5), np.full(size, 1.0 / size)
+    # Up to a factor both Grams are inverses of second differences, whose eigenvectors are sines:
+    # with both ends held for ranges, and with one end free for prefixes.
+    number = np.arange(1.0, size + 1.0)
+    if kind == "range":
+        half = number * math.pi / (2.0 * (size + 1))
+        sums = np.where(number % 2 == 1, 1.0 / np.tan(half), 0.0)
+        return math.sqrt(0.5 / size) / np.sin(half), sums**2 * 2.0 / ((size + 1) * size)
+    half = (2.0 * number - 1.0) * math.pi / (2.0 * (2 * size + 1))
+    sums = np.sin(size * half) * np.sin((size + 1) * half) / np.sin(half)
+    return size**-0.5 / (2.0 * np.sin(half)), sums**2 * 4.0 / ((2 * size + 1) * size)
 
 
 def _roots(matrix: Array) -> Array:

@@ -81,10 +81,13 @@ def test_the_own_best_is_the_bound_of_a_survey_of_the_class_alone() -> None:
 def test_a_file_says_which_weights() -> None:
     text = '[survey]\ntable = "t"\nepsilon = "2"\nmechanism = "fourier"\n'
     text += '[dimension.x]\ntype = "int"\ndomain = [0, 40]\n[dimension.y]\ntype = "bool"\n'
-    fair = design_survey(text + '[workload]\nweights = "fair"\n')
+    fair = design_survey(text)
     assert len({entry.weight for entry in fair.workload.classes}) > 1
     assert len(fair.distances) == len(fair.workload.classes)
+    named = design_survey(text + '[workload]\nweights = "fair"\n')
+    assert named.workload == fair.workload
     same = design_survey(text + '[workload]\nweights = "absolute"\n')
     assert len({entry.weight for entry in same.workload.classes}) == 1
-    with pytest.raises(SurveyError, match="absolute, fair, not 'even'"):
+    assert same.distances == ()
+    with pytest.raises(SurveyError, match="fair, absolute, not 'even'"):
         design_survey(text + '[workload]\nweights = "even"\n')

@@ -76,17 +76,22 @@ def test_the_code_of_null_stays_apart() -> None:
 
 def test_the_survey_says_so_and_refuses_what_would_cut_a_bin() -> None:
     text = FILE.format(RANGES)
-    designed = design_survey(text, mechanism="fourier", edges_from_workload=True)
+    designed = design_survey(text, mechanism="fourier")
     assert "age is collected in 4 bins, edges = [17, 20, 30, 65, 91]" in designed.notes[0]
     schema = designed.survey.schema
     with pytest.raises(QueryError, match="from 20 up to 30 share one code"):
         read_workload({"queries": ["SELECT COUNT(*) FROM app WHERE age > 25"]}, "app", schema)
     # The negative control: unmerged, the same workload costs much more.
-    plain = design_survey(text, mechanism="fourier")
-    assert designed.forecast.error < 0.8 * plain.forecast.error
+    for plain in (
+        design_survey(text, mechanism="fourier", edges_from_workload=False),
+        design_survey(text + "merge = false\n", mechanism="fourier"),
+    ):
+        assert not plain.notes
+        assert designed.forecast.error < 0.8 * plain.forecast.error
 
 
 def test_beside_classes_nothing_is_merged() -> None:
     text = FILE.format(RANGES) + "max_predicates = 1\n"
+    assert not design_survey(text, mechanism="fourier").notes
     with pytest.raises(SurveyError, match="queries alone"):
         design_survey(text, edges_from_workload=True)

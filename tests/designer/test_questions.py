@@ -141,7 +141,10 @@ def test_the_caret_stands_under_the_mistake():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"query": []}, "unknown key 'query'; it knows: queries, max_predicates, weights, kinds"),
+        (
+            {"query": []},
+            "unknown key 'query'; it knows: queries, max_predicates, weights, merge, kinds",
+        ),
         ({"queries": "SELECT 1"}, "queries must be a list"),
         ({"queries": [1]}, "queries must be a list"),
         ({"queries": ["SELECT 1"] * 1001}, "at most 1000 queries"),

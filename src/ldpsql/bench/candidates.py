@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ldpsql.designer.auto import choose
+from ldpsql.designer.fairness import weigh_fairly
 from ldpsql.designer.file import SurveyFile
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
@@ -76,8 +77,9 @@ class CandidateSpec:
         trust = None if file.shuffled is None else replace(file.shuffled, epsilon=epsilon)
         file = replace(file, epsilon=epsilon, shuffled=trust)
         is_as_in_file = file.mechanism == self.mechanism and self.options == "{}"
+        workload = weigh_fairly(file.workload, epsilon) if file.is_fair else file.workload
         if self.mechanism == AUTO:
-            best = choose(file.workload, file.promise, users).best
+            best = choose(workload, file.promise, users).best
             design, options = best.forecast.design, dict(best.options)
         else:
             options = dict(file.options) if is_as_in_file else json.loads(self.options)
@@ -85,7 +87,7 @@ class CandidateSpec:
             reason = recipe.reserved(domain)
             if reason is not None and not self.is_named:
                 raise SurveyError(reason)
-            design = recipe.design(domain, file.promise, options, file.workload)
+            design = recipe.design(domain, file.promise, options, workload)
         estimator = self.estimator or (file.estimator if is_as_in_file else None)
         if estimator is not None and estimator not in design.estimators:
             known = ", ".join(design.estimators)

@@ -68,7 +68,9 @@ _MOST_PEOPLE = 10_000_000_000
 @click.option(
     "--edges-from-workload",
     is_flag=True,
-    help="Collect numbers in the coarsest bins that the queries of [workload] allow.",
+    default=None,
+    help="Collect values in the coarsest bins that the queries of [workload] allow, even if it "
+    "says merge = false.",
 )
 @click.option(
     "--next",

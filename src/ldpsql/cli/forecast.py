@@ -8,6 +8,7 @@ from ldpsql.cli.text import about, significant, table_lines
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import least_users
+from ldpsql.designer.predicates import find_costs
 from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import Error
@@ -15,6 +16,7 @@ from ldpsql_device.errors import Error
 _MOST_KINDS, _MOST_COLUMNS = 12, 6  # kinds of queries: lines of a forecast, columns of a comparison
 _HEADING = 14  # letters of a heading's line
 _HALF = quantile(CONFIDENCE)  # of an interval, in standard errors: what ± means everywhere
+_NO_MATTER = 0.02
 _LEVEL = f"{100 * CONFIDENCE:g} %"
 
 
@@ -35,42 +37,43 @@ def expectations(
         lines.append(
             f"warning      it does not answer all of its workload, so no error is expected: {error}"
         )
-    if designed.is_fair:
-        lines += distances(designed)
+    lines += predicates(designed)
     return lines if half_width is None else lines + plan(designed, half_width)
 
 
 def forecast(designed: DesignedSurvey) -> list[str]:
-    """Lines: the expected interval of every kind of query, and how far it is from the best.
+    """Lines: the expected interval of every kind of query, and how far it is from the best; of a
+    class that counts by what it could have alone, also how far it is from that.
 
     Sums are those about the middle of the measure's bounds, which is what an average needs.
     """
     entries = designed.forecast.expected(_MOST_KINDS)
     room = max(len(significant(_HALF * entry.error)) for entry in entries)
+    ratios: dict[str, list[float]] = {}
+    for each in designed.distances:
+        for key in {each.text, each.group}:
+            ratios.setdefault(key, []).append(each.ratio)
     first, *others = [
         [
             f"  {entry.text}",
             f"± {significant(_HALF * entry.error):>{room}}",
             f"({100 * _HALF * entry.share:.2g}% of {entry.limit})",
+            *([_times(ratios.get(entry.text, []))] if ratios else []),
         ]
         for entry in entries
     ]
     head = f"expected {_LEVEL} intervals with {designed.people} people:"
-    return [head, *table_lines(first, others, [False] * 3), *distance(designed)]
+    if ratios:
+        head = head.removesuffix(":") + ", and how many times the least that a survey of these "
+        head += "questions alone could have:"
+    lines = table_lines(first, others, [False] * len(first))
+    return [head, *(line.rstrip() for line in lines), *distance(designed)]
 
 
-def distances(designed: DesignedSurvey) -> list[str]:
-    """Lines: of every class, its expected interval and how far it is from what it could have
-    alone, the furthest first; none where that is not known."""
-    entries = sorted(designed.distances, key=lambda entry: -entry.ratio)
-    if not entries:
-        return []
-    rows = [
-        [f"  {entry.text}", f"± {significant(_HALF * entry.error)}", f"{entry.ratio:.2f}"]
-        for entry in entries
-    ]
-    head = "by class, and times the least interval that a survey of it alone could have:"
-    return [head, *table_lines(rows[0], rows[1:], [False, True, True])]
+def _times(ratios: list[float]) -> str:
+    """Of one class, or the smallest and the largest of several; nothing where it is unknown."""
+    ends = list(dict.fromkeys(f"{end:.2f}" for end in (min(ratios), max(ratios)))) if ratios else []
+    return " to ".join(ends) + (" x" if ends else "")
 
 
 def distance(designed: DesignedSurvey) -> list[str]:
@@ -87,6 +90,24 @@ def distance(designed: DesignedSurvey) -> list[str]:
         f"no {designed.survey.epsilon}-LDP survey with unbiased answers can do better than "
         f"± {least} ({_LEVEL} interval) on the whole workload with {designed.people} people; this "
         f"one is at {ratio:.2f} of it"
+    ]
+
+
+def predicates(designed: DesignedSurvey) -> list[str]:
+    """A line: what other numbers of predicates would cost; none where that is not known."""
+    if designed.survey.design.spectral_information is None:
+        return []
+    costs = find_costs(designed.workload, is_fair=designed.is_fair)
+    others = [
+        f"{cost:.2g} times with {most}"
+        for most, cost in costs.items()
+        if abs(math.log(cost)) > _NO_MATTER
+    ]
+    if not others:
+        return []
+    return [
+        "max_predicates changes the error of a count with one predicate, to about "
+        + ", ".join(others)
     ]
 
 

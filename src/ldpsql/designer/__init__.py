@@ -67,12 +67,14 @@ class DesignedSurvey:
 
     @cached_property
     def distances(self) -> tuple[Distance, ...]:
-        """Of every class of the workload, in its order; nothing where bounds are not about such
-        surveys, or loose."""
+        """Of every class of the workload, or of a sample of them; nothing where classes do not
+        count by them, and where bounds are not about such surveys, or loose."""
         promise, guarantee = self._promise, self.survey.guarantee
         is_local = guarantee.kind == "local" and not guarantee.delta
-        if not isinstance(promise, Epsilon) or float(promise) >= BOUND_BELOW or not is_local:
+        is_known = isinstance(promise, Epsilon) and float(promise) < BOUND_BELOW and is_local
+        if not self.is_fair or not is_known or self.survey.design.asks_in_rounds:
             return ()
+        assert isinstance(promise, Epsilon)
         return find_distances(self.survey.design, self.workload, promise, self.people)
 
     def epsilon_for(self, half_width: float) -> Epsilon | None:
@@ -125,24 +127,24 @@ def design_survey(
     users: int | None = None,
     accept_no_guarantee: bool = False,
     quick: bool = False,
-    edges_from_workload: bool = False,
+    edges_from_workload: bool | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> DesignedSurvey:
     """As `design`, with the workload and what `auto` compared.
 
     tell: is told which mechanism is being tried.  quick: compare in a tenth of the time.
-    edges_from_workload: see `merging.merge_codes`.
+    edges_from_workload: whether codes are merged (`merging.merge_codes`), whatever the file says.
     """
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
     people = users or file.users or DEFAULT_USERS
     notes: tuple[str, ...] = ()
-    if edges_from_workload:
+    if file.merges_codes if edges_from_workload is None else edges_from_workload:
         # Reading SQL loads sqlglot, which a survey without queries does not need.
         from ldpsql.designer.merging import merge_codes  # noqa: PLC0415
 
         file, notes = merge_codes(file)
-    workload = file.workload
-    if file.is_fair:
+    workload, is_fair = file.workload, file.is_fair and len(file.workload.classes) > 1
+    if is_fair:
         tell("weighing classes")
         workload = weigh_fairly(workload, file.epsilon)
     ranking = None
@@ -172,6 +174,4 @@ def design_survey(
         schedule=file.schedule,
         label=file.label,
     )
-    return DesignedSurvey(
-        survey, workload, ranking, people, (*file.notes, *notes), is_fair=file.is_fair
-    )
+    return DesignedSurvey(survey, workload, ranking, people, (*file.notes, *notes), is_fair=is_fair)

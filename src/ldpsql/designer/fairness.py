@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldpsql.bounds import LARGEST_AXIS, spectral_bound
+from ldpsql.bounds import spectral_bound
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.fourier.group import Group, Integers, Reals
-from ldpsql.decoders.fourier.spectra import class_power, demand, floor
-from ldpsql.designer.forecast import Forecast, sample_queries
+from ldpsql.decoders.fourier.spectra import class_power
+from ldpsql.designer.forecast import Forecast, draw_classes, sample_queries
+from ldpsql.designer.predicates import Shares
 from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import Problem, equality_axes
@@ -29,19 +30,16 @@ from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 
 _MOST_FACES, _MOST_CELLS = 60, 1 << 22
-"""Of larger groups classes count in units of their own best alone."""
+"""For larger groups weights are those of ideal designs."""
 _SAMPLE = 48
 _TURNS, _STEPS, _CLOSE, _FAINT = 60, 4, 1.005, 1e-3
 
 
 def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float:
-    """The least variance per person of a class that is asked alone, by the bound of its cells.
-
-    Dimensions of more than LARGEST_AXIS codes count as so many.
-    """
+    """The least variance per person of a class that is asked alone, by the bound of its cells."""
     axes = [axis for axis, _ in entry.predicates]
     names = tuple(domain.names[axis] for axis in axes)
-    sizes = tuple(min(domain.sizes[axis], LARGEST_AXIS) for axis in axes)
+    sizes = tuple(domain.sizes[axis] for axis in axes)
     bounds = () if entry.measure is None else ((-1.0, 1.0),)
     alone = RecordDomain(names, sizes, ("m",) * len(bounds), bounds, (None,) * len(bounds))
     kinds = tuple((place, kind) for place, (_, kind) in enumerate(entry.predicates))
@@ -54,79 +52,91 @@ def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float
 class Distance:
     """How far a class of queries is from what it could have alone.
 
-    text: the class in words.  error: expected standard error, in people or units of the measure.
-    ratio: of it to the least that a survey of this class alone could have.
+    text, group: the class, and a coarser one, as in `SampledQueries`.  ratio: of its expected
+    standard error to the least that a survey of this class alone could have.
     """
 
     text: str
-    error: float
+    group: str
     ratio: float
 
 
 def find_distances(
     design: AnyDesign, workload: Workload, epsilon: Epsilon, people: int
 ) -> tuple[Distance, ...]:
-    """The distance of every class from its own best, over a sample of its queries."""
+    """The distance of every class from its own best, over a sample of its queries; of a sample of
+    classes where they are many. SurveyError where the design does not answer one."""
+    classes = [
+        replace(entry, weight=1.0)
+        for entry in draw_classes(workload.classes)
+        if entry.predicates or entry.measure is not None
+    ]
     samples = [
-        sample_queries(
-            replace(workload, classes=(replace(entry, weight=1.0),), queries=()), _SAMPLE
-        )
-        for entry in workload.classes
+        sample_queries(replace(workload, classes=(entry,), queries=()), _SAMPLE)
+        for entry in classes
     ]
     forecast = Forecast.of(design, [own for (own,) in samples], people)
-    found = zip(forecast.samples, forecast.variances, workload.classes, strict=True)
+    found = zip(forecast.samples, forecast.variances, classes, strict=True)
     return tuple(
         Distance(
             sample.text,
-            math.sqrt(variance) * sample.shown,
+            sample.group,
             math.sqrt(variance / (people * own_best(entry, workload.domain, epsilon))),
         )
         for sample, variance, entry in found
-        if entry.predicates or entry.measure is not None
     )
 
 
 def weigh_fairly(workload: Workload, epsilon: Epsilon) -> Workload:
     """The workload with fair weights of its classes, which keep their share of the whole.
 
-    A class without private predicates or measures is known exactly and has no weight to lose.
+    A class without private predicates or measures is known exactly and keeps its own weight.
     """
-    share = sum(entry.weight for entry in workload.classes)
-    if len(workload.classes) < 2:
+    asked = tuple(e for e in workload.classes if e.predicates or e.measure is not None)
+    if len(asked) < 2:
         return workload
-    best = np.array([own_best(entry, workload.domain, epsilon) for entry in workload.classes])
-    scaled = _reweigh(workload, 1.0 / best, share)
-    group = fitting_group(workload.domain, scaled, DEFAULT_BINS)
+    classes = _reweigh(asked, Shares.of(asked, workload.domain).weigh_fairly())
+    group = fitting_group(workload.domain, replace(workload, classes=classes), DEFAULT_BINS)
     cells = sum(group.cells(block) for block in group.blocks)
-    if len(group.faces) > _MOST_FACES or cells > _MOST_CELLS:
-        return scaled
-    return _reweigh(workload, _balance(scaled, group, best, float(epsilon.odds)), share)
+    if len(group.faces) <= _MOST_FACES and cells <= _MOST_CELLS:
+        best = np.array([own_best(entry, workload.domain, epsilon) for entry in classes])
+        listed = equality_axes(workload)
+        classes = _reweigh(asked, _balance(classes, group, best, float(epsilon.odds), listed))
+    known = (entry for entry in workload.classes if entry not in asked)
+    return replace(workload, classes=(*known, *classes))
 
 
-def _reweigh(workload: Workload, weights: Reals, share: float) -> Workload:
-    """The workload with weights of its classes in these proportions, which sum to a share."""
-    weights = weights * (share / weights.sum())
-    classes = tuple(
+def _reweigh(classes: tuple[QueryClass, ...], weights: Reals) -> tuple[QueryClass, ...]:
+    """The classes with weights in these proportions, whose sum stays."""
+    weights = weights * (sum(entry.weight for entry in classes) / weights.sum())
+    return tuple(
         replace(entry, weight=weight)
-        for entry, weight in zip(workload.classes, weights.tolist(), strict=True)
+        for entry, weight in zip(classes, weights.tolist(), strict=True)
     )
-    return replace(workload, classes=classes)
 
 
-def _balance(workload: Workload, group: Group, best: Reals, odds: float) -> Reals:
+def _balance(
+    classes: tuple[QueryClass, ...],
+    group: Group,
+    best: Reals,
+    odds: float,
+    listed: frozenset[int],
+) -> Reals:
     """The weights under which the largest ratio of a class's variance to its own best is close to
     the least: a few steps of the design, and more weight for those with a larger ratio, in turns.
 
-    best: of every class.  Classes whose error others determine end with little weight.
+    classes: with the weights to begin with.  best: of every class.  listed: see `Dictionary`.
+    Classes whose error others determine end with little weight.
     """
-    share = sum(entry.weight for entry in workload.classes)
-    classes = tuple(replace(entry, weight=entry.weight / share) for entry in workload.classes)
-    folding, wanted = Folding(group), demand(replace(workload, classes=classes, queries=()), group)
-    needed = folding.fold_faces(wanted)
-    components = Dictionary(folding, needed, odds, equality_axes(workload)).components()
-    problem = Problem(folding, needed, floor(wanted), components)
-    spectra = [_fold(entry, group, folding) for entry in workload.classes]
-    shares = np.full(len(best), 1.0 / len(best))
+    folding = Folding(group)
+    spectra = [_fold(entry, group, folding) for entry in classes]
+    needed = np.zeros(folding.classes + 1)
+    for entry, (numbers, power) in zip(classes, spectra, strict=True):
+        needed[numbers] += entry.weight * power
+    components = Dictionary(folding, needed, odds, listed).components()
+    problem = Problem(folding, needed, 0.0, components)
+    shares = np.array([entry.weight for entry in classes]) * best
+    shares = shares / shares.sum()
     weights, found = problem.start(), shares
     least = math.inf
     for _ in range(_TURNS):

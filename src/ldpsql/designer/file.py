@@ -7,7 +7,6 @@ columns of a data file, of which no value is read.
 from __future__ import annotations
 
 import json
-import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -19,13 +18,13 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
-from ldpsql.decoders.fourier.group import LARGEST_BLOCK, MOST_TOGETHER
+from ldpsql.designer.predicates import default_predicates, largest_predicates
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import AUTO, check_users
-from ldpsql.workload import DEFAULT_PREDICATES, KINDS, Kind, Workload
+from ldpsql.workload import KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TRUSTS = ("local", "shuffle")
-WEIGHTS = ("absolute", "fair")
-MOST_SETS, SMALL_BINS = 2000, 64
+WEIGHTS = ("fair", "absolute")
 MOST_QUERIES = 1_000
 _TABLES = ("dimension", "measure", "public", "workload")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
@@ -63,7 +61,8 @@ _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
     "workload": {
         "queries": (list, "a list of SQL texts"),
         "max_predicates": (int, "a whole number, at least 1"),
-        "weights": (str, '"absolute" or "fair"'),
+        "weights": (str, '"fair" or "absolute"'),
+        "merge": (bool, "true or false"),
         "kinds": (dict, 'a table: [workload.kinds] age = "range"'),
     },
 }
@@ -115,7 +114,15 @@ class SurveyFile:
     @property
     def is_fair(self) -> bool:
         """Whether classes count by what each could have alone, rather than by their errors."""
-        return (self.workload_options or {}).get("weights") == "fair"
+        weights: object = (self.workload_options or {}).get("weights", WEIGHTS[0])
+        return weights == "fair"
+
+    @property
+    def merges_codes(self) -> bool:
+        """Whether codes that no query tells apart are collected as one: where only queries are
+        declared, unless the file says otherwise."""
+        is_wanted = (self.workload_options or {}).get("merge", True) is True
+        return is_wanted and not self.workload.classes
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -251,12 +258,15 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     """The workload of a survey named `name`; None for a survey file without the table.
 
     Without `queries` every predicate is asked for: its kinds are those of [workload.kinds], else
-    ranges on ordered dimensions and equality on the others, up to `max_predicates` in a query.
-    `weights` says how classes are to be weighed (`SurveyFile.is_fair`), which takes an epsilon.
+    ranges on ordered dimensions and equality on the others, up to `max_predicates` in a query
+    (`default_predicates`).
+    `weights` says how classes are to be weighed (`SurveyFile.is_fair`), which takes an epsilon, and
+    `merge` whether codes may be merged (`SurveyFile.merges_codes`).
     Queries alone have all the weight; beside one of the other keys they have half of it.
     SurveyError names the key; QueryError and UnsupportedSQL come from the SQL.
     """
     keys = _checked("workload", table or {})
+    keys.pop("merge", None)
     weights = keys.pop("weights", WEIGHTS[0])
     if weights not in WEIGHTS:
         raise SurveyError(
@@ -288,7 +298,8 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
 
 def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
     """Every predicate of a kind, on every one and every several dimensions."""
-    domain, most = RecordDomain.of(schema), keys.get("max_predicates", DEFAULT_PREDICATES)
+    domain = RecordDomain.of(schema)
+    most = keys.get("max_predicates", default_predicates(domain))
     if most < 1:
         raise SurveyError("[workload]: max_predicates must be a whole number, at least 1")
     # Codes without neighbours are asked for one by one.
@@ -305,34 +316,6 @@ def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
         kinds[position[name.lower()]] = kind
     most = largest_predicates(domain, most)
     return Workload.everyday(domain, kinds, most)
-
-
-def largest_predicates(domain: RecordDomain, most: int) -> int:
-    """The largest number of predicates, at most so many, for which a survey of everything can be
-    designed: for so many sets of dimensions, and so many cells in all, dimensions in bins where
-    they may be. SurveyError where it is none.
-    """
-    cells = [
-        min(size, max(SMALL_BINS, domain.unordered_codes(i)))
-        for i, size in enumerate(domain.sizes)
-        if size > 1
-    ]
-    targets, signs = max(len(domain.bounds), 1), 2 if domain.bounds else 1
-    for chosen in range(min(most, len(cells)), 1, -1):
-        sets = math.comb(len(cells), chosen)
-        # The elementary symmetric polynomial: the sum over all sets of the products of their cells.
-        sums = [1, *[0] * chosen]
-        for size in cells:
-            for degree in range(chosen, 0, -1):
-                sums[degree] += sums[degree - 1] * size
-        largest = math.prod(sorted(cells)[-chosen:]) * signs
-        if (
-            sets * targets <= MOST_SETS
-            and largest <= LARGEST_BLOCK
-            and sums[chosen] * signs * targets <= MOST_TOGETHER
-        ):
-            return chosen
-    return min(most, 1)
 
 
 # -- a file to begin with -------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def sample_queries(workload: Workload, budget: int) -> tuple[SampledQueries, ...
     Of many classes MOST_CLASSES are drawn (seeded), in proportion to their kinds; of a declared
     text there is one sample per target.
     """
-    domain, classes = workload.domain, _draw_classes(workload.classes)
+    domain, classes = workload.domain, draw_classes(workload.classes)
     kinds = len(classes) + len({query.text for query in workload.queries})
     most = max(1, min(MOST_PER_CLASS, budget // max(kinds, 1)))
     samples = []
@@ -137,7 +137,7 @@ def _sample(
     return SampledQueries(text, group, weight, queries, unit=half / contrast)
 
 
-def _draw_classes(classes: Sequence[QueryClass]) -> list[QueryClass]:
+def draw_classes(classes: Sequence[QueryClass]) -> list[QueryClass]:
     """At most about MOST_CLASSES classes, each kind (target and number of predicates) keeping its
     weight."""
     if len(classes) <= MOST_CLASSES:

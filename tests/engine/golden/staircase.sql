@@ -1,23 +1,23 @@
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-1876.12 +/- 141 | 103502 +/- 1.057e+04 | 55.1681 +/- 4.095
+1928.57 +/- 120 | 88508.1 +/- 9883 | 45.8931 +/- 4.14
 
 SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 ----------------------------------------
-42 | 1084.17 +/- 128.4
-50 | 1045.35 +/- 117
-18 | 994.368 +/- 116
-26 | 948.798 +/- 126.9
+42 | 1163.85 +/- 108
+26 | 1092.81 +/- 107
+18 | 1006.18 +/- 96.95
+50 | 901.404 +/- 95.95
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 569.435 +/- 80.07
-2026-03-02 | 755.292 +/- 82.89
-2026-03-03 | 551.393 +/- 80.91
+2026-03-01 | 588.027 +/- 68.25
+2026-03-02 | 626.645 +/- 70.13
+2026-03-03 | 713.896 +/- 69.38
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------
-3344.53 +/- 167.2
+3033.56 +/- 174.7
 
 EXPLAIN SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
@@ -26,12 +26,12 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 141.1 (95 % interval: ± 276.5)
-    standard error of these reports: 141 (95 % interval: ± 276.4)
+    predicted standard error: 119.6 (95 % interval: ± 234.5)
+    standard error of these reports: 120 (95 % interval: ± 235.2)
     16 of 5 x 4 x 2 cells
   SUM(pay)
-    predicted standard error: 1.044e+04 (95 % interval: ± 2.047e+04)
-    standard error of these reports: 1.057e+04 (95 % interval: ± 2.072e+04)
+    predicted standard error: 9929 (95 % interval: ± 1.946e+04)
+    standard error of these reports: 9883 (95 % interval: ± 1.937e+04)
     8 of 5 x 4 x 2 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -42,6 +42,6 @@ reports: all reports (5000)
   box: age in {18..25, 42..57}
   box: age in {26..41}, state in {NULL}
   COUNT(*)
-    predicted standard error: 168 (95 % interval: ± 329.2)
-    standard error of these reports: 167.2 (95 % interval: ± 327.8)
+    predicted standard error: 175.6 (95 % interval: ± 344.2)
+    standard error of these reports: 174.7 (95 % interval: ± 342.5)
     28 of 5 x 4 x 2 cells

@@ -1,0 +1,139 @@
+"""How many predicates the queries of a workload may have: the most that can be designed for, the
+default, and what further ones cost.
+
+Costs are those of ideal designs, which put their information where it is wanted and nowhere else:
+a class of queries asks every face of the frequencies in one shape, so a design is one share of the
+information per face. Source: docs/spec/fourier.md#1.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpsql.decoders.fourier.group import LARGEST_BLOCK, MOST_TOGETHER, Integers, Reals, parts_of
+from ldpsql.record_domain import RecordDomain
+from ldpsql.workload import DEFAULT_PREDICATES, QueryClass, Workload, spectrum
+
+MOST_SETS, SMALL_BINS = 2000, 64
+MOST_PAIRED = 10
+"""Of more dimensions, questions about one at a time are the default."""
+_MOST_SHOWN = 5
+_TURNS, _CLOSE = 200, 1.01
+
+
+def default_predicates(domain: RecordDomain) -> int:
+    """How many predicates a query may have where nobody says it: every pair of dimensions is a
+    class of queries, which share the information of a report."""
+    return DEFAULT_PREDICATES if sum(size > 1 for size in domain.sizes) <= MOST_PAIRED else 1
+
+
+def largest_predicates(domain: RecordDomain, most: int) -> int:
+    """The largest number of predicates, at most so many, for which a survey of everything can be
+    designed: for so many sets of dimensions, and so many cells in all, dimensions in bins where
+    they may be. SurveyError where it is none.
+    """
+    cells = [
+        min(size, max(SMALL_BINS, domain.unordered_codes(i)))
+        for i, size in enumerate(domain.sizes)
+        if size > 1
+    ]
+    targets, signs = max(len(domain.bounds), 1), 2 if domain.bounds else 1
+    for chosen in range(min(most, len(cells)), 1, -1):
+        sets = math.comb(len(cells), chosen)
+        # The elementary symmetric polynomial: the sum over all sets of the products of their cells.
+        sums = [1, *[0] * chosen]
+        for size in cells:
+            for degree in range(chosen, 0, -1):
+                sums[degree] += sums[degree - 1] * size
+        largest = math.prod(sorted(cells)[-chosen:]) * signs
+        if (
+            sets * targets <= MOST_SETS
+            and largest <= LARGEST_BLOCK
+            and sums[chosen] * signs * targets <= MOST_TOGETHER
+        ):
+            return chosen
+    return min(most, 1)
+
+
+def find_costs(workload: Workload, *, is_fair: bool) -> Mapping[int, float]:
+    """By the number of predicates that queries may have: the expected error of a count with one
+    predicate, as a multiple of what it is in a survey for this workload.
+
+    For a workload of classes alone; empty for any other, and where dimensions are too few. Numbers
+    for which nothing can be designed are left out.
+    """
+    kinds = dict(pair for entry in workload.classes for pair in entry.predicates)
+    own = max((len(entry.predicates) for entry in workload.classes), default=0)
+    if workload.queries or len(kinds) < 2:
+        return {}
+    errors = {}
+    for most in range(1, min(len(kinds), max(_MOST_SHOWN, own)) + 1):
+        if most == own or largest_predicates(workload.domain, most) == most:
+            everyday = Workload.everyday(workload.domain, kinds, most)
+            shares = Shares.of(everyday.classes, workload.domain)
+            variances = shares.variances(shares.weigh_fairly() if is_fair else shares.weights)
+            singles = [
+                variance
+                for entry, variance in zip(everyday.classes, variances.tolist(), strict=True)
+                if len(entry.predicates) == 1 and entry.measure is None
+            ]
+            errors[most] = math.sqrt(sum(singles) / len(singles))
+    return {most: error / errors[own] for most, error in errors.items()}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What classes of queries ask of the faces of the frequencies.
+
+    weights: of the classes.  owners, faces, amounts: entry by entry, a class, a face that it asks,
+    and its variance there if the design had this face alone; in units of one report's information.
+    """
+
+    weights: Reals
+    owners: Integers
+    faces: Integers
+    amounts: Reals
+
+    @classmethod
+    def of(cls, classes: Sequence[QueryClass], domain: RecordDomain) -> Shares:
+        """Of some classes over a domain."""
+        roots: dict[tuple[int, str], tuple[float, float]] = {}
+        numbers: dict[tuple[tuple[int, ...], int | None], int] = {}
+        owners, faces, amounts = [], [], []
+        for owner, entry in enumerate(classes):
+            for axis, kind in entry.predicates:
+                if (axis, kind) not in roots:
+                    powers = spectrum(kind, domain.sizes[axis], domain.sizes[axis])
+                    roots[axis, kind] = math.sqrt(powers[0]), float(np.sqrt(powers[1:]).sum())
+            kinds = dict(entry.predicates)
+            for part in parts_of((tuple(kinds),)):
+                if part or entry.measure is not None:
+                    own = [roots[axis, kind][axis in part] for axis, kind in kinds.items()]
+                    owners.append(owner)
+                    faces.append(numbers.setdefault((part, entry.measure), len(numbers)))
+                    amounts.append(math.prod(own) ** 2)
+        weights = np.array([entry.weight for entry in classes])
+        return cls(weights, np.array(owners), np.array(faces), np.array(amounts))
+
+    def variances(self, weights: Reals) -> Reals:
+        """Of each class in the design that is best for these weights."""
+        wanted = np.sqrt(np.bincount(self.faces, weights[self.owners] * self.amounts))
+        known = wanted / wanted.sum()
+        found = np.bincount(self.owners, self.amounts / known[self.faces], len(weights))
+        return np.asarray(found, dtype=np.float64)
+
+    def weigh_fairly(self) -> Reals:
+        """The weights under which the largest ratio of a class's variance to what it could have
+        alone is the least."""
+        best = np.bincount(self.owners, np.sqrt(self.amounts), len(self.weights)) ** 2
+        shares = np.full(len(best), 1.0 / len(best))
+        for _ in range(_TURNS):
+            ratios = self.variances(shares / best) / best
+            if ratios.max() <= _CLOSE * float(shares @ ratios):
+                break
+            shares = shares * ratios / float(shares @ ratios)
+        return np.asarray(shares / best)
