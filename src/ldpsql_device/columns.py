@@ -29,7 +29,7 @@ Reals = NDArray[np.float64]
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 _MILLISECONDS_A_DAY = 86_400_000
-_CLOSE = 2.0**14
+_CLOSE = 2.0**-49
 
 
 @contextmanager
@@ -96,20 +96,33 @@ def measure_numbers(measure: Measure, column: pa.Array) -> Column:
 
 
 def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words) -> Integers:
-    """`word < measure.threshold(number)` of many people, shape (n,), for numbers within bounds or
-    NaN.
+    """`measure.level(measure.threshold(number), word)` of many people, shape (n,), for numbers
+    within bounds or NaN.
 
-    (number - low) / (high - low) 2^64 in floating point is off by less than 3 * 2^11 (three
-    roundings of 2^-53, relative to at most 2^64), a word by at most 2^10. Only where the two are
-    closer than 2^14 can the comparison be wrong; those people's are made exactly.
+    A number's place among the steps is off by a few roundings of 2^-53 relative to all steps, and
+    so is a word's share. Only where such a share is within _CLOSE of what divides two levels can
+    the level be wrong; those people's are computed exactly.
     """
-    low, high = measure.bounds
-    shares = (numbers - low) / (high - low)
-    shares[np.isnan(shares)] = 0.5
-    gaps = words.astype(np.float64) - np.ldexp(shares, 64)
-    levels = (gaps < 0).astype(np.int64)
-    for row in np.flatnonzero(np.abs(gaps) <= _CLOSE):
-        levels[row] = int(words[row]) < measure.threshold(float(numbers[row]))[0]
+    (low, high), steps = measure.bounds, measure.steps
+    places = (numbers - low) / (high - low) * steps
+    places[np.isnan(places)] = steps / 2.0
+    shares = np.ldexp(words.astype(np.float64), -64)
+    if measure.rounding == "linear":
+        # As many levels are passed as whole numbers j have j + share < place.
+        beyond = places - shares
+        levels = np.maximum(np.ceil(beyond), 0.0).astype(np.int64)
+        gaps = np.abs(beyond - np.rint(beyond))
+    else:
+        step = np.floor(places)
+        rest = places - step
+        down, up = (1.0 - rest) ** 2 / 2.0, 1.0 - rest**2 / 2.0
+        levels = (step + 1.0 - (shares < down) + (shares >= up)).astype(np.int64)
+        # Where a place is rounded across a level, its words mean the same but for these few.
+        ends = (shares - down, shares - up, shares, 1.0 - shares)
+        gaps = np.min(np.abs(ends), axis=0)
+    for row in np.flatnonzero(gaps <= _CLOSE * steps):
+        threshold, _ = measure.threshold(float(numbers[row]))
+        levels[row] = measure.level(threshold, int(words[row]))
     return levels
 
 

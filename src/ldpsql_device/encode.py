@@ -26,8 +26,8 @@ def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
     """One person's codes and levels, shape (1, d + k), from `schema.words` random words.
 
     A value outside its domain, or missing, gets the code that the survey says, which may be drawn
-    (`Schema.draws`). A measure's level is 1 (its upper bound) with the probability that makes its
-    expectation the value, else 0; every measure takes one word, in the order of the schema.
+    (`Schema.draws`). A measure's level is one of those beside its value, with probabilities that
+    make its expectation the value; every measure takes one word, in the order of the schema.
     """
     words = entropy.words(schema.words).tolist()
     row = []
@@ -35,7 +35,7 @@ def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
         drawn = (words[word] * place % WORDS) * dimension.declared // WORDS
         row.append(dimension.code(_look_up(record, dimension.name), drawn)[0])
     for measure, level_word in zip(schema.measures, words[schema.code_words :], strict=True):
-        row.append(int(level_word < measure.threshold(_look_up(record, measure.name))[0]))
+        row.append(measure.level(measure.threshold(_look_up(record, measure.name))[0], level_word))
     return np.array([row], dtype=np.int64)
 
 

@@ -16,6 +16,7 @@ from ldpsql_device.schema import (
     ROLES,
     Attribute,
     Dimension,
+    Measure,
     Schema,
     default_outside,
 )
@@ -121,13 +122,22 @@ def schema_to_keys(schema: Schema) -> dict[str, Any]:
     """The tables [dimension], [measure] and [public] of a survey file; see `Schema.from_keys`."""
     return {
         "dimension": {d.name: _dimension_keys(d) | _label_key(d) for d in schema.dimensions},
-        "measure": {m.name: {"bounds": list(m.bounds)} | _label_key(m) for m in schema.measures},
+        "measure": {m.name: _measure_keys(m) | _label_key(m) for m in schema.measures},
         "public": {p.name: {"type": p.type} | _label_key(p) for p in schema.public},
     }
 
 
 def _label_key(attribute: Attribute) -> dict[str, Any]:
     return {} if attribute.label is None else {"label": attribute.label}
+
+
+def _measure_keys(measure: Measure) -> dict[str, Any]:
+    keys: dict[str, Any] = {"bounds": list(measure.bounds)}
+    if measure.levels != 2:
+        keys["levels"] = measure.levels
+    if measure.rounding != "linear":
+        keys["rounding"] = measure.rounding
+    return keys
 
 
 def _dimension_keys(dimension: Dimension) -> dict[str, Any]:

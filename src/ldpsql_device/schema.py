@@ -39,11 +39,14 @@ LARGEST_SCHEMA = 1 << 22
 MOST_COLUMNS = 1_000
 LARGEST_WHOLE = 1 << 53
 ROLES = ("dimension", "measure", "public")
-RESERVED_KEYS = frozenset({"merged", "levels"})
+RESERVED_KEYS = frozenset({"merged"})
+MOST_LEVELS = 1024
 LONGEST_LABEL = 200
 OTHER = "(other)"
 """What SQL sees in place of every value that a category does not declare, where outside = "other":
 a value like the declared ones, with a code of its own."""
+ROUNDINGS: Mapping[str, int] = {"linear": 2, "quadratic": 3}
+"""How a measure is rounded, and the fewest levels that takes."""
 WORDS = 1 << 64
 LARGEST_PLACE = 1 << 32
 _NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
@@ -158,12 +161,19 @@ class Measure:
     """A private, bounded number that is summed or averaged.
 
     bounds: (low, high), public. A value outside is moved to the nearer bound on the device; one
-    that is missing or no number counts as one bound or the other, evenly.
+    that is missing or no number counts as the middle of the bounds.
+    levels: to how many equidistant numbers a device rounds it, at random and without bias.
+    rounding: "linear", to one of the two levels beside the number, of which the first is low and
+    the last is high; or "quadratic", to one of the three nearest, of which the first lies half a
+    step below low and the last half a step above high: the square of the level is then the square
+    of the number plus a quarter of a step's square, in expectation and whatever the number is.
     """
 
     name: str
     bounds: tuple[float, float]
     label: str | None = None
+    levels: int = 2
+    rounding: str = "linear"
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -171,27 +181,53 @@ class Measure:
         low, high = self.bounds
         if not 0 < high - low < math.inf:
             raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
+        if self.rounding not in ROUNDINGS:
+            names = ", ".join(ROUNDINGS)
+            raise SurveyError(f"measure {self.name}: rounding must be one of {names}")
+        least = ROUNDINGS[self.rounding]
+        if type(self.levels) is not int or not least <= self.levels <= MOST_LEVELS:
+            raise SurveyError(
+                f"measure {self.name}: levels must be a whole number from {least} to {MOST_LEVELS}"
+            )
         # A survey's JSON tells 0 from 0.0, and so would its fingerprint.
         object.__setattr__(self, "bounds", (float(low), float(high)))
 
+    @property
+    def steps(self) -> int:
+        """Distances of neighbouring levels between the bounds."""
+        return self.levels - 1 if self.rounding == "linear" else self.levels - 2
+
     def threshold(self, value: Any) -> tuple[int, int]:
-        """floor((number - low) / (high - low) 2^64), exactly, and where the value stands.
+        """floor((number - low) / (high - low) x steps x 2^64), exactly, and where the value stands.
 
         number: the IEEE double nearest to the value (ties to even), moved between the bounds. It
-        and the bounds are exact rationals. A uniform 64-bit word below the threshold rounds up to
-        `high`, any other down to `low`: the expectation is the number, to within
-        (high - low) / 2^64. 2^63 for a value that is missing or no number. Never raises.
+        and the bounds are exact rationals. steps x 2^63 for a value that is missing or no number.
+        `level` makes a level of it. Never raises.
         """
         value, (low, high) = plain(value, 0), self.bounds
         fits, middle = is_real(value), (low + high) / 2
         given = nearest_double(value if fits else middle)
         number = min(max(given, low), high)
         bottom, span = self._exact
+        scale = self.steps * WORDS
         # One span more, and taken away again: no number makes the division a trivial one.
-        threshold = ((_exact(number) - bottom + span) * WORDS) // span - WORDS
+        threshold = ((_exact(number) - bottom + span) * scale) // span - scale
         is_outside = int(number != given)
         standing = is_outside if fits else MISSING
-        return (threshold, threshold, WORDS // 2)[standing], standing
+        return (threshold, threshold, scale // 2)[standing], standing
+
+    def level(self, threshold: int, word: int) -> int:
+        """The level of a number with this threshold, by a uniform 64-bit word.
+
+        Its expectation is the number, to within 2^-63 of a step.
+        """
+        step, rest = divmod(threshold, WORDS)
+        if self.rounding == "linear":
+            return step + (word < rest)
+        # With f the part of a step beyond the level before it, (1 - f)^2 / 2 of the words lead one
+        # level down from the nearest, f^2 / 2 one up: mean f - 1/2, variance a quarter, always.
+        down, up = (WORDS - rest) ** 2 >> 65, rest**2 >> 65
+        return step + 1 - (word < down) + (word >= WORDS - up)
 
     @cached_property
     def _exact(self) -> tuple[int, int]:
@@ -354,8 +390,8 @@ class Schema:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Codes of every attribute of an encoded record: dimensions, then 2 levels per measure."""
-        return (*(dimension.size for dimension in self.dimensions), *(2 for _ in self.measures))
+        """Codes of every attribute of an encoded record: dimensions, then levels of measures."""
+        return (*(d.size for d in self.dimensions), *(m.levels for m in self.measures))
 
     @cached_property
     def draws(self) -> tuple[tuple[int, int], ...]:
@@ -491,7 +527,9 @@ def _read_measure(name: str, keys: dict[str, Any]) -> Measure:
     bounds = _pair(keys, "bounds")
     if not all(is_number(bound) and abs(bound) < 1e300 for bound in bounds):
         raise SurveyError("bounds must be two finite numbers below 1e300")
-    return Measure(name, bounds)
+    return Measure(
+        name, bounds, levels=keys.pop("levels", 2), rounding=keys.pop("rounding", "linear")
+    )
 
 
 def _read_public(name: str, keys: dict[str, Any]) -> PublicColumn:

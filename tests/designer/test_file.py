@@ -120,6 +120,7 @@ def test_predictions_are_for_the_given_the_files_or_a_usual_number_of_people():
         (named("hio", "users = 2.5\n"), "users must be a whole number"),
         (named("hio", "people = 3\n"), "unknown key 'people'"),
         (TOML.replace("[dimension.age]", "[workload.age]"), "unknown key 'age'"),
+        (TOML + "[measure.pay]\nbounds = [0, 1]\nlevels = 3\n", "is rounded is part of the design"),
         ("workload = 3\n" + TOML, r"\[workload\] must be a table"),
     ],
 )

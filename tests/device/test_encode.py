@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, date, datetime
+from fractions import Fraction
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from support.surveys import (
     mix,
     survey_toml,
 )
+from support.vectors import changes_of
 
 from ldpsql.designer import design
 from ldpsql.simulation import SeededEntropy
@@ -144,19 +147,57 @@ def test_the_words_drawn_do_not_depend_on_the_values():
     assert set(drawn) == {2}
 
 
+ROUNDED = [(2, "linear"), (3, "linear"), (7, "linear"), (1024, "linear"), (3, "quadratic")]
+ROUNDED += [(4, "quadratic"), (65, "quadratic")]
+
+
+@pytest.mark.parametrize(("levels", "rounding"), ROUNDED)
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-7.3, 91.7), (0.0, 3e-310), (-1e299, 9e299)])
-def test_many_people_are_rounded_like_one(bounds):
-    """Bit by bit, for words around the exact threshold and for odd values."""
-    measure, random = Measure("x", bounds), np.random.default_rng(5)
+def test_many_people_are_rounded_like_one(bounds, levels, rounding):
+    """Bit by bit, for words around where the level changes, and for odd values."""
+    measure = Measure("x", bounds, levels=levels, rounding=rounding)
+    random = np.random.default_rng(5)
     low, high = bounds
     odd = [low, high, 0.0, -0.0, 5e-324, 2e-308, 1e300, -1e300, 2.0**53 + 1, 0.1, 1 / 3, 2.0**-70]
     spread = (low + (high - low) * random.random(200)).tolist()
     numbers = [min(max(value, low), high) for value in (*odd, *spread)] + [math.nan]
-    for offset in (-(2**15), -(2**13), -2, -1, 0, 1, 2**13, 2**15):
-        words = [min(max(measure.threshold(x)[0] + offset, 0), 2**64 - 1) for x in numbers]
-        levels = round_to_levels(measure, np.array(numbers), np.array(words, dtype=np.uint64))
-        singles = [word < measure.threshold(x)[0] for x, word in zip(numbers, words, strict=True)]
-        assert levels.tolist() == singles
+    numbers += [low + (high - low) * step / measure.steps for step in range(measure.steps)]
+    thresholds = [measure.threshold(x)[0] for x in numbers]
+    for place, offset in product(range(2), (-(2**15), -(2**13), -2, -1, 0, 1, 2**13, 2**15)):
+        cuts = [(changes_of(measure, each) or [0])[-place] for each in thresholds]
+        words = [min(max(cut + offset, 0), 2**64 - 1) for cut in cuts]
+        many = round_to_levels(measure, np.array(numbers), np.array(words, dtype=np.uint64))
+        assert many.tolist() == list(map(measure.level, thresholds, words))
+        assert set(many.tolist()) <= set(range(levels))
+
+
+@pytest.mark.parametrize(("levels", "rounding"), ROUNDED)
+def test_levels_are_unbiased_and_tell_squares(levels, rounding):
+    """In fractions, from the words at which the level of a value changes."""
+    measure = Measure("x", (-1.0, 3.0), levels=levels, rounding=rounding)
+    step, shift = Fraction(4, measure.steps), Fraction(rounding == "quadratic", 2)
+    for value in (-1.0, -0.9, 0.0, 0.1, 1.0, 2.7182818, 2.9999, 3.0):
+        threshold, _ = measure.threshold(value)
+        cuts = [0, *changes_of(measure, threshold), 2**64]
+        law = [(measure.level(threshold, a), b - a) for a, b in pairwise(cuts)]
+        stands = [((level - shift) * step - 1, Fraction(words, 2**64)) for level, words in law]
+        mean = sum(x * share for x, share in stands)
+        assert abs(mean - Fraction(value)) <= step / 2**63
+        if rounding == "quadratic":
+            squares = sum((x - Fraction(value)) ** 2 * share for x, share in stands)
+            assert abs(squares - step**2 / 4) <= step**2 / 2**61
+
+
+def test_linear_rounding_does_not_tell_squares():
+    """Negative control: at a level it adds nothing to the square, between two of them it does."""
+    measure = Measure("x", (0.0, 1.0), levels=3)
+    spreads = []
+    for value in (0.5, 0.75):
+        threshold, _ = measure.threshold(value)
+        cuts = [0, *changes_of(measure, threshold), 2**64]
+        law = [(measure.level(threshold, a), b - a) for a, b in pairwise(cuts)]
+        spreads.append(sum((level / 2 - value) ** 2 * words / 2**64 for level, words in law))
+    assert spreads == [0.0, 0.0625]
 
 
 def binomial_tail(successes: int, n: int, p: float) -> float:

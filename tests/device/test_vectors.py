@@ -79,6 +79,9 @@ def test_a_client_written_from_the_format_encodes_alike():
         for case in vector["cases"]:
             threshold = reference_client.threshold_of(vector["measure"], case["value"])
             assert str(threshold) == case["threshold"], (vector, case)
+            for word, level in case["levels"]:
+                found = reference_client.level_of(vector["measure"], threshold, int(word))
+                assert found == level, (vector, case, word)
     for vector in vectors["draws"]:
         dimensions = [{"type": "int", "domain": [1, size]} for size in vector["sizes"]]
         codes, words = reference_client.drawn_codes(dimensions, list(map(int, vector["words"])))
@@ -94,11 +97,13 @@ def test_values_have_their_codes(vector):
 
 
 @pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["measures"])
-def test_values_have_their_thresholds(vector):
+def test_values_have_their_thresholds_and_levels(vector):
     schema = {"dimension": [], "measure": [vector["measure"]], "public": []}
     [measure] = Schema.from_json(schema).measures
     for case in vector["cases"]:
         assert threshold_of(measure, case["value"]) == case["threshold"], case
+        for word, level in case["levels"]:
+            assert measure.level(int(case["threshold"]), int(word)) == level, (case, word)
 
 
 @pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["draws"])

@@ -149,13 +149,25 @@ def units(first: datetime, last: datetime, unit: str) -> Iterator[datetime]:
 
 
 def threshold_of(measure: Json, value: Any) -> int:
-    """floor((value - low) / (high - low) 2^64) of a clamped value; half of 2^64 for none."""
+    """floor((value - low) / (high - low) steps 2^64) of a clamped value; the middle for none."""
     low, high = (Fraction(float(bound)) for bound in measure["bounds"])
+    is_quadratic = measure.get("rounding") == "quadratic"
+    scale = (measure.get("levels", 2) - (2 if is_quadratic else 1)) * ALL
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        return ALL // 2
+        return scale // 2
     clamped = min(max(value, low), high)
     number = clamped if isinstance(clamped, Fraction) else Fraction(float(clamped))
-    return math.floor((number - low) / (high - low) * ALL)
+    return math.floor((number - low) / (high - low) * scale)
+
+
+def level_of(measure: Json, threshold: int, word: int) -> int:
+    """The level that a word gives."""
+    step, rest = threshold // ALL, threshold % ALL
+    if measure.get("rounding") != "quadratic":
+        return step + 1 if word < rest else step
+    if word < (ALL - rest) ** 2 // (2 * ALL):
+        return step
+    return step + 2 if word >= ALL - rest**2 // (2 * ALL) else step + 1
 
 
 # -- when, and by whom ----------------------------------------------------------------------------
@@ -244,7 +256,8 @@ def answer(survey: Json, record: Json, words: Sequence[int]) -> str:
     drawn, words = drawn_codes(dimensions, words)
     codes = [code_of(d, record.get(d["name"]), c) for d, c in zip(dimensions, drawn, strict=True)]
     for measure, word in zip(measures, words, strict=False):
-        codes.append(int(word < threshold_of(measure, record.get(measure["name"]))))
+        threshold = threshold_of(measure, record.get(measure["name"]))
+        codes.append(level_of(measure, threshold, word))
     numbers = draw(plan, codes, words[len(measures) :])
     return "".join(
         f"{number:0{width // 4}x}" for number, width in zip(numbers, widths_of(plan), strict=True)

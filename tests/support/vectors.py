@@ -257,13 +257,27 @@ DIMENSIONS: list[tuple[dict[str, Any], list[Any]]] = [
         ["2026-01-02T23:30:00", "2026-01-03T00:00:00", "2026-01-01T00:00:00+00:00"],
     ),
 ]
-MEASURES: list[tuple[list[float], list[Any]]] = [
-    ([0.0, 1.0], [0, 1, 0.1, -0.0, 5e-324, 2.0**-64, 2.0**-65, 1 - 2.0**-53, 7, -7, "1", None]),
-    ([0.0, 3.0], [1, 2, 1e300, -(10**400), 10**400, True]),
-    ([-7.3, 91.7], [0, 91.7, -7.3, 12.34]),
-    ([2.0**53, 2.0**53 + 4], [2**53 + 1, 2**53 + 2, 2**53 + 3]),
-    ([0.0, 5e-324], [5e-324, 0]),
-    ([-1e299, 9e299], [0, 1e299, 123456.789]),
+MEASURES: list[tuple[dict[str, Any], list[Any]]] = [
+    (
+        {"bounds": [0.0, 1.0]},
+        [0, 1, 0.1, -0.0, 5e-324, 2.0**-64, 2.0**-65, 1 - 2.0**-53, 7, -7, "1", None],
+    ),
+    ({"bounds": [0.0, 3.0]}, [1, 2, 1e300, -(10**400), 10**400, True]),
+    ({"bounds": [-7.3, 91.7]}, [0, 91.7, -7.3, 12.34]),
+    ({"bounds": [2.0**53, 2.0**53 + 4]}, [2**53 + 1, 2**53 + 2, 2**53 + 3]),
+    ({"bounds": [0.0, 5e-324]}, [5e-324, 0]),
+    ({"bounds": [-1e299, 9e299]}, [0, 1e299, 123456.789]),
+    ({"bounds": [0.0, 80.0], "levels": 3}, [0, 1, 20, 40, 40.1, 79.9, 80, 99, -1, None]),
+    ({"bounds": [-7.3, 91.7], "levels": 7}, [-7.3, 0, 9.2, 42.2, 91.7, 1e300, "9", True]),
+    ({"bounds": [0.0, 5e-324], "levels": 1024}, [0, 5e-324, 1]),
+    (
+        {"bounds": [0.0, 80.0], "levels": 3, "rounding": "quadratic"},
+        [0, 20, 40, 60, 80, 99, -1, None],
+    ),
+    (
+        {"bounds": [-7.3, 91.7], "levels": 12, "rounding": "quadratic"},
+        [-7.3, 0, 2.6, 12.34, 42.2, 91.7, -1e300, False],
+    ),
 ]
 DRAWN = 1
 """The declared code that the vectors of dimensions give for one that is drawn."""
@@ -277,10 +291,13 @@ def encoding_vectors() -> dict[str, Any]:
         [dimension] = schema.dimensions
         cases = [{"value": v, "code": code_of(dimension, v)} for v in values]
         dimensions.append({"dimension": schema_to_json(schema)["dimension"][0], "cases": cases})
-    for (low, high), values in MEASURES:
-        schema = Schema.from_keys({"measure": {"x": {"bounds": [low, high]}}})
+    for keys, values in MEASURES:
+        schema = Schema.from_keys({"measure": {"x": keys}})
         [measure] = schema.measures
-        cases = [{"value": v, "threshold": threshold_of(measure, v)} for v in values]
+        cases = [
+            {"value": v, "threshold": threshold_of(measure, v), "levels": levels_of(measure, v)}
+            for v in values
+        ]
         measures.append({"measure": schema_to_json(schema)["measure"][0], "cases": cases})
     random = np.random.default_rng(0)
     for sizes in ([2, 3, 5], [65_536, 65_536, 2], [1 << 20, 1 << 13, 7, 1 << 20], [10] * 12):
@@ -309,6 +326,30 @@ def code_of(dimension: Dimension, value: Any) -> int:
 def threshold_of(measure: Measure, value: Any) -> str:
     """The threshold of a value, in decimal digits."""
     return str(measure.threshold(value)[0])
+
+
+def levels_of(measure: Measure, value: Any) -> list[tuple[str, int]]:
+    """Words on either side of where the level of a value changes, and the levels they give."""
+    threshold, _ = measure.threshold(value)
+    words = {0, 2**64 - 1, *range(2**62, 2**64, 2**62)}
+    for cut in changes_of(measure, threshold):
+        words |= {cut - 1, cut}
+    return [(str(word), measure.level(threshold, word)) for word in sorted(words)]
+
+
+def changes_of(measure: Measure, threshold: int) -> list[int]:
+    """The words at which the level of a value differs from that of the word before, by halving."""
+    cuts, ranges = [], [(0, 2**64 - 1)]
+    while ranges:
+        low, high = ranges.pop()
+        if measure.level(threshold, low) == measure.level(threshold, high):
+            continue
+        if high - low == 1:
+            cuts.append(high)
+        else:
+            middle = (low + high) // 2
+            ranges += [(low, middle), (middle, high)]
+    return sorted(cuts)
 
 
 def small_survey() -> Survey:
@@ -424,6 +465,9 @@ def bad_surveys() -> list[dict[str, str]]:
     def dimension(**changes: Any) -> str:
         return but(schema={**schema, "dimension": [{**age, **changes}, *others]})
 
+    def measure(**changes: Any) -> str:
+        return but(schema={**schema, "measure": [{**schema["measure"][0], **changes}]})
+
     signed = json.loads(scheduled_survey("month").signed(published_key()).device_text)
     periodic = json.loads(scheduled_survey("day").device_text)
     column = {"name": "period", "type": "date"}
@@ -449,6 +493,14 @@ def bad_surveys() -> list[dict[str, str]]:
         ("no version", canonical({k: v for k, v in data.items() if k != "ldpsql_survey"})),
         ("an unknown key", but(extra=1)),
         ("an unknown key of a dimension", dimension(extra=1)),
+        *(
+            (f"levels of a measure that are {why}", measure(levels=levels))
+            for why, levels in (("one", 1), ("too many", 1025), ("a text", "3"), ("null", None))
+        ),
+        ("levels of a dimension", dimension(levels=3)),
+        ("more levels than the plan knows", measure(levels=3)),
+        ("an unknown rounding", measure(rounding="cubic")),
+        ("quadratic rounding to two levels", measure(rounding="quadratic")),
         ("an unknown key of the plan", but(plan={**plan, "extra": 1})),
         ("a missing key", canonical({k: v for k, v in data.items() if k != "promise"})),
         ("a repeated key", text.replace('"table":', '"table":"x","table":')),

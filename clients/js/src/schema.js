@@ -197,18 +197,28 @@ function exact(number) {
   return bits >> 63n ? -magnitude : magnitude;
 }
 
-const readMeasureKeys = object({ name, label: [label], bounds: list(real, 2) });
+const readMeasureKeys = object({ name, label: [label], bounds: list(real, 2), levels: [whole(2, 1024)], rounding: [oneOf("linear", "quadratic")] });
 
 function readMeasure(data, where) {
-  const keys = readMeasureKeys(data, where), [low, high] = keys.bounds;
+  const keys = readMeasureKeys(data, where), [low, high] = keys.bounds, { levels = 2, rounding = "linear" } = keys;
   check(-1e300 < low && low < high && high < 1e300, where, "must have bounds below 1e300, the lower one first");
-  const bottom = exact(low), span = exact(high) - bottom;
+  const isLinear = rounding === "linear";
+  check(isLinear || levels > 2, where, "must have at least 3 levels for quadratic rounding");
+  const bottom = exact(low), span = exact(high) - bottom, scale = BigInt(isLinear ? levels - 1 : levels - 2) * WORDS;
+  // The number's place among the levels, in 2^-64 of a step.
   const threshold = (value) => {
     const given = realOf(value), number = Math.min(Math.max(given ?? low, low), high);
-    const found = ((exact(number) - bottom) * WORDS) / span;
-    return given === undefined ? [WORDS / 2n, MISSING] : [found, Number(number !== given)];
+    const found = ((exact(number) - bottom) * scale) / span;
+    return given === undefined ? [scale / 2n, MISSING] : [found, Number(number !== given)];
   };
-  return { ...keys, threshold };
+  const level = (place, word) => {
+    const step = Number(place / WORDS), rest = place % WORDS;
+    if (isLinear) return step + Number(word < rest);
+    // One level down from the nearest, or one up: the variance is a quarter of a step's square.
+    const down = (WORDS - rest) ** 2n >> 65n, up = rest ** 2n >> 65n;
+    return step + 1 - Number(word < down) + Number(word >= WORDS - up);
+  };
+  return { ...keys, levels, threshold, level };
 }
 
 /** By type, the JSON text of a value; nothing for one that does not fit. */
@@ -265,7 +275,7 @@ export function readSchema(data, where) {
     product *= declared;
     return place;
   });
-  const sizes = [...dimensions.map((column) => column.size), ...measures.map(() => 2)];
+  const sizes = [...dimensions.map((column) => column.size), ...measures.map((column) => column.levels)];
   return { dimensions, measures, public: open, names, labels, places, sizes, words: words + measures.length };
 }
 
@@ -288,7 +298,7 @@ export function encode({ dimensions, measures, places, words: count }, record, w
     return column.find(look(record, column), Number(drawn))[0];
   });
   const levels = words.slice(count - measures.length);
-  return codes.concat(measures.map((column, i) => Number(levels[i] < column.threshold(look(record, column))[0])));
+  return codes.concat(measures.map((column, i) => column.level(column.threshold(look(record, column))[0], levels[i])));
 }
 
 /** The columns that travel in clear, as JSON texts. */

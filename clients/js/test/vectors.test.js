@@ -38,10 +38,14 @@ test("values have their codes", () => {
   }
 });
 
-test("values have their thresholds", () => {
+test("values have their thresholds, and words their levels", () => {
   for (const { measure, cases } of vectors("encoding").measures) {
     const { measures: [read] } = readSchema({ dimension: [], measure: [measure], public: [] }, "schema");
-    for (const { value, threshold } of cases) assert.equal(String(read.threshold(value)[0]), threshold, `${measure.bounds} ${value}`);
+    for (const { value, threshold, levels } of cases) {
+      const [place] = read.threshold(value);
+      assert.equal(String(place), threshold, `${measure.bounds} ${value}`);
+      for (const [word, level] of levels) assert.equal(read.level(place, BigInt(word)), level, `${measure.bounds} ${value} ${word}`);
+    }
   }
 });
 

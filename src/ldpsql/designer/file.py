@@ -28,7 +28,7 @@ from ldpsql.workload import KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
-from ldpsql_device.schema import Schema, check_label, identifier, is_label
+from ldpsql_device.schema import Measure, Schema, check_label, identifier, is_label
 from ldpsql_device.survey import (
     ANY_DAY,
     PERIOD_COLUMN,
@@ -168,6 +168,12 @@ def read_file(
         )
     _check_estimator(head.get("estimator"), name)
     schema = Schema.from_keys(data)
+    for measure in schema.measures:
+        if measure != Measure(measure.name, measure.bounds, measure.label):
+            raise SurveyError(
+                f"measure {measure.name}: how a measure is rounded is part of the design; leave "
+                "levels and rounding out"
+            )
     check_period(schema, ANY_DAY)  # `published_schema` adds the column of a period
     return SurveyFile(
         table=head["table"],
