@@ -23,9 +23,8 @@ from support.fourier_designs import (
 )
 
 from ldpsql.boxes import Box, LinearQuery, Side, Weight, cardinality
-from ldpsql.decoders.fourier import design as design_module
 from ldpsql.decoders.fourier.contributions import SharedContributions
-from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.design import FourierDesign, FourierEstimator
 from ldpsql.decoders.fourier.group import spread_faces
 from ldpsql.decoders.fourier.spectra import Collected
 from ldpsql.decoders.law import Outcome
@@ -277,18 +276,24 @@ def coverage(design: FourierDesign, number: int) -> float:
 
 @pytest.mark.parametrize("epsilon", ["0.5", "3"])
 def test_a_single_report_has_an_error(epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its contribution alone has no spread: the negative control is without the people added."""
+    """The negative control has a tenth of it."""
     design = made(epsilon)
     assert coverage(design, 1) > 0.95
-    monkeypatch.setattr(design_module, "PSEUDO_PEOPLE", 0.0)
+    shrink_errors(monkeypatch)
     assert coverage(design, 1) < 0.5
+
+
+def shrink_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of every variance."""
+    right = FourierEstimator._centre
+    monkeypatch.setattr(FourierEstimator, "_centre", lambda *given: 0.01 * right(*given))
 
 
 def test_two_reports_have_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for two, which may well say the same thing."""
     design = made("3")
     assert coverage(design, 2) > 0.95
-    monkeypatch.setattr(design_module, "PSEUDO_PEOPLE", 0.0)
+    shrink_errors(monkeypatch)
     assert coverage(design, 2) < 0.6
 
 

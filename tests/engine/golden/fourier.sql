@@ -4,32 +4,32 @@ SELECT COUNT(*) FROM app
 
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 ----------------------------------------
-1832.03 +/- 199.6 | 77839.1 +/- 1.532e+04 | 42.4879 +/- 6.624
+1832.03 +/- 197.6 | 77839.1 +/- 1.554e+04 | 42.4879 +/- 6.598
 
 SELECT state, COUNT(*) AS n, AVG(pay) FROM app GROUP BY state ORDER BY n DESC
 ----------------------------------------
-CA | 1976.81 +/- 113.7 | 52.0196 +/- 3.596
-NY | 1551.25 +/- 109.3 | 41.8174 +/- 4.38
-WA | 995.149 +/- 104.3 | 52.265 +/- 6.295
-None | 476.793 +/- 99.72 | 46.9962 +/- 12.43
+CA | 1976.81 +/- 113.7 | 52.0196 +/- 3.587
+NY | 1551.25 +/- 110 | 41.8174 +/- 4.383
+WA | 995.149 +/- 104.6 | 52.265 +/- 6.385
+None | 476.793 +/- 98.75 | 46.9962 +/- 12.36
 
 SELECT bin(age, 10), COUNT(*) FROM app WHERE state IN ('CA', 'NY') GROUP BY bin(age, 10)
 ----------------------------------------
-10 | 8.01977 +/- 192.5
-20 | 800.765 +/- 252
-30 | 958.502 +/- 264
-40 | 972.633 +/- 246.6
-50 | 788.138 +/- 240.9
+10 | 8.01977 +/- 199
+20 | 800.765 +/- 264.9
+30 | 958.502 +/- 265.2
+40 | 972.633 +/- 265
+50 | 788.138 +/- 257.2
 
 SELECT day, COUNT(*), SUM(pay) FROM app WHERE age < 40 GROUP BY day ORDER BY day
 ----------------------------------------
-2026-03-01 | 894.191 +/- 111.7 | 40652.1 +/- 8961
-2026-03-02 | 1237.21 +/- 114 | 64513.5 +/- 9398
-2026-03-03 | 913.836 +/- 117.1 | 49179.7 +/- 9090
+2026-03-01 | 894.191 +/- 113.5 | 40652.1 +/- 9198
+2026-03-02 | 1237.21 +/- 116.3 | 64513.5 +/- 9462
+2026-03-03 | 913.836 +/- 114.4 | 49179.7 +/- 9257
 
 SELECT STDERR(COUNT(*)), CI_LOW(SUM(pay), 0.9), CI_HIGH(SUM(pay), 0.9) FROM app WHERE state IS NULL
 ----------------------------------------
-99.7216 | 9564.98 | 35250
+98.7541 | 9850.57 | 34964.4
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age BETWEEN 26 AND 41 AND NOT state = 'CA'
 ----------------------------------------
@@ -39,11 +39,11 @@ reports: all reports (5000)
   box: age in {26..41}, state in {NY, WA}
   COUNT(*)
     predicted standard error: 273.7 (95 % interval: ± 536.5)
-    standard error of these reports: 285.1 (95 % interval: ± 558.7)
+    standard error of these reports: 273.9 (95 % interval: ± 536.9)
     table age x state of 20 x 4 cells, box of 8 x 2
   SUM(pay)
     predicted standard error: 2.009e+04 (95 % interval: ± 3.938e+04)
-    standard error of these reports: 2.1e+04 (95 % interval: ± 4.115e+04)
+    standard error of these reports: 2.011e+04 (95 % interval: ± 3.941e+04)
     table age x state of 20 x 4 cells, box of 8 x 2
     with the sign of pay
 
@@ -69,14 +69,14 @@ after cells:
     box: age in {50..57}
     COUNT(*)
       predicted standard error: 223.7 (95 % interval: ± 438.5)
-      standard error of these reports: 222.1 (95 % interval: ± 435.3)
+      standard error of these reports: 226.9 (95 % interval: ± 444.7)
       table age x state of 20 x 4 cells, box of 6 x 1
       table age of 20 cells, box of 4
   reports: ("day" > DATE '2026-03-01') IS NOT TRUE (1629)
     box: age in {18..29}, state in {CA}
     COUNT(*)
       predicted standard error: 125.8 (95 % interval: ± 246.5)
-      standard error of these reports: 127.2 (95 % interval: ± 249.3)
+      standard error of these reports: 129.1 (95 % interval: ± 253)
       table age x state of 20 x 4 cells, box of 6 x 1
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE age BETWEEN 40 AND 21
@@ -88,17 +88,17 @@ reports: all reports (5000)
 
 SELECT AVG(state = 'NY') AS share, SUM(pay * length(state)) AS letters, AVG(age // 10 * 10) AS decade FROM app
 ----------------------------------------
-0.342953 +/- 0.02283 | 439427 +/- 2.26e+04 | 31.8095 +/- 1.098
+0.342953 +/- 0.02299 | 439427 +/- 2.25e+04 | 31.8095 +/- 1.091
 
 SELECT COUNT(*), COUNT_IF(state LIKE '%A') AS n FROM app WHERE age % 4 < 2
 ----------------------------------------
-2656.53 +/- 377.1 | 1996.72 +/- 552.4
+2656.53 +/- 377.1 | 1996.72 +/- 561.8
 
 SELECT region, COUNT(*), AVG(pay), SUM(big) FROM app LEFT JOIN (VALUES ('CA', 'west', 39), ('WA', 'west', 8), ('NY', 'east', 19)) AS r(state, region, big) USING (state) WHERE age >= 30 GROUP BY region
 ----------------------------------------
-east | 1232.43 +/- 234.5 | 47.7737 +/- 9.975 | 23416.2 +/- 4456
-west | 2275.7 +/- 280.5 | 50.1441 +/- 6.885 | 64297.7 +/- 8970
-None | -141.033 +/- 217.5 | None +/- nan | 0 +/- 0
+east | 1232.43 +/- 233.7 | 47.7737 +/- 10.12 | 23416.2 +/- 4440
+west | 2275.7 +/- 279.4 | 50.1441 +/- 6.776 | 64297.7 +/- 8947
+None | -141.033 +/- 222.3 | None +/- nan | 0 +/- 0
 note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 
 SELECT tag, COUNT(*) FROM app, (VALUES ('CA', 'sun'), ('CA', 'sea'), ('WA', 'sea')) AS t(code, tag) WHERE state = code GROUP BY tag
@@ -127,35 +127,35 @@ refused: this has no exact answer: it is not the same for all values of age in 1
 
 SELECT STDDEV(age // 2), REGR_SLOPE(pay, age // 2), CORR(age // 2, length(state)) FROM app
 ----------------------------------------
-5.87953 +/- 0.1722 | -0.898119 +/- 0.8317 | None +/- nan
+5.87953 +/- 0.1714 | -0.898119 +/- 0.834 | None +/- nan
 note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 
 SELECT state, COVAR_SAMP(age // 2, age // 4) FROM app GROUP BY state
 ----------------------------------------
-CA | 18.5837 +/- 3.522
-NY | 14.1263 +/- 4.098
-WA | 13.423 +/- 10.73
-None | -107.378 +/- 105.7
+CA | 18.5837 +/- 3.438
+NY | 14.1263 +/- 4.18
+WA | 13.423 +/- 10.53
+None | -107.378 +/- 108.6
 
 SELECT MEDIAN(age), QUANTILE_DISC(age, 0.9) FILTER (WHERE state = 'NY'), MODE(age) FROM app
 ----------------------------------------
-36 +/- 1.276 | 50 +/- 3.827 | 28 +/- 9.949
+36 +/- 1.276 | 50 +/- 4.337 | 28 +/- 9.949
 note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
 
 SELECT state, QUANTILE_CONT(age, [0.25, 0.75]) AS q FROM app GROUP BY state
 ----------------------------------------
-CA | 28 +/- 4.291 | 50 +/- 4.291
-NY | 32 +/- 5.197 | 48 +/- 3.841
-WA | 36 +/- 7.001 | 50 +/- 4.743
-None | 18 +/- 3.385 | 24 +/- 7.446
+CA | 28 +/- 4.276 | 50 +/- 4.276
+NY | 32 +/- 5.195 | 48 +/- 4.292
+WA | 36 +/- 7.001 | 50 +/- 4.742
+None | 18 +/- 3.385 | 24 +/- 7.448
 note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
 note: the intervals of QUANTILE_CONT(age, [0.25, 0.75]) hold together at their level
 
 SELECT HISTOGRAM(state) FROM app
 ----------------------------------------
 CA | 1976.81 +/- 113.7
-NY | 1551.25 +/- 109.3
-WA | 995.149 +/- 104.3
+NY | 1551.25 +/- 110
+WA | 995.149 +/- 104.6
 
 SELECT CDF(age, 27), MAX(age) FROM app
 ----------------------------------------
@@ -163,4 +163,4 @@ refused: MAX depends on single people, whom reports do not tell at 1:22; ask QUA
 
 SELECT CDF(age, 27) FROM app
 ----------------------------------------
-0.239042 +/- 0.03802
+0.239042 +/- 0.03727

@@ -5,9 +5,10 @@ Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,15 @@ from numpy.typing import NDArray
 from ldpsql import limits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.families import Batch, batches
-from ldpsql.decoders.fourier.group import Axes, Integers, Reals, parts_of
+from ldpsql.decoders.fourier.group import Axes, Integers, Reals
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, box_terms
-from ldpsql.report import Histogram, Pair, Rows
+from ldpsql.report import Pair, Rows
 
-ENOUGH_FAMILIES, ENOUGH_REPORTS = 128, 12_000
-KEPT = 8
+POINTS, MOST_CELLS_OF_ALL = 512, 1 << 19
+"""Points of a sample of families, and the phases up to which all of them are taken."""
+MOST_ODDS = 12.5
+KEPT, FACES_KEPT = 8, 32
 _ENTRIES, _AT_ONCE = 1 << 15, 1 << 12
-_MOST_CELLS, _UNITS = 1 << 19, 1 << 32
 
 
 def count_phases(rows: Rows, batch: Batch, pair: Pair) -> Reals:
@@ -39,7 +41,7 @@ def count_phases(rows: Rows, batch: Batch, pair: Pair) -> Reals:
 
 
 class SharedContributions:
-    """Contributions of the queries that many histograms of one design are asked.
+    """Contributions of the queries that many estimators of one design are asked.
 
     They follow from the design alone; those of the last few queries are kept, without what these
     know and their weight (`bare`).
@@ -49,6 +51,7 @@ class SharedContributions:
         self.collected = collected
         self.of = lru_cache(KEPT)(self._of)
         self.covariance = lru_cache(KEPT)(self._covariance)
+        self.sample = lru_cache(FACES_KEPT)(self._sample)
 
     @cached_property
     def starts(self) -> Integers:
@@ -71,76 +74,141 @@ class SharedContributions:
         pairs = [[self.collected.covariance(one, other) for other in spectra] for one in spectra]
         return np.array(pairs).reshape(len(queries), len(queries))
 
+    def _sample(self, faces: frozenset[Axes]) -> Sample:
+        """Of the families that tell something about these faces."""
+        collected = self.collected
+        shares = choose_families(collected, faces)
+        chosen = np.flatnonzero(shares)
+        parts = tuple(batches(collected.table, collected.odds, chosen, _ENTRIES))
+        return Sample(parts, tuple(shares[batch.families] for batch in parts))
+
 
 def bare(query: BoxQuery) -> BoxQuery:
     """What a query's contributions depend on."""
     return replace(query, known=0.0, weight=None)
 
 
-def choose_families(sizes: Integers) -> Reals:
-    """How many reports each family stands for in a sample, shape (families,); 0 for most of them.
+def asked_faces(spectra: Sequence[Spectrum], collected: Collected) -> frozenset[Axes]:
+    """The faces of some queries, without the empty one, about which families tell something."""
+    return frozenset(f for own in spectra for f in own if f and f in collected.information)
 
-    Evenly spaced reports, family after family, pick the families that hold them, until these hold
-    enough; where there are few families, each stands for its own reports.
+
+# -- a sample of families --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Families that stand for all that tell about some faces.
+
+    batches: in batches of one cluster.  shares: of all reports, those for which each family of a
+    batch stands, shape (f,).
     """
-    bounds = np.cumsum(sizes)
-    points, people = ENOUGH_FAMILIES, int(bounds[-1])
-    while points < np.count_nonzero(sizes):
-        places = (np.arange(points) + 0.5) * people / points
-        hits = np.bincount(np.searchsorted(bounds, places, "right"), minlength=len(sizes))
-        if sizes[hits > 0].sum() >= min(ENOUGH_REPORTS, people):
-            return np.asarray(hits * (people / points))
-        points *= 2
-    return sizes.astype(np.float64)
+
+    batches: tuple[Batch, ...]
+    shares: tuple[Reals, ...]
+
+
+def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
+    """What share of all reports each family stands for, shape (families,); 0 for most of them.
+
+    Families count by how much they add to the second moment of contributions to a query about
+    these faces, if people are spread evenly and the query is something between a cell and a range:
+    |q^(f)|^2 = 1 / (product of the coordinates of f). POINTS points, evenly spaced over the sum,
+    pick the families that hold them. Where they have few phases, and where single reports weigh too
+    much for a sample, all families are taken.
+    """
+    table = collected.table
+    # What the families that tell about a face add to the moment together, per share of theirs.
+    reach: dict[Axes, float] = {}
+    for cluster, first, last in zip(table.clusters, table.starts, table.starts[1:], strict=False):
+        own = float(table.shares[first:last].sum())
+        reach[cluster.axes] = reach.get(cluster.axes, 0.0) + own
+    worth = {
+        face: collected.typical_variance(face)
+        / sum(share for axes, share in reach.items() if set(face) <= set(axes))
+        for face in faces
+    }
+    by_axes = {
+        axes: sum(each for face, each in worth.items() if set(face) <= set(axes)) for axes in reach
+    }
+    counts = list(map(len, table.clusters))
+    worths = np.repeat([by_axes[cluster.axes] for cluster in table.clusters], counts)
+    informed = table.phases[worths > 0.0]
+    is_small = informed.sum() <= MOST_CELLS_OF_ALL or len(informed) <= POINTS
+    if is_small or collected.odds > MOST_ODDS:
+        return np.asarray(np.where(worths > 0.0, table.shares, 0.0))
+    bounds = np.cumsum(worths * table.shares)
+    places = (np.arange(POINTS) + 0.5) * (bounds[-1] / POINTS)
+    hits = np.bincount(np.searchsorted(bounds, places, "right"), minlength=len(worths))
+    # A family that holds h points stands for h / POINTS of the sum: a share w h / (POINTS p), where
+    # p = w worth / sum is its part of it.
+    points = hits * (bounds[-1] / POINTS)
+    return np.asarray(np.divide(points, worths, out=np.zeros_like(points), where=worths > 0.0))
+
+
+# -- second moments --------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
-class Sampled:
-    """The families of a sample with their reports, kept for all queries of one histogram.
+class SecondMoments:
+    """Sums over reports of products of contributions, as the people that were estimated send them.
 
     One report of family j and phase phi contributes c(j, phi) to a query, and the second moment of
     two queries is the sum of c_a c_b over all reports. Over evenly spread records its mean is
-    people x sum_f q_a conj(q_b) / lambda, which costs nothing; data move the true moment away from
-    it by a moderate factor. That difference is taken from some families only: a transform per
-    family and query is what costs. Of few reports the sum itself is taken.
+    people x sum_f q_a conj(q_b) / lambda, which costs nothing; the actual people move it away from
+    that by a moderate factor. How many reports they send to a cell beyond an even spread follows
+    from their spectrum: w_j conj(X_j(h)) / s_j T^(f) at f = h k_j. Those numbers are taken for a
+    sample of families only: a transform per family and query is what costs. They depend on no
+    single report, so neither does the time that they take.
 
-    rows: of the histogram.  stands_for: see `choose_families`.
-    exact: in double precision throughout.
+    moment: sum over people of a product of weights.  population: the spectrum T^(f) of such sums,
+    in which noise does not count as people.
     """
 
-    collected: Collected
-    histogram: Histogram
-    rows: Rows
-    stands_for: Reals
-    exact: bool = False
-    _excess: dict[tuple[int, frozenset[Weight | None]], Reals] = field(default_factory=dict)
+    shared: SharedContributions
+    moment: Callable[[Weight | None, Weight | None], float]
+    population: Callable[[Pair], Spectrum]
+    _spread: dict[tuple[Axes, frozenset[Weight | None]], NDArray[np.complexfloating]] = field(
+        default_factory=dict
+    )
 
     @property
-    def is_few(self) -> bool:
-        """Whether the sums are taken as they are: a mean over all families says little of those
-        that a handful of reports drew."""
-        return self.histogram.people <= ENOUGH_FAMILIES
+    def collected(self) -> Collected:
+        """The table of families."""
+        return self.shared.collected
 
-    @cached_property
-    def batches(self) -> list[Batch]:
-        """Its families, in batches of one cluster."""
-        chosen, collected = np.flatnonzero(self.stands_for), self.collected
-        return list(batches(collected.table, collected.odds, chosen, _ENTRIES))
+    def sample(self, row: Sequence[BoxQuery]) -> Sample:
+        """The families that are looked at for a row of queries."""
+        spectra = [self.collected.spectrum(query) for query in row]
+        return self.shared.sample(asked_faces(spectra, self.collected))
 
-    def excess(self, number: int, pair: Pair) -> Reals:
-        """Of one batch: sums of products of weights per phase, less their mean over the family's
-        phases (of few reports: as they are), times how many reports each stands for; shape
-        (f, |H|). A pair is the same either way round."""
-        key = number, frozenset(pair)
-        if key not in self._excess:
-            batch = self.batches[number]
-            counts = count_phases(self.rows, batch, pair)
-            scale = self.stands_for[batch.families] / self.histogram.sizes[batch.families]
-            mean = 0.0 if self.is_few else counts.mean(axis=1, keepdims=True)
-            self._excess[key] = (counts - mean) * scale[:, None]
-        return self._excess[key]
+    def excess(self, batch: Batch, shares: Reals, pairs: Iterable[Pair]) -> dict[Pair, Reals]:
+        """Expected sums of products of weights per phase, less their mean over the family's phases,
+        of the families of a sample and those that they stand for; shape (f, |H|) each.
 
-    def moments(
+        A report has the probability x / s, x = 1 or E: that is how far from their mean the phases
+        of a family can be, whoever the people are. Where noise says more, all pairs are damped
+        alike, so that the variance of a difference is that of its parts.
+        """
+        collected, phases = self.collected, batch.cluster.phases
+        one = 1.0 / (phases + (collected.odds - 1.0) * collected.table.sizes[batch.families])
+        free = self._expected(batch, (None, None))
+        people = self.moment(None, None)
+        ends = (people * (odds * one - 1.0 / phases)[:, None] for odds in (1.0, collected.odds))
+        damped = np.clip(free, *ends)
+        scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free)
+        scale *= shares[:, None]
+        return {pair: self._expected(batch, pair) * scale for pair in pairs}
+
+    def _expected(self, batch: Batch, pair: Pair) -> Reals:
+        axes = batch.cluster.axes
+        key = axes, frozenset(pair)
+        if key not in self._spread:
+            own = {face: array for face, array in self.population(pair).items() if face}
+            self._spread[key] = self.collected.spread([own], axes)
+        return np.asarray(batch.correlate(self._spread[key])[0] / batch.cluster.phases)
+
+    def sums(
         self,
         queries: Sequence[BoxQuery],
         spectra: Sequence[Spectrum],
@@ -156,43 +224,60 @@ class Sampled:
         What the sample misses of the sums of c themselves is taken off at the mean contribution:
         as if (c_a - mean)(c_b - mean) had been sampled.
         """
-        alike: dict[tuple[Weight | None, ...], list[int]] = {}
+        whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
+        divided = [self.collected.divide(own) for own in spectra]
+        alike: dict[Any, list[int]] = {}
         for number, group in enumerate(groups):
-            alike.setdefault(tuple(queries[n].weight for n in group), []).append(number)
-        # Query numbers (R, T) of the groups with the same weights, and what the sampled families,
-        # standing for all, add to the even sums of c (R, T) and of products (R, T, T).
-        sums = []
-        for kind, members in alike.items():
+            kind = tuple(queries[n].weight for n in group)
+            faces = asked_faces([spectra[n] for n in group], self.collected)
+            alike.setdefault((kind, faces), []).append(number)
+        moments: dict[int, Reals] = {}
+        for (kind, faces), members in alike.items():
+            # Query numbers (R, T) of the groups with the same weights and faces.
             rows = np.array([groups[n] for n in members], dtype=np.int64)
             rows = rows.reshape(len(members), len(kind))
-            sums.append((kind, rows, np.zeros(rows.shape), np.zeros((*rows.shape, len(kind)))))
-        is_far = self.exact or any(query.is_far for query in queries)
-        divided = [self.collected.divide(own) for own in spectra]
-        dense: dict[Axes, NDArray[np.complexfloating]] = {}
-        for number, batch in enumerate(limits.in_time(self.batches)):
-            axes = batch.cluster.axes
-            if not self.is_informed(axes, divided):
-                continue
-            if axes not in dense:
-                dense[axes] = self.collected.spread(divided, axes, exact=is_far)
-            cells = batch.correlate(dense[axes]).reshape(len(queries), -1)
-            for start in range(0, cells.shape[1], _AT_ONCE):
-                part = slice(start, start + _AT_ONCE)
-                for own in sums:
-                    self._add(number, part, cells[:, part], own, is_far=is_far)
-        moments: dict[int, Reals] = {}
-        whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
-        for kind, rows, first, second in sums:
-            members = alike[kind]
+            asked, places = np.unique(rows, return_inverse=True)
+            own = [divided[n] for n in asked]
+            first, second = self._sample_sums(
+                self.shared.sample(faces), own, kind, places.reshape(rows.shape)
+            )
             uniform = np.array([even[n] for n in members]).reshape(second.shape)
             found = self.complete(kind, whole[rows], estimated[rows], uniform, first, second)
             moments |= zip(members, found, strict=True)
         return [moments[number] for number in range(len(groups))]
 
-    def is_informed(self, axes: Axes, divided: Sequence[Spectrum]) -> bool:
-        """Whether families over some axes have an excess: what is constant has none."""
-        faces = parts_of((axes,))[1:]
-        return self.is_few or any(face in own for own in divided for face in faces)
+    def _sample_sums(
+        self,
+        sample: Sample,
+        divided: Sequence[Spectrum],
+        kind: Sequence[Weight | None],
+        rows: Integers,
+    ) -> tuple[Reals, Reals]:
+        """What a sample, standing for all families, adds to the even sums of contributions (R, T),
+        and of products of them (R, T, T).
+
+        divided: q^ / (N lambda) of some queries.  kind: weights of T queries.  rows: which
+        queries make a row, shape (R, T).
+        """
+        first, second = np.zeros(rows.shape), np.zeros((*rows.shape, len(kind)))
+        columns = {w: np.array([n for n, own in enumerate(kind) if own == w]) for w in kind}
+        pairs = [(one, other) for one in columns for other in (None, *columns)]
+        dense: dict[Axes, NDArray[np.complexfloating]] = {}
+        for batch, shares in limits.in_time(zip(sample.batches, sample.shares, strict=True)):
+            axes = batch.cluster.axes
+            if axes not in dense:
+                dense[axes] = self.collected.spread(divided, axes)
+            cells = batch.correlate(dense[axes]).reshape(len(divided), -1)
+            excess = {pair: own.ravel() for pair, own in self.excess(batch, shares, pairs).items()}
+            for start in range(0, cells.shape[1], _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                own = {weight: cells[rows[:, place], part] for weight, place in columns.items()}
+                for left, place in columns.items():
+                    first[:, place] += own[left] @ excess[left, None][part]
+                    for right, other in columns.items():
+                        weighted = own[left] * excess[left, right][part]
+                        second[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
+        return first, second
 
     def complete(
         self,
@@ -208,77 +293,29 @@ class Sampled:
         whole: q^(0) / N, shape (R, T).  first, second: what the sampled families, standing for all,
         add to the even sums of c (R, T) and of products (R, T, T).
         """
-        moment, people = self.histogram.moment, self.histogram.people
-        if not self.is_few:
-            first = first + whole * [moment(weight, None) for weight in kind]
-            pairs = np.array([[moment(one, other) for other in kind] for one in kind])
-            products = whole[..., :, None] * whole[..., None, :]
-            second = second + (products * pairs.reshape(len(kind), len(kind)) + even)
+        people = self.moment(None, None)
+        first = first + whole * [self.moment(weight, None) for weight in kind]
+        pairs = np.array([[self.moment(one, other) for other in kind] for one in kind])
+        products = whole[..., :, None] * whole[..., None, :]
+        second = second + (products * pairs.reshape(len(kind), len(kind)) + even)
         # sum c_a c_b is estimated by the sample plus what is known to be missing of the sums of
         # c_a and c_b, each at the other's mean: sum (c_a - m_a)(c_b - m_b) is what is sampled.
         missed = (first - estimated)[..., None, :]
         half = second / 2.0 - estimated[..., :, None] / people * missed
         return np.asarray(half + half.swapaxes(-1, -2))
 
-    def _add(
-        self,
-        number: int,
-        part: slice,
-        cells: NDArray[np.floating],
-        sums: tuple[tuple[Weight | None, ...], Integers, Reals, Reals],
-        *,
-        is_far: bool,
-    ) -> None:
-        """Add the sums over a part of one batch.
 
-        In double precision where weights meet or a measure is far from 0: the ratio of two sums
-        then has a variance that is a tiny part of theirs, and is what is left when they cancel.
-        """
-        kind, rows, first, second = sums
-        columns = {w: np.array([n for n, own in enumerate(kind) if own == w]) for w in kind}
-        precision = np.float64 if is_far or len(columns) > 1 else np.float32
-        own: dict[Weight | None, NDArray[np.floating]] = {
-            w: np.asarray(cells[rows[:, place]], dtype=precision) for w, place in columns.items()
-        }
-
-        def excess(pair: Pair) -> NDArray[np.floating]:
-            return np.asarray(self.excess(number, pair).ravel()[part], dtype=precision)
-
-        for left, place in columns.items():
-            first[:, place] += own[left] @ excess((left, None))
-            for right, other in columns.items():
-                weighted = own[left] * excess((left, right))
-                second[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
-
-
-def even_variances(collected: Collected, queries: Sequence[BoxQuery]) -> Reals:
-    """Per person, shape (k,), of people who are spread evenly over the real cells.
-
-    From the reports that _UNITS of them are expected to send: of all families, or of a large
-    table's sample.
-    """
-    table, group = collected.table, collected.group
-    stands_for = table.shares * _UNITS
-    if int(table.phases.sum()) > _MOST_CELLS:
-        stands_for = choose_families(np.maximum(np.rint(stands_for), 1).astype(np.int64))
-    family, phase, counts = [], [], []
-    for batch in batches(table, collected.odds, np.flatnonzero(stands_for), _ENTRIES):
-        axes, phases = batch.cluster.axes, batch.cluster.phases
-        sides = [((0, size),) if axis in axes else None for axis, size in enumerate(group.sizes)]
-        real = BoxQuery(0.0, box_terms([(1.0, sides)]), None, 1.0, 0.0).spectrum(group)
-        shares = {face: np.asarray(own / real[()]) for face, own in real.items()}
-        # The share of real cells at every phase, correlated with x / s, is the phase's probability.
-        law = batch.correlate(collected.spread([shares], axes))[0] / phases
-        counts.append((law * stands_for[batch.families][:, None]).ravel())
-        family.append(np.repeat(batch.families, phases))
-        phase.append(np.tile(np.arange(phases), len(batch.families)))
-    columns = np.concatenate(family), np.concatenate(phase)
-    histogram = Histogram(len(table.shares), columns, np.concatenate(counts))
+def even_variances(shared: SharedContributions, queries: Sequence[BoxQuery]) -> Reals:
+    """Per person, shape (k,), of people who are spread evenly over the real cells."""
+    collected, group = shared.collected, shared.collected.group
+    axes = collected.real.axes
+    sides = [((0, size),) if axis in axes else None for axis, size in enumerate(group.sizes)]
+    real = BoxQuery(0.0, box_terms([(1.0, sides)]), None, 1.0, 0.0).spectrum(group)
+    population = {face: np.asarray(own / real[()]) for face, own in real.items()}
+    moments = SecondMoments(shared, lambda *_: 1.0, lambda _: population)
     spectra = [collected.spectrum(query) for query in queries]
     means = np.array([collected.real.values(query).mean() for query in queries])
-    people = histogram.people
-    even = [np.array([[people * collected.covariance(own, own)]]) for own in spectra]
+    even = [np.array([[collected.covariance(own, own)]]) for own in spectra]
     groups = [[number] for number in range(len(queries))]
-    sampled = Sampled(collected, histogram, histogram.load_all(), stands_for, exact=True)
-    moments = sampled.moments(queries, spectra, people * means, groups, even)
-    return np.asarray(np.array([own[0, 0] for own in moments]) / people - means**2)
+    found = moments.sums([bare(query) for query in queries], spectra, means, groups, even)
+    return np.asarray(np.array([own[0, 0] for own in found]) - means**2)

@@ -20,10 +20,9 @@ from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.decoders.base import Design, Estimators
 from ldpsql.decoders.fourier.contributions import (
     KEPT,
-    Sampled,
+    SecondMoments,
     SharedContributions,
     bare,
-    choose_families,
     count_phases,
     even_variances,
 )
@@ -49,7 +48,7 @@ from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Rows
+from ldpsql.report import Histogram, Pair, Rows
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 
 NO_ENERGY = 1e-20
-MOST_ODDS = 12.5
 MANY, MOST_CELLS = 4, 1 << 22
 """Histograms from which contributions are worked out once, and cells up to which they are."""
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
@@ -255,7 +253,7 @@ class FourierDesign(Design[BoxQuery]):
         """Predicted variance, shape (k,), if records are spread evenly: over the group, or over
         the cells that exist where answers are restricted to them."""
         if self.restricted:
-            return people * even_variances(self.collected, queries)
+            return people * even_variances(self._shared, queries)
         spectra = [query.spectrum(self.group) for query in queries]
         return np.array([people * self.collected.covariance(own, own) for own in spectra])
 
@@ -300,7 +298,7 @@ class FourierEstimator:
     collected: Collected
     histogram: Histogram
     shared: SharedContributions
-    _spectra: dict[Weight | None, Spectrum] = field(default_factory=dict)
+    _spectra: dict[frozenset[Weight | None], Spectrum] = field(default_factory=dict)
     _translates: OrderedDict[Any, TranslateSums] = field(default_factory=OrderedDict)
 
     @property
@@ -365,7 +363,7 @@ class FourierEstimator:
         spectra = [self.collected.spectrum(query) for query in row]
         whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
         kinds = [query.weight for query in row]
-        moments = self._sampled.complete(kinds, whole[None, :], estimated, even, first, second)
+        moments = self._moments.complete(kinds, whole[None, :], estimated, even, first, second)
         known = np.array([[self._known(query) for query in row] for row in rows])
         covariance = self._centre(moments, estimated, even, row)
         return [Estimates(*each) for each in zip(known + estimated, covariance, strict=True)]
@@ -378,7 +376,7 @@ class FourierEstimator:
             spectra = [self.collected.spectrum(query) for query in row]
             known = [self.spectrum(query.weight) for query in row]
             kept[translate.row] = sum_translates(
-                row, translate.moved, spectra, known, self._sampled
+                row, translate.moved, spectra, known, self._moments
             )
             if len(kept) > _ROWS_KEPT:
                 kept.popitem(last=False)
@@ -431,7 +429,7 @@ class FourierEstimator:
         """Estimated parts (k,) from the spectrum, and moments within groups from a sample."""
         spectra = [self.collected.spectrum(query) for query in queries]
         estimated = np.array(list(map(self._estimated, queries, spectra)))
-        return estimated, self._sampled.moments(queries, spectra, estimated, groups, even)
+        return estimated, self._moments.sums(queries, spectra, estimated, groups, even)
 
     def _sum_rows(
         self, queries: Sequence[BoxQuery], groups: Sequence[range]
@@ -454,12 +452,21 @@ class FourierEstimator:
         return np.array(estimated), list(map(np.array, moments))
 
     @cached_property
-    def _sampled(self) -> Sampled:
-        """All families where single reports weigh too much for a sample."""
-        sizes = self.histogram.sizes
-        is_sampled = self.collected.odds <= MOST_ODDS
-        stands_for = choose_families(sizes) if is_sampled else sizes.astype(np.float64)
-        return Sampled(self.collected, self.histogram, self._rows, stands_for)
+    def _moments(self) -> SecondMoments:
+        return SecondMoments(self.shared, self.histogram.moment, self._population)
+
+    def _population(self, pair: Pair) -> Spectrum:
+        """T^(f) of a product of weights, without what is probably noise."""
+        return {
+            face: own * self._certain[face]
+            for face, own in self.spectrum(*pair).items()
+            if face in self._certain
+        }
+
+    @cached_property
+    def _certain(self) -> dict[Axes, Array]:
+        """See `Collected.certain`; of the people, for whatever weight."""
+        return self.collected.certain(self.spectrum(None), self.people)
 
     def _covariance_of_even(self, row: Sequence[BoxQuery]) -> Array:
         """Covariance of the sums of contributions if records were spread evenly, in the weights of
@@ -469,15 +476,17 @@ class FourierEstimator:
         spread = self.shared.covariance(tuple(map(bare, row)))
         return np.asarray(spread * np.array(weights).reshape(spread.shape))
 
-    def spectrum(self, weight: Weight | None) -> Spectrum:
-        """T^(f) of every face; 0 where the design knows nothing."""
-        if weight not in self._spectra:
+    def spectrum(self, weight: Weight | None, other: Weight | None = None) -> Spectrum:
+        """T^(f) of every face, people counting with the product of two weights; 0 where the design
+        knows nothing."""
+        pair = frozenset((weight, other))
+        if pair not in self._spectra:
             dense: dict[Axes, Complexes] = {}
             collected, present = self.collected, np.flatnonzero(self.histogram.sizes)
             for batch in batches(collected.table, collected.odds, present):
-                counts = count_phases(self._rows, batch, (weight, None))
+                counts = count_phases(self._rows, batch, (weight, other))
                 # B(f) += C^_j(h) X_j(h) / s_j at f = h k_j
                 informed = batch.transform_counts(counts) * batch.transform
                 add(dense, batch.cluster.axes, batch.scatter(informed))
-            self._spectra[weight] = collected.divide(gather_faces(dense))
-        return self._spectra[weight]
+            self._spectra[pair] = collected.divide(gather_faces(dense))
+        return self._spectra[pair]

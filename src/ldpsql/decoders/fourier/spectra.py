@@ -20,6 +20,7 @@ from ldpsql.decoders.fourier.families import Complexes, FamilyTable, information
 from ldpsql.decoders.fourier.group import (
     Axes,
     Group,
+    Integers,
     Reals,
     add,
     face_slices,
@@ -38,7 +39,6 @@ transforms leave 1e-32 of it where there is none; a single cell of 2^24 is told 
 NO_POWER = 1e-24
 """A query's |q^(f)|^2 / N^2 times its weight below this is what rounding leaves of a zero."""
 LARGEST_RESTRICTED = 2048
-_FAR = 100.0
 _ROUNDING = 1e-16
 _PRODUCTS_AT_ONCE = 1 << 22
 
@@ -84,11 +84,6 @@ class BoxQuery(PlannedQuery):
     def declared(cls, query: DeclaredQuery) -> BoxQuery:
         """One of a workload."""
         return cls(0.0, box_terms(query.terms), query.measure, query.level, query.contrast)
-
-    @property
-    def is_far(self) -> bool:
-        """Whether a measure's bounds are far from 0, as seen from their distance."""
-        return self.measure is not None and abs(self.level) > _FAR * abs(self.contrast)
 
     def cell_weights(self, term: BoxTerm, axes: Axes, group: Group) -> list[Reals]:
         """A term over the real cells of some axes is the outer product of one array per axis."""
@@ -349,16 +344,51 @@ class Collected:
             if face and face in right
         )
 
-    def spread(
-        self, divided: Sequence[Spectrum], axes: Axes, *, exact: bool = True
-    ) -> NDArray[np.complexfloating]:
-        """Spectra over lambda, dense over some axes and flat, shape (k, cells).
+    def typical_variance(self, face: Axes) -> float:
+        """The part of one face, sum over f of |q^(f)|^2 / lambda_f, if |q^(f)|^2 is one over the
+        product of the coordinates of f: something between a cell and a range."""
+        power = np.ones(())
+        for axis in face:
+            power = np.multiply.outer(power, 1.0 / self._folded(axis))
+        return float(np.sum(power * self._inverse[face]))
 
-        exact: in double precision.
-        """
+    def _folded(self, axis: int) -> Integers:
+        """min(f, m - f) of the frequencies of an axis but 0."""
+        order = self.group.orders[axis]
+        own = np.arange(1, order)
+        return np.minimum(own, order - own)
+
+    @cached_property
+    def _bands(self) -> dict[Axes, Integers]:
+        """The number of every frequency's band by face: a product of octaves 1, 2..3, 4..7, ... of
+        min(f, m - f) on every axis."""
+        bands = {}
+        for face in self.information:
+            number = np.zeros((), dtype=np.int64)
+            for axis in face:
+                octaves = np.frexp(self._folded(axis).astype(np.float64))[1] - 1
+                number = np.add.outer(number * (int(octaves.max()) + 1), octaves)
+            bands[face] = number
+        return bands
+
+    def certain(self, spectrum: Spectrum, people: float) -> dict[Axes, Reals]:
+        """The share of the energy of estimates of T^(f) that their noise, of the variance
+        people / lambda, leaves unexplained: of every band, at every frequency."""
+        shares = {}
+        for face, own in spectrum.items():
+            bands, known = self._bands[face].ravel(), self.information[face].ravel()
+            # The noise of a band has about the energy of its K real numbers.
+            explained = people * np.bincount(bands, known > 0.0)
+            energy = np.bincount(bands, np.abs(own.ravel()) ** 2 * known)
+            share = np.divide(explained, energy, out=np.ones_like(energy), where=energy > 0.0)
+            shares[face] = np.maximum(0.0, 1.0 - share)[bands].reshape(own.shape)
+        return shares
+
+    def spread(self, divided: Sequence[Spectrum], axes: Axes) -> NDArray[np.complexfloating]:
+        """Spectra over lambda, dense over some axes and flat, shape (k, cells)."""
         shape = self.group.shape(axes)
         dense = np.array([spread_faces(own, axes, shape).ravel() for own in divided])
-        return dense.astype(np.complex128 if exact else np.complex64)
+        return dense.astype(np.complex128)
 
 
 class RealCells:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.decoders.fourier.contributions import Sampled
+from ldpsql.decoders.fourier.contributions import SecondMoments
 from ldpsql.decoders.fourier.families import Batch, Complexes
 from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
@@ -93,7 +94,7 @@ class TranslateSums:
 
     estimated: sums of contributions, from decoding, shape (*orders, T).
     first, second: what the sampled families add to the even sums of contributions and of their
-    products, as in `Sampled.moments`; shapes (*orders, T) and (*orders, T, T).
+    products, as in `SecondMoments.sums`; shapes (*orders, T) and (*orders, T, T).
     """
 
     estimated: Reals
@@ -106,32 +107,31 @@ def sum_translates(
     moved: Axes,
     spectra: Sequence[Spectrum],
     known: Sequence[Spectrum],
-    sampled: Sampled,
+    moments: SecondMoments,
 ) -> TranslateSums:
     """For a row at its first place. spectra: of its queries.  known: T^ in the weight of each."""
-    group, orders = sampled.collected.group, sampled.collected.group.shape(moved)
+    collected, group = moments.collected, moments.collected.group
+    orders = group.shape(moved)
     kinds, count = [query.weight for query in row], len(row)
     estimated = [
         _decoded(own, each, moved, group) for own, each in zip(spectra, known, strict=True)
     ]
-    divided = [sampled.collected.divide(own) for own in spectra]
+    divided = [collected.divide(own) for own in spectra]
     first = np.zeros((count, *orders), dtype=np.complex128)
     second = np.zeros((count, count, *orders), dtype=np.complex128)
     dense: dict[Axes, NDArray[np.complexfloating]] = {}
-    for number, batch in enumerate(limits.in_time(sampled.batches)):
+    sample, pairs = moments.sample(row), {*product(kinds, (None, *kinds))}
+    for batch, shares in limits.in_time(zip(sample.batches, sample.shares, strict=True)):
         axes = batch.cluster.axes
-        if not sampled.is_informed(axes, divided):
-            continue
         if axes not in dense:
-            dense[axes] = sampled.collected.spread(divided, axes, exact=True)
+            dense[axes] = collected.spread(divided, axes)
         cells = batch.correlate(dense[axes])
+        excess = moments.excess(batch, shares, pairs)
         for one in range(count):
-            _correlate(
-                first[one], batch, sampled.excess(number, (kinds[one], None)), cells[one], moved
-            )
+            _correlate(first[one], batch, excess[kinds[one], None], cells[one], moved)
             for other in range(one, count):
-                excess = sampled.excess(number, (kinds[one], kinds[other]))
-                _correlate(second[one, other], batch, excess, cells[one] * cells[other], moved)
+                own = excess[kinds[one], kinds[other]]
+                _correlate(second[one, other], batch, own, cells[one] * cells[other], moved)
     for one in range(count):
         for other in range(one):
             second[one, other] = second[other, one]
