@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from support.surveys import integer, survey_toml
 
 import ldpsql
 from ldpsql import designer
@@ -176,3 +177,18 @@ def test_every_estimator_of_a_design_is_declared(name, sizes):
         except SurveyError:
             continue
         assert set(estimators) <= set(recipe.estimator_names)
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "fourier"])
+def test_a_survey_that_is_answered_by_smooth_is_designed_for_it(mechanism):
+    """For the users it announces; its printed errors are those of the design that it has."""
+    text = survey_toml(
+        integer("age", 0, 63), epsilon="1", mechanism=mechanism, estimator="smooth", users=5_000
+    )
+    made = design_survey(text)
+    assert made.survey.options["smooth_for"] == 5_000
+    assert any("designed for smooth answers of 5,000 people" in note for note in made.notes)
+    assert made.forecast.design is made.survey.design
+    plain = design_survey(text.replace('estimator = "smooth"\n', ""))
+    assert "smooth_for" not in plain.survey.options
+    assert made.forecast.error > plain.forecast.error

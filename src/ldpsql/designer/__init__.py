@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ldpsql.bounds import BOUND_BELOW
-from ldpsql.designer.auto import FINAL, Ranking, bound_of, choose
+from ldpsql.designer.auto import FINAL, Candidate, Ranking, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
 from ldpsql.designer.file import read_file
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
@@ -119,6 +119,18 @@ def design(
     ).survey
 
 
+def _make_smooth(ranking: Ranking, workload: Workload, promise: Promise, people: int) -> Ranking:
+    """The same with the best mechanism designed for smooth answers, where it can be."""
+    best, *others = ranking.ranked
+    recipe = registered(best.name)
+    options = recipe.smooth_options(best.options, people)
+    if options == best.options:
+        return ranking
+    made = recipe.design(workload.domain, promise, options, workload)
+    own = Candidate(best.name, options, Forecast.of(made, best.forecast.samples, people))
+    return replace(ranking, ranked=(own, *others))
+
+
 def design_survey(
     source: str | Path,
     *,
@@ -147,23 +159,35 @@ def design_survey(
     if is_fair:
         tell("weighing classes")
         workload = weigh_fairly(workload, file.epsilon)
-    ranking = None
+    ranking, is_smooth = None, file.estimator == "smooth"
     if file.mechanism == AUTO:
         ranking = choose(workload, file.promise, people, tell, quick=quick)
         best, trust = ranking.best, file.shuffled
-        made = best.forecast.design
         schema = file.published_schema
-        survey = Survey(file.table, schema, made, best.options, chosen=AUTO, shuffled=trust)
+        if is_smooth:
+            ranking = _make_smooth(ranking, workload, file.promise, people)
+            best = ranking.best
+        made, options = best.forecast.design, best.options
+        survey = Survey(file.table, schema, made, options, chosen=AUTO, shuffled=trust)
     else:
         tell(file.mechanism)
+        options = file.options
+        if is_smooth:
+            options = registered(file.mechanism).smooth_options(options, people)
         survey = Survey.of(
             file.table,
             file.published_schema,
             file.shuffled or file.epsilon,
             file.mechanism,
-            file.options,
+            options,
             workload,
             accept_no_guarantee=file.accept_no_guarantee or accept_no_guarantee,
+        )
+    if options.get("smooth_for"):
+        notes = (
+            *notes,
+            f"designed for smooth answers of {options['smooth_for']:,} people; errors and bounds "
+            "are those of its unbiased answers, which wait on them",
         )
     survey = replace(
         survey,

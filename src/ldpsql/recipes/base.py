@@ -180,6 +180,11 @@ class Recipe(ABC, Generic[O]):
         """Options worth trying for a workload, the defaults first."""
         return ({},)
 
+    def smooth_options(self, options: AnyOptions, people: int) -> AnyOptions:
+        """Options for a survey of so many people that is answered by `smooth`; the same where
+        the design cannot help it."""
+        return options
+
     def design(
         self,
         domain: RecordDomain,

@@ -1,4 +1,4 @@
-"""What is known of the coefficients, and band shrinkage, band by band."""
+"""What is known of the coefficients, and their shrinkage."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import noisy_block
 
-from ldpsql.decoders.fourier.projection import Block, Layout
-from ldpsql.decoders.fourier.smoothing import SmoothingProblem, bands, shrink
+from ldpsql.decoders.fourier.projection import Block
+from ldpsql.decoders.fourier.smoothing import SmoothingProblem, bands
 from ldpsql.workload import spectrum
 
 
@@ -48,12 +48,12 @@ def test_what_is_not_observed_is_no_gap():
     assert not problem(workload, known).has_gaps
 
 
-def layout_of(*orders):
-    return Layout([noisy_block(np.ones(orders), 1.0, np.random.default_rng(0))])
+def problem_of(*orders, people=1000):
+    return SmoothingProblem([noisy_block(np.ones(orders), 1.0, np.random.default_rng(0))], people)
 
 
 def test_bands_are_products_of_octaves():
-    layout = layout_of(16, 2)
+    layout = problem_of(16, 2).layout
     octave = {0: 0, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 3, 7: 3, 8: 4}
     expected = [
         (octave[min(f, 16 - f)], octave[min(s, 2 - s)]) for f, s in layout.frequencies.tolist()
@@ -63,50 +63,57 @@ def test_bands_are_products_of_octaves():
     assert len(set(found.tolist())) == 10
 
 
-def test_a_band_of_noise_is_shrunk_by_james_and_stein():
-    layout = layout_of(16)
-    noise = np.where(layout.frequencies[:, 0] == 0, 0.0, 2.0)
-    vectors = np.full((2, len(noise)), 3.0 + 4.0j)
-    vectors[1] *= 0.01
-    found = shrink(vectors, noise, layout, significant_stay=False)
-    octave = (layout.frequencies[:, 0] >= 4) & (layout.frequencies[:, 0] <= 7)
-    # Four frequencies count eight real numbers: z = 8 x 25 / 2 = 100.
-    assert found[0, octave] == pytest.approx(vectors[0, octave] * (1.0 - 6.0 / 100.0))
-    assert not found[1, octave].any()
+def test_what_is_mostly_noise_is_shrunk_most():
+    """A smooth table keeps its low frequencies, and hardly any of the high ones."""
+    table = np.exp(-((np.arange(64) - 30) ** 2) / 60.0) * 1000
+    block = noisy_block(table, 1.0, np.random.default_rng(8))
+    own = SmoothingProblem([block], table.sum())
+    factor = (own.shrink(own.observed[None, :], own.noise)[0] / own.observed).real
+    frequency = own.layout.frequencies[:, 0]
+    assert factor[frequency == 1] > 0.9
+    assert factor[frequency > 20].max() < 0.2
+    assert ((factor >= 0.0) & (factor <= 1.0)).all()
 
 
-def test_small_exact_and_unobserved_coefficients_are_left_alone():
-    layout = layout_of(16)
-    frequency = layout.frequencies[:, 0]
+def test_exact_and_unobserved_coefficients_are_left_alone():
+    own = problem_of(16)
+    frequency = own.layout.frequencies[:, 0]
     noise = np.where(frequency == 0, 0.0, np.where(frequency == 5, np.inf, 1e9))
     vectors = np.ones((1, len(noise)), dtype=complex)
-    found = shrink(vectors, noise, layout, significant_stay=False)[0]
-    for alone in (0, 1, 5, 8):  # people, the bands {1} and {8}, an unobserved one
+    found = own.shrink(vectors, noise)[0]
+    for alone in (0, 5):  # people, an unobserved one
         assert found[frequency == alone] == 1.0
-    assert found[frequency == 6] == 0.0
+    assert np.abs(found[frequency == 6]) < 0.1
 
 
 def test_a_significant_band_can_be_left_alone():
-    layout = layout_of(16)
-    noise = np.where(layout.frequencies[:, 0] == 0, 0.0, 2.0)
+    own = problem_of(16)
+    noise = np.where(own.layout.frequencies[:, 0] == 0, 0.0, 2.0)
     strong = np.full((1, len(noise)), 3.0 + 4.0j)
     weak = strong * 0.3
-    assert np.array_equal(shrink(strong, noise, layout, significant_stay=True), strong)
-    shrunk = shrink(weak, noise, layout, significant_stay=True)
+    assert np.array_equal(own.shrink(strong, noise, significant_stay=True), strong)
+    shrunk = own.shrink(weak, noise, significant_stay=True)
     assert np.abs(shrunk[0, 6]) < np.abs(weak[0, 6])
 
 
 def test_shrinkage_lowers_the_error_of_noise():
-    layout = layout_of(64)
     random = np.random.default_rng(8)
     table = np.exp(-((np.arange(64) - 30) ** 2) / 60.0) * 1000
-    block = noisy_block(table, 1.0, random)
-    noise = table.sum() / block.information[tuple(layout.frequencies.T)]
-    noise[0] = 0.0
-    truth = layout.vectors([table[None, None]])[0]
-    observed = block.spectrum[tuple(layout.frequencies.T)][None, :]
-    found = shrink(observed, noise, layout, significant_stay=False)[0]
-    weight = layout.multiplicity
+    own = SmoothingProblem([noisy_block(table, 1.0, random)], table.sum())
+    truth = own.layout.vectors([table[None, None]])[0]
+    found = own.shrink(own.observed[None, :], own.noise)[0]
+    weight = own.layout.multiplicity
     assert (weight * np.abs(found - truth) ** 2).sum() < 0.5 * (
-        weight * np.abs(observed[0] - truth) ** 2
+        weight * np.abs(own.observed - truth) ** 2
     ).sum()
+
+
+def test_independent_attributes_are_products_of_margins():
+    """Without noise: the prior of a product is that product."""
+    x, y = np.array([0.1, 0.2, 0.7, 0.0]), np.array([0.5, 0.2, 0.3])
+    table = 1000.0 * np.outer(x, y)
+    block = noisy_block(table, 1.0, np.random.default_rng(1))
+    own = SmoothingProblem([block], 1000)
+    truth = own.layout.vectors([table[None, None]])
+    found = own._independent(truth, np.where(own.noise > 0.0, 1e-12, 0.0))
+    np.testing.assert_allclose(found, truth, atol=1e-6)

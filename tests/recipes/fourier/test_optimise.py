@@ -353,3 +353,42 @@ def test_pruning_never_takes_all_products(monkeypatch: pytest.MonkeyPatch) -> No
     ]
     assert sizes == [optimise._SPANNING]
     assert kept.sum() == pytest.approx(1.0)
+
+
+def shrunk_error(problem: Problem, information: np.ndarray, prior: np.ndarray) -> float:
+    """The least error of linear answers that are shrunk towards a prior of 1 / `prior` power."""
+    sizes = problem.folding.frequencies
+    return float((sizes * problem.demand / (prior + information))[problem.demand > 0.0].sum())
+
+
+def test_a_design_for_smooth_answers_asks_what_a_prior_leaves_open() -> None:
+    """Their error falls, and every frequency keeps its part of the unbiased design."""
+    problem = dictionary_problem(all_of((16, 16), "range"), float(np.e))
+    plain = problem.solve(problem.start(), STEPS)
+    power = 10_000 * optimise._expected_power(problem.folding)
+    prior = np.divide(1.0, power, out=np.zeros_like(power), where=power > 0.0)
+    lean = optimise._lean(problem, plain, power, STEPS)
+    assert lean.sum() == pytest.approx(1.0)
+    before, after = (problem.information(weights) for weights in (plain, lean))
+    assert shrunk_error(problem, after, prior) < 0.7 * shrunk_error(problem, before, prior)
+    assert (after >= 0.999 * optimise.UNBIASED * before).all()
+    # No small change of what was free to choose is better.
+    for weights in (plain, problem.start()):
+        other = optimise.UNBIASED * plain + (1.0 - optimise.UNBIASED) * weights
+        for share in (0.01, 0.1):
+            moved = problem.information((1.0 - share) * lean + share * other)
+            assert shrunk_error(problem, moved, prior) > shrunk_error(problem, after, prior)
+
+
+def test_more_people_need_less_of_a_prior() -> None:
+    """With many the design for smooth answers comes near the one for unbiased ones."""
+    workload = all_of((12, 12), "range")
+    group = group_of(workload.domain, workload, 4096)
+    errors = []
+    for people in (0, 10**12, 1_000):
+        families = design_families(group, workload, float(np.e), smooth_for=people)
+        plan = plan_of(families, group, Epsilon.parse("1"))
+        design = FourierDesign(workload.domain, Epsilon.parse("1"), workload, group, plan)
+        errors.append(error(design, workload))
+    assert errors[1] == pytest.approx(errors[0], rel=0.01)
+    assert 1.2 * errors[0] < errors[2] < 5.0 * errors[0]

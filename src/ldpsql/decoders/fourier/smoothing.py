@@ -1,6 +1,6 @@
 """Answers from one non-negative summary of Fourier estimates.
 
-Source: docs/spec/fourier.md#8; James and Stein (1961).
+Source: docs/spec/fourier.md#8; the shrinkage is that of `prior`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.design import FourierEstimator
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
+from ldpsql.decoders.fourier.prior import fit_power
 from ldpsql.decoders.fourier.projection import (
     FINE,
     Block,
@@ -39,6 +40,11 @@ SHARE = 0.75
 AVERAGE, _AVERAGED = "avg", ("ht+i", "ind+i")
 # Cells of all blocks together, above which less is tried.
 LARGE, HUGE = 1 << 14, 1 << 17
+WORK = 1.2e7
+"""Cells that the steps of all projections of one summary may visit together, in each of its three
+parts: the choice, the answer, and the replicates."""
+_FEWEST_STEPS, _DOUBTS = 20, 2.0
+REPLICATES, FEW_REPLICATES = 20, 5
 
 
 # -- the answers ----------------------------------------------------------------------------------
@@ -101,7 +107,15 @@ class SmoothEstimator:
     @cached_property
     def _tables(self) -> list[Array]:
         """Per block the summary and its replicates, shape (1 + r, *sizes)."""
-        found = smooth(self._blocks(), self.unbiased.people)
+        unbiased = self.unbiased
+        group = unbiased.collected.group
+        unordered = [
+            axis
+            for axis in range(len(group.orders))
+            if axis >= group.dimensions or group.unordered[axis]
+        ]
+        siblings = unbiased.histogram.siblings
+        found = smooth(self._blocks(), unbiased.people, frozenset(unordered), siblings)
         pairs = zip(found.tables, found.replicates, strict=True)
         return [np.concatenate([table[None], drawn]) for table, drawn in pairs]
 
@@ -141,14 +155,19 @@ class SmoothingProblem:
     has_gaps: whether the workload leaves observed frequencies out; then a wrong choice costs most.
 
     A candidate shrinks the coefficients, possibly towards independent attributes, and projects them
-    onto non-negative tables. Its name is "shrinkage+metric": "js" shrinks every band, "ht" only
-    bands without significant energy, and "ind" every band's difference from independent attributes;
-    the projection is in the metric of the information, "i", or of the workload, "g". "avg" is the
-    mean of two. With one axis there is no independence prior.
+    onto non-negative tables. Its name is "shrinkage+metric": "eb" shrinks every coefficient by its
+    fitted prior, "ht" only those of bands without significant energy, and "ind" the difference from
+    independent attributes; the projection is in the metric of the information, "i", or of the
+    workload, "g". "avg" is the mean of two. With one axis there is no independence prior.
+    unordered: axes of categories and signs.
     """
 
-    def __init__(self, blocks: Sequence[Block], people: float) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], people: float, unordered: frozenset[int] = frozenset()
+    ) -> None:
         self.people, self.layout = float(people), Layout(blocks)
+        axes = sorted({axis for block in blocks for axis in block.axes})
+        self.is_ordered = [axis not in unordered for axis in axes]
         starts = self.layout.starts
         information = self.layout.string([block.information for block in blocks])
         spectrum = self.layout.string([block.spectrum for block in blocks])
@@ -170,7 +189,7 @@ class SmoothingProblem:
         # codes have weights down to 1e-11 of the largest; what is left out has rounding errors.
         weight = self.workload[1:][self.is_observed[1:]]
         self.has_gaps = bool((weight <= _NOTHING * weight.max(initial=0.0)).any())
-        self.shrinkages = ("ht", "js", "ind") if len(self.layout.orders) > 1 else ("ht", "js")
+        self.shrinkages = ("ind", "eb", "ht") if len(self.layout.orders) > 1 else ("eb", "ht")
 
     def metric(self, name: str) -> Array:
         """kappa of a projection: "i", the information, or "g", the workload's; shape (K,)."""
@@ -192,6 +211,16 @@ class SmoothingProblem:
         """Workload-weighted squared distance over the observed coefficients, shape (R,)."""
         weight = np.where(self.is_observed, self.workload * self.layout.multiplicity, 0.0)
         return np.asarray(np.abs(vectors - reference) ** 2 @ weight)
+
+    def doubt(self, differences: Coefficients, spread: float) -> float:
+        """Standard error of the difference of two errors about a reference of `spread` times the
+        noise, from the differences of what is judged, shape (R, K)."""
+        # |x - r|^2 - |y - r|^2 varies as 2 Re((y - x) r*), and Re of a complex one by half.
+        is_used = self.is_observed & (self.noise > 0.0)
+        weight = np.where(is_used, self.workload**2 * self.layout.multiplicity, 0.0)
+        square = np.abs(differences.mean(axis=0)) ** 2
+        noise = np.where(is_used, self.noise, 0.0)
+        return 2.0 * math.sqrt(float((weight * noise) @ square) * spread)
 
     def run(
         self,
@@ -231,10 +260,47 @@ class SmoothingProblem:
 
     def _shrink(self, kind: str, vectors: Coefficients, noise: Array) -> Coefficients:
         if kind != "ind":
-            return shrink(vectors, noise, self.layout, significant_stay=kind == "ht")
+            return self.shrink(vectors, noise, significant_stay=kind == "ht")
         prior = self._independent(vectors, noise)
         away = np.where(self.is_observed, vectors - prior, 0.0)
-        return prior + shrink(away, noise, self.layout, significant_stay=False)
+        return prior + self.shrink(away, noise)
+
+    def shrink(
+        self, vectors: Coefficients, noise: Array, *, significant_stay: bool = False
+    ) -> Coefficients:
+        """Every coefficient of R vectors about one truth times s / (s + noise), shape (R, K), s the
+        prior variance that they make likeliest.
+
+        noise: variance of each coefficient, inf where it was not observed, 0 where it is exact;
+        both are left alone.
+        significant_stay: leave alone a band whose energy is beyond what noise explains, z >= K +
+        2 sqrt(2 K) with K real numbers: better where few cells hold everybody.
+        """
+        layout, square = self.layout, self.people**2
+        used = np.isfinite(noise) & (noise > 0.0)
+        energy = np.abs(vectors) ** 2
+        power = square * fit_power(
+            energy.mean(axis=0) / square,
+            noise / square,
+            layout.multiplicity,
+            layout.frequencies,
+            layout.orders,
+            self.is_ordered,
+        )
+        factor = np.divide(power, power + noise, out=np.ones_like(noise), where=used)
+        if not significant_stay:
+            return vectors * factor
+        number = self._bands
+        weight = np.where(used, layout.multiplicity, 0.0)
+        degrees = np.bincount(number, weight)
+        precision = np.divide(weight, noise, out=np.zeros_like(noise), where=used)
+        z = np.stack([np.bincount(number, row) for row in energy * precision])
+        stays = z >= degrees + 2.0 * np.sqrt(2.0 * degrees)
+        return vectors * np.where(stays[:, number], 1.0, factor)
+
+    @cached_property
+    def _bands(self) -> Indices:
+        return bands(self.layout)
 
     def _independent(self, vectors: Coefficients, noise: Array) -> Coefficients:
         """Coefficients of independent attributes with the vectors' shrunk marginals, shape (R, K):
@@ -243,16 +309,15 @@ class SmoothingProblem:
         noise: variance of `vectors`, shape (K,).
         """
         layout, people = self.layout, self.people
+        marginals = self.shrink(vectors, noise)
         prior = np.full(vectors.shape, complex(people))
-        for column, (order, size) in enumerate(zip(layout.orders, layout.sizes, strict=True)):
+        for column, order in enumerate(layout.orders):
             is_own = (np.delete(layout.frequencies, column, axis=1) == 0).all(axis=1)
-            entries, blank = np.flatnonzero(is_own), np.zeros(order)
-            marginal = Layout([Block((column,), blank.astype(complex), blank, blank, (size,))])
-            target = shrink(vectors[:, entries], noise[entries], marginal, significant_stay=False)
-            kappa = np.broadcast_to(self.information[entries], target.shape)
-            tables = project(marginal, target, kappa, people).tables[0]
-            spectrum = np.fft.fft(tables[:, 0, :]) / people
-            prior *= spectrum[:, layout.frequencies[:, column]]
+            own = np.zeros((len(vectors), order), dtype=np.complex128)
+            at = layout.frequencies[is_own, column]
+            own[:, -at % order] = marginals[:, is_own].conj()
+            own[:, at] = marginals[:, is_own]
+            prior *= own[:, layout.frequencies[:, column]] / people
         return prior
 
 
@@ -267,46 +332,20 @@ def bands(layout: Layout) -> Indices:
     return np.unique(octaves, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def shrink(
-    vectors: Coefficients, noise: Array, layout: Layout, *, significant_stay: bool
-) -> Coefficients:
-    """James-Stein shrinkage towards 0 in every band of R vectors, shape (R, K).
-
-    noise: variance of each coefficient, inf where it was not observed, 0 where it is exact;
-    both are left alone, and so are bands of one or two real numbers.
-    significant_stay: leave alone a band whose energy is beyond what noise explains, z >= K +
-    2 sqrt(2 K): better where few cells hold everybody.
-    """
-    used = np.isfinite(noise) & (noise > 0.0)
-    number = bands(layout)
-    count = number.max() + 1
-    # Per band: K real numbers, and z = sum |T_f|^2 / noise_f, about K where there is only noise.
-    weight = np.where(used, layout.multiplicity, 0.0)
-    degrees = np.bincount(number, weight, count)
-    precision = np.divide(weight, noise, out=np.zeros_like(noise), where=used)
-    energy = np.abs(vectors) ** 2 * precision
-    z = np.stack([np.bincount(number, row, count) for row in energy])
-    # James and Stein's positive part, 1 - (K - 2) / z; bands without energy stay at 0 anyway.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.maximum(0.0, 1.0 - (degrees - 2.0) / z)
-    stays = np.broadcast_to(degrees <= 2.0, z.shape)
-    if significant_stay:
-        stays = stays | (z >= degrees + 2.0 * np.sqrt(2.0 * degrees))
-    factor = np.where(stays, 1.0, factor)
-    return vectors * np.where(used, factor[:, number], 1.0)
-
-
 # -- the choice ---------------------------------------------------------------------------------
 
 
 def select(
     problem: SmoothingProblem, random: np.random.Generator, draws: int, finalists: int, stop: Stop
 ) -> list[str]:
-    """The candidates' names, best first; those that did not converge in some draw come last.
+    """The candidates' names, best first; +g ones that did not converge in some draw come last.
 
     Data thinning judges them: noise e of the reports' own law splits the observed T into
     A = T + sqrt((1-a)/a) e and B = T - sqrt(a/(1-a)) e, which are independent if the noise is
-    normal; every candidate works on A and is judged by B, in the workload's metric.
+    normal; every candidate works on A and is judged by B, in the workload's metric. B is noise
+    mostly, and a candidate that looks better by chance may be much worse, so all are compared with
+    the usual choice, whose prior fits most data, and marked down by two standard errors of the
+    difference.
     finalists: how many of the shrinkages, the best in the information metric, also compete in the
     workload metric, which takes several times the steps. Source: docs/spec/fourier.md#8.
     """
@@ -315,19 +354,27 @@ def select(
     noise = problem.draw(random, draws)
     worked = problem.observed + math.sqrt((1.0 - SHARE) / SHARE) * noise
     judge = problem.observed - math.sqrt(SHARE / (1.0 - SHARE)) * noise
+    # Of the mean of the draws of B: the noise of T is in all of them.
+    spread = 1.0 + SHARE / (1.0 - SHARE) / draws
     marks: dict[str, tuple[bool, float]] = {}
 
-    def compete(names: Sequence[str]) -> None:
+    def compete(names: Sequence[str], usual: Coefficients | None) -> Coefficients:
         results = problem.run(names, worked, inflation=1.0 / SHARE, stop=stop)
+        found = {name: problem.layout.vectors(each.tables) for name, each in results.items()}
+        usual = found[names[0]] if usual is None else usual
         for name, result in results.items():
-            error = problem.error(problem.layout.vectors(result.tables), judge)
-            marks[name] = not result.converged.all(), float(error.sum())
+            error = problem.error(found[name], judge).mean()
+            doubt = problem.doubt(found[name] - usual, spread)
+            # In the workload's metric what has not converged can be anything.
+            is_open = name.endswith("+g") and not result.converged.all()
+            marks[name] = is_open, float(error + _DOUBTS * doubt)
+        return usual
 
     simple = [f"{shrinkage}+i" for shrinkage in problem.shrinkages]
-    compete([*simple, AVERAGE] if "ind" in problem.shrinkages else simple)
+    usual = compete([*simple, AVERAGE] if "ind" in problem.shrinkages else simple, None)
     best = sorted(simple, key=lambda name: marks[name])[:finalists]
     if best:
-        compete([name.replace("+i", "+g") for name in best])
+        compete([name.replace("+i", "+g") for name in best], usual)
     return sorted(marks, key=lambda name: marks[name])
 
 
@@ -348,35 +395,48 @@ class Smoothed:
     converged: bool
 
 
-def smooth(blocks: Sequence[Block], people: int) -> Smoothed:
+def smooth(
+    blocks: Sequence[Block],
+    people: int,
+    unordered: frozenset[int] = frozenset(),
+    siblings: int = 1,
+) -> Smoothed:
     """One non-negative table per block, all of the same `people`, agreeing on shared margins.
 
-    The candidates {ht, js, ind}+i, their average and the +g of the best of the three (of every one,
+    The candidates {ht, eb, ind}+i, their average and the +g of the best of the three (of every one,
     where the workload's spectrum has zeros) compete on thinned data. The best one is run on the
     data themselves and then on simulated summaries. Above LARGE cells no +g competes, which takes
     several times the steps: on 36 simulated tables of 64 x 64 that cost 1 % of mean squared error
     in the geometric mean and a quarter at worst. Blocks agree on shared margins to the tolerance.
     The random draws come from a hash of the coefficients: the same histogram gives the same answer.
+    unordered: axes of categories and signs.  siblings: how many summaries are made together, which
+    share the work that one may take.
     """
-    problem = SmoothingProblem(blocks, people)
+    problem = SmoothingProblem(blocks, people, unordered)
     layout = problem.layout
     # Rounded, since last digits may differ between machines.
     digest = hashlib.sha256(np.round(problem.observed, 3).tobytes() + str(int(people)).encode())
     random = np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
-    draws, finalists, count = 2, int(layout.cells <= LARGE), 20
+    draws, finalists, count = 2, int(layout.cells <= LARGE), REPLICATES
     trial, final = Stop(600, 1e-4), FINE
     if layout.cells > HUGE:
-        draws, finalists, count = 1, 0, 5
+        draws, finalists, count = 1, 0, FEW_REPLICATES
         trial, final = Stop(200, 1e-3), Stop(1000, 1e-4)
     elif problem.has_gaps:
         draws, finalists, trial = 4, 3 * finalists, Stop(FINE.cap, 1e-4)
-    branch = select(problem, random, draws, finalists, trial)[0]
-    answer = problem.run([branch], problem.observed[None, :], stop=final)[branch]
+
+    def within_work(stop: Stop, rows: int) -> Stop:
+        steps = int(WORK / (siblings * layout.cells * rows))
+        return Stop(min(stop.cap, max(steps, _FEWEST_STEPS)), stop.tolerance)
+
+    rows = draws * (len(problem.shrinkages) + finalists)
+    branch = select(problem, random, draws, finalists, within_work(trial, rows))[0]
+    answer = problem.run([branch], problem.observed[None, :], stop=within_work(final, 1))[branch]
     # A parametric bootstrap: the answer is taken for the truth, reports of it are simulated in the
     # Fourier domain, and the same candidate is run on them.
     truth = np.where(problem.is_observed, layout.vectors(answer.tables), 0.0)
     simulated = truth + problem.draw(random, count)
-    repeated = problem.run([branch], simulated, stop=trial)[branch].tables
+    repeated = problem.run([branch], simulated, stop=within_work(trial, count))[branch].tables
     return Smoothed(
         tuple(table[0] for table in _by_block(answer.tables, layout)),
         tuple(table.astype(np.float32) for table in _by_block(repeated, layout)),

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.group import Group, Integers, Reals
+from ldpsql.decoders.fourier.prior import expected_power
 from ldpsql.decoders.fourier.spectra import RealCells, demand, floor
 from ldpsql.limits import check
 from ldpsql.numerics import optimise_weights
@@ -44,6 +45,8 @@ _HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4
 """Rough seconds of one step per harmonic, multiplication and component, and of all steps."""
 _ROUNDS = 4
 _FAINT = 1e-6
+UNBIASED = 0.2
+"""The part of a design for smooth answers that stays as it is best for unbiased ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,9 @@ class Problem:
     the weights and in the continuation, and lowered in turns: a few steps of the weights, and the
     best continuation for what they tell. The demand is that of the queries as they are, which
     serves for a start and says which frequencies may not be lost.
+
+    known: information that is there besides, by class; F is then the sum of
+    gamma / (known + lambda).
     """
 
     folding: Folding
@@ -65,6 +71,7 @@ class Problem:
     floor: float
     components: Sequence[Component]
     continued: tuple[RealCells, Reals] | None = None
+    known: Reals | None = None
 
     def split(self, weights: Reals) -> list[Reals]:
         """One value per candidate as one array per component, of its shape."""
@@ -152,11 +159,16 @@ class Problem:
         """-dF/dw_j = sum_f power_j(f) gamma_f / lambda_f^2 of every candidate, and F."""
         check()
         information = self.information(weights)
+        if self.known is not None:
+            information = information + self.known
         needed = self.demand > 0.0
         slope = np.zeros(len(self.demand))
         slope[needed] = self.demand[needed] / information[needed] ** 2
-        gains = [component.gains(slope).ravel() for component in self.components]
-        return np.concatenate(gains), self.objective(information)
+        parts = [component.gains(slope).ravel() for component in self.components]
+        gains = np.concatenate(parts)
+        # At the optimum no gain exceeds the mean one, which is F where F is homogeneous.
+        mean = self.objective(information) if self.known is None else float(gains @ weights)
+        return gains, mean
 
     def emit(self, weights: Reals) -> Iterator[Emitted]:
         """The families of all candidates with positive weight, on all images of their faces."""
@@ -168,11 +180,12 @@ class Problem:
 
 
 def design_families(
-    group: Group, workload: Workload, odds: float, restricted: bool = False
+    group: Group, workload: Workload, odds: float, restricted: bool = False, smooth_for: int = 0
 ) -> list[Emitted]:
     """The families that answer a workload best at odds E, with their weights.
 
-    restricted: whether answers are least squares over the cells that exist.
+    restricted: whether answers are least squares over the cells that exist.  smooth_for: of how
+    many people smooth answers are to be best; 0 for unbiased ones.
     """
     listed, wanted = equality_axes(workload), demand(workload, group)
     folding = Folding(group, Symmetry.of(group, wanted, listed))
@@ -191,7 +204,37 @@ def design_families(
     heavy = np.where(weights > _FAINT * weights.max(), weights, 0.0)
     problem, weights = problem.drop(_keep_informed(problem, weights, heavy))
     problem, weights = _prune(problem, problem.solve(weights, rest), polish)
+    if smooth_for:
+        weights = _lean(problem, weights, _expected_power(folding) * smooth_for, rest)
     return list(problem.emit(weights))
+
+
+def _expected_power(folding: Folding) -> Reals:
+    """`expected_power` by class; 0 for the zero frequency, which is known."""
+    group, faces = folding.group, {}
+    is_ordered = [
+        axis < group.dimensions and not group.unordered[axis] for axis in range(len(group.orders))
+    ]
+    for face in group.faces:
+        shape = [order - 1 for order in group.shape(face)]
+        own = 1 + np.indices(shape).reshape(len(face), -1).T
+        ordered = [is_ordered[axis] for axis in face]
+        faces[face] = expected_power(own, group.shape(face), ordered).reshape(shape)
+    return folding.fold_faces(faces)
+
+
+def _lean(problem: Problem, weights: Reals, power: Reals, steps: int) -> Reals:
+    """Weights for answers that are shrunk towards what is likely, of candidates for unbiased ones.
+
+    With n people and a prior of the power s of their shares, the best linear estimate of a
+    frequency has the error n / (1 / (n s) + lambda): the prior counts as information. Of the
+    weights UNBIASED stay, so that everything keeps an unbiased answer.
+    """
+    prior = np.divide(1.0, power, out=np.zeros_like(power), where=power > 0.0)
+    rest = 1.0 - UNBIASED
+    known = (prior + UNBIASED * problem.information(weights)) / rest
+    own = replace(problem, known=known, floor=0.0, continued=None).solve(weights, steps)
+    return np.asarray(UNBIASED * weights + rest * own)
 
 
 def equality_axes(workload: Workload) -> frozenset[int]:

@@ -67,10 +67,13 @@ class FourierOptions:
     one_sided: "yes" for circles larger than the dimensions, on which questions with one end cost
     less and others a little more; "auto" where at least half of the workload's predicates have one
     end and the domain is small enough.
+
+    smooth_for: of how many people the smooth answers are to be best; 0 where the unbiased ones are.
     """
 
     bins: int = DEFAULT_BINS
     one_sided: Literal["auto", "yes", "no"] = "auto"
+    smooth_for: int = 0
 
 
 class Fourier(Recipe[FourierOptions]):
@@ -85,13 +88,19 @@ class Fourier(Recipe[FourierOptions]):
         is_large = max(workload.domain.sizes, default=0) > MOST_BINS
         yield {"bins": bins_for(people)} if is_large else {}
 
+    def smooth_options(self, options: AnyOptions, people: int) -> AnyOptions:
+        """See `Recipe`."""
+        return {"smooth_for": people, **options}
+
     def make(self, task: Task[FourierOptions]) -> FourierDesign:
         """The families that answer the workload best."""
         chosen, asked = task.options, task.asked
         if not 2 <= chosen.bins <= _MOST_BINS:
             raise SurveyError(f"bins must lie between 2 and {_MOST_BINS}")
         group, restricted = _group_and_form(task.domain, asked, chosen)
-        families = design_families(group, asked, float(task.epsilon.odds), restricted)
+        families = design_families(
+            group, asked, float(task.epsilon.odds), restricted, chosen.smooth_for
+        )
         plan = plan_of(families, group, task.epsilon)
         design = FourierDesign(task.domain, task.epsilon, asked, group, plan, restricted)
         missing = design.missing()

@@ -1,0 +1,49 @@
+"""The power of frequencies: expected before reports, and fitted to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldpsql.decoders.fourier.prior import expected_power, fit_power
+
+ORDERS = (32, 32)
+
+
+def frequencies() -> np.ndarray:
+    """All but the zero frequency of two circles."""
+    return np.stack(np.indices(ORDERS), axis=-1).reshape(-1, 2)[1:]
+
+
+def test_expected_power_falls_with_frequency_and_with_axes() -> None:
+    asked = np.array([[1, 0], [3, 0], [29, 0], [0, 2], [1, 1], [2, 3]])
+    found = expected_power(asked, ORDERS, (True, True))
+    expected = [0.1, 0.1 / 9, 0.1 / 9, 0.1 / 4, 0.004, 0.004 / 36]
+    np.testing.assert_allclose(found, expected)
+    # Where an axis has no order, all its frequencies are alike.
+    found = expected_power(asked, ORDERS, (False, True))
+    np.testing.assert_allclose(found, [0.1, 0.1, 0.1, 0.1 / 4, 0.004, 0.004 / 9])
+
+
+@pytest.mark.parametrize(("scale", "exponent"), [(0.2, -2.0), (1e-3, -1.0), (2.0, -3.0)])
+def test_a_power_law_is_found_again(scale: float, exponent: float) -> None:
+    """On the face of both axes, at any noise that leaves something of it."""
+    random, asked = np.random.default_rng(5), frequencies()
+    folded = np.minimum(asked, np.array(ORDERS) - asked)
+    power = scale * np.prod(np.maximum(folded, 1.0) ** exponent, axis=1)
+    noise = np.full(len(asked), 0.01 * np.median(power))
+    energy = (power + noise) * random.exponential(size=len(asked))
+    found = fit_power(energy, noise, np.full(len(asked), 2.0), asked, ORDERS, (True, True))
+    both = (asked != 0).all(axis=1)
+    away = np.log(found[both] / power[both])
+    assert np.abs(away).max() < 0.6
+    assert abs(away.mean()) < 0.15
+
+
+def test_noise_alone_is_recognised() -> None:
+    random, asked = np.random.default_rng(6), frequencies()
+    noise = np.full(len(asked), 1.0)
+    energy = random.exponential(size=len(asked))
+    found = fit_power(energy, noise, np.full(len(asked), 2.0), asked, ORDERS, (True, True))
+    both = (asked != 0).all(axis=1)
+    assert np.median(found[both]) < 0.05
