@@ -7,6 +7,7 @@ fetch says which rows are reports.
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -113,6 +114,13 @@ class Intake:
             f"{claim[:12] if is_fingerprint else 'none'}, not {self.fingerprint[:12]} of "
             f"{self.table}); give the survey they were made for"
         )
+
+    @cached_property
+    def device_text(self) -> str:
+        """The part that devices fetch, as its fingerprint covers it."""
+        if not self.is_complete:
+            return self.text
+        return canonical(json.loads(self.text)["survey"])
 
     @property
     def is_complete(self) -> bool:

@@ -73,8 +73,11 @@ class CheckedRows:
     faults: list[tuple[int, str]]
 
 
-def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
-    """Tell the reports of a survey from other rows; of several reasons a row gets the first."""
+def check_rows(intake: Intake, piece: Piece, most: int = SHOWN + 1) -> CheckedRows:
+    """Tell the reports of a survey from other rows; of several reasons a row gets the first.
+
+    most: of how many refused rows the reasons are told.
+    """
     cause, reasons = np.zeros(piece.rows, dtype=np.int64), [""]
     columns: list[pa.Array] = []
 
@@ -120,7 +123,7 @@ def check_rows(intake: Intake, piece: Piece) -> CheckedRows:
         columns.append(ids)
         names.append(ID_COLUMN)
     batch, bad = pa.RecordBatch.from_arrays(columns, names=names), cause != 0
-    first = np.flatnonzero(bad)[: SHOWN + 1].tolist()
+    first = np.flatnonzero(bad)[:most].tolist()
     faults = [(row, reasons[cause[row]]) for row in first]
     return CheckedRows(batch.filter(pa.array(~bad)) if first else batch, int(bad.sum()), faults)
 

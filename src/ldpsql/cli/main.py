@@ -19,6 +19,7 @@ from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.design import design, keygen, schema
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.lookup import lookup
+from ldpsql.cli.serve import serve
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 
@@ -117,7 +118,18 @@ def cli() -> None:
     """
 
 
-_LIFE_OF_A_SURVEY = (design, audit, randomize, shuffle, ingest, query, explain, shell, schema)
+_LIFE_OF_A_SURVEY = (
+    design,
+    audit,
+    randomize,
+    shuffle,
+    ingest,
+    serve,
+    query,
+    explain,
+    shell,
+    schema,
+)
 for _command in (*_LIFE_OF_A_SURVEY, lookup, keygen, synthesize, bench, demo):
     cli.add_command(_command)
 

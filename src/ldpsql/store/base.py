@@ -22,7 +22,14 @@ from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Histogram, Integers
 from ldpsql.sql import Scalar
-from ldpsql.store.incoming import SUFFIXES, AcceptedRows, Incoming, read_file, read_table
+from ldpsql.store.incoming import (
+    SUFFIXES,
+    AcceptedRows,
+    ArrivedRows,
+    Incoming,
+    read_file,
+    read_table,
+)
 from ldpsql.store.rules import (
     Batch,
     KnownSurvey,
@@ -34,7 +41,7 @@ from ldpsql.store.rules import (
     require_shuffled,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.errors import DataError, FingerprintError, IntegrityError
+from ldpsql_device.errors import DataError, FingerprintError, IntegrityError, ReportError
 from ldpsql_device.survey import utc_today
 
 MAX_LOOKUPS = 256
@@ -100,6 +107,13 @@ class Store(ABC):
     def intake(self, table: str) -> Intake:
         """What is needed of a survey to take its reports; QueryError if none has that name."""
         return self._read_intake(self._text_of(table))
+
+    def intake_of(self, fingerprint: str) -> Intake | None:
+        """The same by the survey's fingerprint; None if there is none."""
+        for known in self._known_surveys():
+            if known.fingerprint == fingerprint:
+                return self._read_intake(known.text)
+        return None
 
     def _text_of(self, table: str) -> str:
         """A survey as published."""
@@ -279,12 +293,39 @@ class Store(ABC):
             require_open(intake, incoming.name, today)
             reports = AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
             last = intake.schedule.last_sending_day(today)
-            taken = self._add_reports(intake, reports, known_as, policy.keep, last)
+            taken = self._add_reports(intake, reports, known_as, policy.keep, last, None)
             require_batch_size(intake, incoming.name, taken, policy)
             repeats = reports.accepted - taken
             batch = Batch(incoming.name, taken, reports.skipped, known=False, repeats=repeats)
         self._merge_counts(intake)
         return batch
+
+    def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
+        """Take reports that came one by one, all or none; how many are no repeats.
+
+        reports: checked, with their ids.  source: that they came from. They belong to the batch of
+        their survey, day (UTC) and source: see `tidy`. Raises ReportError for a survey that has
+        ended or trusts a shuffler, StoreError.
+        """
+        today = utc_today()
+        self._forget_old_ids(today)
+        require_open(intake, source, today)
+        if intake.shuffled is not None:
+            raise ReportError(f"reports of survey {intake.table} go to its shuffler, not here")
+        with self._change():
+            last = intake.schedule.last_sending_day(today)
+            rows = ArrivedRows(source, reports)
+            taken = self._add_reports(intake, rows, None, "reports", last, today)
+        self._merge_counts(intake)
+        return taken
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Leave one batch per survey, day and source of what `take` took, in an order that tells
+        nothing of when a report came, and the ids of a day in one that tells nothing of reports.
+
+        What came since the last call is told apart by the commits that brought it.
+        """
 
     def _forget_old_ids(self, today: date) -> None:
         """Once a day: forget the ids of reports that no device sends any more."""
@@ -308,15 +349,17 @@ class Store(ABC):
     def _add_reports(
         self,
         intake: Intake,
-        reports: AcceptedRows,
+        reports: AcceptedRows | ArrivedRows,
         batch_id: str | None,
         keep: str,
         last: date,
+        day: date | None,
     ) -> int:
         """Keep or count the reports that are no repeats, and write the batch down; how many.
 
-        last: the day until which their ids are remembered, apart from the reports. Neither ids nor
-        reports are kept in an order that tells which belong together.
+        day: on which they came, of those that `take` takes.  last: the day until which their ids
+        are remembered, apart from the reports. Neither ids nor reports are kept in an order that
+        tells which belong together.
         """
 
     @abstractmethod

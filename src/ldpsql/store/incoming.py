@@ -105,6 +105,47 @@ class AcceptedRows:
         )
 
 
+@dataclass(frozen=True)
+class ArrivedRows:
+    """Reports that came one by one, checked, with their ids.
+
+    name: of the source they came from.  batches: their rows.  skipped: none, for what was no report
+    was refused when it came.
+    """
+
+    name: str
+    batches: Sequence[pa.RecordBatch]
+    skipped: int = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self.batches)
+
+
+def check_sent(
+    intake: Intake, lines: Sequence[bytes]
+) -> tuple[pa.RecordBatch | None, list[tuple[int, str]]]:
+    """Lines as devices send them: the reports among them, None if there are none, and the others,
+    each with its place and the reason."""
+    rows, places, refused = list[dict[str, Any]](), list[int](), list[tuple[int, str]]()
+    declared = {column.name for column in intake.public}
+    for place, line in enumerate(lines):
+        row = _parse(line)
+        if row is None:
+            refused.append((place, "it is not a JSON object with distinct keys"))
+        elif not row.keys() <= _SENT_KEYS or not _keys_of(row.get("public")) <= declared:
+            refused.append((place, "it has a key that no report has, and may hold raw values"))
+        else:
+            rows.append(row)
+            places.append(place)
+    if not rows:
+        return None, refused
+    columns, faults = _sent(intake, "the body", rows)
+    piece = Piece(len(rows), columns, read_json, faults)
+    checked = check_rows(intake, piece, most=len(rows))
+    refused += [(places[row], reason) for row, reason in checked.faults]
+    return checked.reports if checked.reports.num_rows else None, refused
+
+
 def read_file(path: Path) -> Incoming:
     """Open a report file; ReportError if it is damaged."""
     suffix = path.suffix.lower()
@@ -275,6 +316,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+_SENT_KEYS = {"id", "report", "public"}
 Rows = Sequence[Mapping[str, Any]]
 Unpacked = tuple[dict[str, list[Any]], list[tuple[Booleans, str]]]
 
@@ -309,7 +351,7 @@ def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
     public = [row["public"] if isinstance(row.get("public"), dict) else None for row in rows]
     declared = [column.name for column in intake.public]
     if not (
-        set[str]().union(*rows) <= {"id", "report", "public"}
+        set[str]().union(*rows) <= _SENT_KEYS
         and set[str]().union(*(values or {} for values in public)) <= set(declared)
     ):
         raise refuse_column(intake, name, "one of the keys")
@@ -328,6 +370,10 @@ def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
     )
     faults = [(np.array([v is None for v in values]), reason) for values, reason in reasons]
     return columns, [*faults, *_absent(intake, [values or {} for values in public])]
+
+
+def _keys_of(value: object) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
 
 
 def _match(pattern: re.Pattern[str], value: object) -> str | None:

@@ -1,7 +1,8 @@
 """Reports on their way into a DuckDB store: those whose ids are known are dropped.
 
 A file or a body of any size waits in a temporary table, together with its ids. What is new goes
-from there to the survey's tables, ids and reports each in an order of their own.
+from there to the survey's tables, ids and reports each in an order of their own. What comes one by
+one is put in order later, many commits at once.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from datetime import date
 import pyarrow as pa
 
 from ldpsql.sql import literal
-from ldpsql.store.duckdb.layout import OWN_ID, Layout, create
+from ldpsql.store.duckdb import fold
+from ldpsql.store.duckdb.layout import (
+    BATCH_COLUMN,
+    LAST,
+    LAST_COLUMN,
+    OWN_ID,
+    Column,
+    Layout,
+    create,
+)
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql_device.arrow import ID_COLUMN
 
@@ -30,13 +40,54 @@ def receive(
     A survey of shuffled reports has no ids, and nothing is dropped.
     """
     has_ids, arrived = layout.intake.shuffled is None, 0
-    columns = (*layout.report_columns, *layout.public_columns, *([OWN_ID] if has_ids else []))
-    cursor.execute(create(TABLE, columns, "TEMP TABLE"))
+    own_id = (OWN_ID,) if has_ids else ()
+    cursor.execute(create(TABLE, (*_columns(layout), *own_id), "TEMP TABLE"))
     for batch in reports:
         cursor.register(_INCOMING, batch)
         cursor.execute(f"INSERT INTO {TABLE} FROM {_INCOMING}")
         arrived += batch.num_rows
     return _drop_repeats(cursor, layout, arrived, last) if has_ids else arrived
+
+
+def tidy(cursor: Connection, layout: Layout) -> None:
+    """Make one batch of every day and source of what came in commits of its own; see `Store.tidy`.
+
+    A batch is either counted in the histogram or in its tail, so one that is partly counted stays
+    in two parts until the next merge.
+    """
+    counted = fold.Progress.of(cursor, layout).counted
+    groups = cursor.execute(
+        "SELECT name, day, list(number), max(number), sum(reports)::BIGINT FROM batches "
+        "WHERE survey = ? AND kept AND day IS NOT NULL "
+        f"GROUP BY name, day, number <= {counted} HAVING count(*) > 1",
+        [layout.key],
+    ).fetchall()
+    for name, day, numbers, number, reports in groups:
+        commits = ", ".join(map(str, numbers))
+        own = f"{BATCH_COLUMN} IN ({commits})"
+        cursor.execute(create(TABLE, _columns(layout), "TEMP TABLE"))
+        cursor.execute(
+            f"INSERT INTO {TABLE} SELECT {layout.columns} FROM {layout.reports} WHERE {own}"
+        )
+        cursor.execute(f"DELETE FROM {layout.reports} WHERE {own}")
+        ordered = f"SELECT {number}, * FROM {TABLE} ORDER BY {layout.columns}"
+        cursor.execute(f"INSERT INTO {layout.reports} {ordered}")
+        cursor.execute(
+            f"DELETE FROM batches WHERE survey = ? AND number IN ({commits})", [layout.key]
+        )
+        row = [layout.key, number, None, name, reports, 0, True, day]
+        cursor.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    for last in {layout.intake.schedule.last_sending_day(day) for _, day, *_ in groups}:
+        own = f"{LAST_COLUMN} = DATE {literal(last.isoformat())}"
+        cursor.execute(create(TABLE, (OWN_ID, LAST), "TEMP TABLE"))
+        cursor.execute(f"INSERT INTO {TABLE} FROM {layout.ids} WHERE {own}")
+        cursor.execute(f"DELETE FROM {layout.ids} WHERE {own}")
+        cursor.execute(f"INSERT INTO {layout.ids} FROM {TABLE} ORDER BY {ID_COLUMN}")
+    cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+
+
+def _columns(layout: Layout) -> tuple[Column, ...]:
+    return (*layout.report_columns, *layout.public_columns)
 
 
 def _drop_repeats(cursor: Connection, layout: Layout, arrived: int, last: date) -> int:

@@ -2,7 +2,8 @@
 
     surveys            one row per survey: name, fingerprint, JSON, version, and how far its
                        histogram goes (`counted`, `merged`)
-    batches            one row per ingested file: its number and the SHA-256 of its content
+    batches            one row per ingested file: its number and the SHA-256 of its content; and one
+                       per source and day of reports that came one by one, once it is tidied up
     reports_<survey>   the reports, with the number of their batch
     ids_<survey>       the ids of reports that a device may send again, and until when it may
     histogram_<survey> counts of equal reports
@@ -37,7 +38,7 @@ STORE_DDL = (
     "CREATE TABLE surveys (name VARCHAR, fingerprint VARCHAR, json VARCHAR, version BIGINT, "
     "counted BIGINT, merged BIGINT)",
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
-    "reports BIGINT, skipped BIGINT, kept BOOLEAN)",
+    "reports BIGINT, skipped BIGINT, kept BOOLEAN, day DATE)",
 )
 _WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
@@ -55,7 +56,7 @@ class Column:
         return quote(self.name)
 
 
-OWN_ID = Column(ID_COLUMN, "UUID")
+OWN_ID, LAST = Column(ID_COLUMN, "UUID"), Column(LAST_COLUMN, "DATE")
 
 
 class Layout:
@@ -90,7 +91,7 @@ class Layout:
         self.ddl = (
             create(self.reports, (batch, *self.report_columns, *self.public_columns)),
             create(self.histogram, (*counted, count)),
-            create(self.ids, (OWN_ID, Column(LAST_COLUMN, "DATE"))),
+            create(self.ids, (OWN_ID, LAST)),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from math import isfinite
 from pathlib import Path
@@ -25,7 +25,7 @@ from ldpsql.store.duckdb.layout import LAST_COLUMN, LOOKUPS, Layout, ids_table, 
 from ldpsql.store.duckdb.opening import Connection, connect, guarded, make_log, transaction
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
-from ldpsql.store.incoming import AcceptedRows
+from ldpsql.store.incoming import AcceptedRows, ArrivedRows
 from ldpsql.store.rules import KnownSurvey
 from ldpsql_device.errors import InterfaceError, StoreError
 
@@ -122,10 +122,11 @@ class DuckDBStore(Store):
     def _add_reports(
         self,
         intake: Intake,
-        reports: AcceptedRows,
+        reports: AcceptedRows | ArrivedRows,
         batch_id: str | None,
         keep: str,
         last: date,
+        day: date | None,
     ) -> int:
         layout, is_kept = Layout(intake), keep == "reports"
         following = "SELECT coalesce(max(number), 0) + 1 FROM batches WHERE survey = ?"
@@ -141,10 +142,10 @@ class DuckDBStore(Store):
                 )
             if layout.format.unary or not is_kept:
                 fold.append(cursor, layout, new)
-            cursor.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [layout.key, number, batch_id, reports.name, taken, reports.skipped, is_kept],
-            )
+            if taken or day is None:
+                row = [layout.key, number, batch_id, reports.name, taken, reports.skipped]
+                place = "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                cursor.execute(place, [*row, is_kept, day])
             cursor.execute(f"DROP TABLE {arrivals.TABLE}")
             if not is_kept:
                 fold.discard(cursor, layout, number)
@@ -165,6 +166,17 @@ class DuckDBStore(Store):
         with self._change(), self._reading() as cursor:
             if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key]):
                 make_log(self.path)
+
+    def tidy(self) -> None:
+        for survey in self._known_surveys():
+            days = "SELECT DISTINCT day FROM batches WHERE survey = ? AND day IS NOT NULL"
+            if self._rows(f"{days} GROUP BY day, name HAVING count(*) > 1", survey.key):
+                with self._change(), self._reading() as cursor:
+                    arrivals.tidy(cursor, self._layout(survey.key))
+                    make_log(self.path)
+        if self._connection is not None:
+            with suppress(duckdb.Error), self._connection.cursor() as cursor:
+                cursor.execute("CHECKPOINT")  # or the log would tell the order of commits
 
     def refresh(self, table: str) -> None:
         layout = self._layout(table)

@@ -1,0 +1,75 @@
+"""`serve`: one process that owns the database and takes reports over HTTP."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from ldpsql.cli import options
+from ldpsql_device.errors import NotSupportedError
+
+
+@click.command(short_help="Take reports over HTTP.")
+@options.database
+@click.option(
+    "--survey",
+    "surveys",
+    multiple=True,
+    type=options.EXISTING,
+    help="A published survey to ask. May be repeated; those of the database are asked in any case.",
+)
+@click.option("--host", default="127.0.0.1", help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8080, help="0 for a free one.")
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="URL",
+    help="A site whose pages may send reports, such as https://app.example. May be repeated.",
+)
+@click.option("--tls-key", type=options.EXISTING, help="The private key, for https.")
+@click.option("--tls-certificate", type=options.EXISTING, help="The certificate, for https.")
+def serve(
+    database: Path,
+    surveys: tuple[Path, ...],
+    host: str,
+    port: int,
+    origins: tuple[str, ...],
+    tls_key: Path | None,
+    tls_certificate: Path | None,
+) -> None:
+    """Hand out surveys and take devices' reports, until it is stopped (Ctrl-C, SIGTERM).
+
+    What is acknowledged is in the database. Repeats count once; all reports of a survey that come
+    on one day make one batch. No address, user agent or time of arrival is kept or logged. The
+    database belongs to this process meanwhile.
+    """
+    if bool(tls_key) != bool(tls_certificate):
+        raise click.UsageError("https needs both --tls-key and --tls-certificate")
+
+    from ldpsql.intake import Intake  # noqa: PLC0415  (what is heavy comes late)
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    try:
+        from ldpsql.server.app import make_app  # noqa: PLC0415
+        from ldpsql.server.run import serve as listen  # noqa: PLC0415
+        from ldpsql.server.writer import Writer  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise NotSupportedError(
+            f"serve needs {error.name}: install it with `pip install 'ldpsql[serve]'`"
+        ) from None
+
+    tls = {"ssl_keyfile": tls_key, "ssl_certfile": tls_certificate} if tls_key else {}
+    with closing(open_store(database, read_only=False)) as store:
+        for survey in surveys:
+            store.register(Intake.read(survey))
+        store.tidy()
+
+        def tell(address: str) -> None:
+            shown = address.replace("http:", "https:", 1) if tls else address
+            click.echo(f"{database} at {shown} (Ctrl-C stops it)", err=True)
+
+        app = make_app(store, Writer(store, "http"), origins=origins)
+        listen(app, host=host, port=port, tell=tell, **tls)

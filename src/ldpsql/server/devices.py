@@ -1,0 +1,154 @@
+"""What devices ask: which survey there is, what it says, and to take reports. No credentials."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import re
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from ldpsql.errors import QueryError
+from ldpsql.intake import Intake
+from ldpsql.server.bodies import read_body
+from ldpsql.server.problems import RETRY, Problem
+from ldpsql.server.writer import Refused, Writer
+from ldpsql.store.base import Store
+from ldpsql_device.errors import Error, StoreError
+from ldpsql_device.survey import utc_today
+
+BYTES, REPORTS = 1 << 16, 1000
+"""The most that a body may hold."""
+TYPES = ("application/x-ndjson", "application/json", "text/plain")
+"""Types of bodies; text/plain is what a page can send as it closes, without a preflight."""
+Attest = Callable[[Request], bool | Awaitable[bool]]
+_ID = re.compile(rb'"id"\s*:\s*"([0-9a-f]{32})"')
+
+
+@dataclass(frozen=True)
+class Served:
+    """A survey as it is handed out: its text, and the same compressed."""
+
+    intake: Intake
+    text: bytes
+    packed: bytes
+
+    @classmethod
+    def of(cls, intake: Intake) -> Served:
+        """Of a survey in the store."""
+        text = intake.device_text.encode()
+        return cls(intake, text, gzip.compress(text, mtime=0))
+
+
+class Devices:
+    """The endpoints for devices."""
+
+    def __init__(self, store: Store, writer: Writer, attest: Attest | None) -> None:
+        """attest: whether a request may bring reports; it may look at headers, and is asked before
+        the body is read."""
+        self._store, self._writer, self._attest = store, writer, attest
+        self._served: dict[str, Served] = {}
+        self._finding = threading.Lock()
+
+    async def table(self, request: Request) -> Response:
+        """The fingerprint of the survey that is asked now under a name."""
+        name = request.path_params["table"]
+        try:
+            intake = await run_in_threadpool(self._store.intake, name)
+        except QueryError:
+            raise _unknown() from None
+        said = {"fingerprint": intake.fingerprint}
+        return JSONResponse(said, headers={"Cache-Control": "public, max-age=300"})
+
+    async def survey(self, request: Request) -> Response:
+        """The part of a survey that devices read; it never changes."""
+        served = await self._find(request.path_params["fingerprint"])
+        tag = f'"{served.intake.fingerprint}"'
+        headers = {
+            "Cache-Control": "public, max-age=31536000, immutable",
+            "ETag": tag,
+            "Vary": "Accept-Encoding",
+        }
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            return Response(served.packed, 200, headers, "application/json")
+        return Response(served.text, 200, headers, "application/json")
+
+    async def reports(self, request: Request) -> Response:
+        """Take reports: 200 once they are committed, with those that are none and why."""
+        intake = (await self._find(request.path_params["fingerprint"])).intake
+        _require_door(intake)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in TYPES:
+            raise Problem(415, "unknown-type", f"send reports as {', '.join(TYPES)}")
+        if self._attest is not None:
+            answer = self._attest(request)
+            if not (answer if isinstance(answer, bool) else await answer):
+                raise Problem(403, "not-attested", "this collector asks for an attestation")
+        body = await read_body(request, BYTES)
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        if not lines:
+            raise Problem(400, "empty", "the body holds no report: send one JSON object a line")
+        if len(lines) > REPORTS:
+            detail = f"a body holds at most {REPORTS:,} reports; send them in several"
+            raise Problem(413, "too-large", detail)
+        refused = [
+            {"id": _own_id(lines[place]), "line": place + 1, "reason": reason}
+            for place, reason in await self._commit(intake, lines)
+        ]
+        if len(refused) == len(lines):
+            raise Problem(422, "no-reports", "no line is a report of this survey", refused=refused)
+        return JSONResponse({"refused": refused}) if refused else Response()
+
+    async def _commit(self, intake: Intake, lines: list[bytes]) -> Refused:
+        done = self._writer.submit(intake, lines)
+        if done is None:
+            raise Problem(503, "busy", "too many reports wait; send them again later", RETRY)
+        try:
+            return await asyncio.wrap_future(done)
+        except StoreError:
+            detail = "the reports could not be kept; send them again later"
+        except Error:  # the survey ended between the two looks at the calendar
+            _require_door(intake)
+            detail = "the reports could not be taken; send them again later"
+        raise Problem(503, "not-kept", detail, RETRY)
+
+    async def _find(self, fingerprint: str) -> Served:
+        """The survey of a fingerprint; Problem if there is none."""
+        if fingerprint not in self._served:
+            await run_in_threadpool(self._look, fingerprint)
+        if fingerprint not in self._served:
+            raise _unknown()
+        return self._served[fingerprint]
+
+    def _look(self, fingerprint: str) -> None:
+        with self._finding:
+            intake = self._store.intake_of(fingerprint)
+            if intake is not None:
+                self._served[fingerprint] = Served.of(intake)
+
+
+def _require_door(intake: Intake) -> None:
+    end = intake.schedule.end
+    if end is not None and utc_today() > end:
+        raise Problem(410, "closed", f"the survey ended on {end}: nothing is taken any more")
+    if intake.shuffled is not None:
+        raise Problem(403, "wrong-door", "reports of this survey go to its shuffler, not here")
+
+
+def _unknown() -> Problem:
+    return Problem(404, "unknown-survey", "there is no such survey here")
+
+
+def _own_id(line: bytes) -> Any:
+    """The id of a line that was refused, where it has one."""
+    found = _ID.search(line)
+    return found[1].decode() if found else None

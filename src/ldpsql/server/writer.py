@@ -1,0 +1,157 @@
+"""The one writer: what requests bring is committed together, by time and by size.
+
+A request waits until its reports are committed, so that acknowledged means kept. The queue is
+bounded: what does not fit is refused at once, and the device sends it again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from ldpsql.intake import Intake
+from ldpsql.store.base import Store
+from ldpsql.store.incoming import check_sent
+from ldpsql_device.errors import Error
+from ldpsql_device.survey import utc_today
+
+SECONDS, REPORTS = 0.25, 5_000
+"""A commit is made so long after its first report came, or when there are so many."""
+WAITING = 50_000
+"""Reports that may wait."""
+_TIDY, _LITTLE = 20_000, 500_000
+_WHILE = 60.0
+
+Refused = list[tuple[int, str]]
+
+
+@dataclass
+class _Request:
+    """Lines of one body, and what tells its sender that they are committed."""
+
+    intake: Intake
+    lines: Sequence[bytes]
+    done: Future[Refused] = field(default_factory=Future)
+
+
+class Writer:
+    """Takes reports into a store, on a thread of its own.
+
+    counts: by (survey's table, what became of reports), "counted", "repeats" or "refused".
+    """
+
+    def __init__(self, store: Store, source: str) -> None:
+        """Start; source: under which name the batches are kept."""
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self._store, self._source = store, source
+        self._requests: deque[_Request] = deque()
+        self._waiting, self._is_closed = 0, False
+        self._untidy, self._tidied, self._day = 0, 0, utc_today()
+        self._wake = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="ldpsql-writer")
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Reports that wait to be committed."""
+        return self._waiting
+
+    def submit(self, intake: Intake, lines: Sequence[bytes]) -> Future[Refused] | None:
+        """Have lines taken; None if too many wait, or it is closed.
+
+        The future tells, once the others are committed, which lines are no reports, each with its
+        place and the reason; or it raises what kept all of them from being committed.
+        """
+        request = _Request(intake, lines)
+        with self._wake:
+            if self._is_closed or self._waiting + len(lines) > WAITING:
+                return None
+            self._requests.append(request)
+            self._waiting += len(lines)
+            self._wake.notify()
+        return request.done
+
+    def close(self) -> None:
+        """Take nothing more, commit what waits, and end."""
+        with self._wake:
+            self._is_closed = True
+            self._wake.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (requests := self._next()) is not None:
+            surveys = {request.intake.fingerprint: request.intake for request in requests}
+            for fingerprint, intake in surveys.items():
+                own = [request for request in requests if request.intake.fingerprint == fingerprint]
+                self._take(intake, own)
+            self._tidy(at_rest=not requests)
+        self._tidy(at_rest=True)
+
+    def _next(self) -> list[_Request] | None:
+        """What is to be committed together, nothing where nothing came for a while; None once it is
+        closed and nothing waits."""
+        with self._wake:
+            if not self._requests and not self._is_closed and not self._wake.wait(_WHILE):
+                return []
+            if self._is_closed and not self._requests:
+                return None
+            until = time.monotonic() + SECONDS
+            while self._waiting < REPORTS and not self._is_closed:
+                left = until - time.monotonic()
+                if left <= 0:
+                    break
+                self._wake.wait(left)
+            requests, count = list[_Request](), 0
+            while self._requests and count < REPORTS:
+                requests.append(self._requests.popleft())
+                count += len(requests[-1].lines)
+            self._waiting -= count
+            return requests
+
+    def _take(self, intake: Intake, requests: Sequence[_Request]) -> None:
+        """Commit the reports of one survey, and tell the requests."""
+        lines = [line for request in requests for line in request.lines]
+        try:
+            reports, refused = check_sent(intake, lines)
+            batches: list[pa.RecordBatch] = [] if reports is None else [reports]
+            taken = self._store.take(intake, batches, self._source) if batches else 0
+        except Exception as error:  # the next ones may fare better, and no request waits for ever
+            known = error if isinstance(error, Error) else RuntimeError(type(error).__name__)
+            for request in requests:
+                request.done.set_exception(known)
+            return
+        self._untidy += taken
+        good = len(lines) - len(refused)
+        for what, count in (
+            ("counted", taken),
+            ("repeats", good - taken),
+            ("refused", len(refused)),
+        ):
+            self.counts[intake.table, what] += count
+        reasons, start = dict(refused), 0
+        for request in requests:
+            places = range(len(request.lines))
+            own = [(at, reasons[start + at]) for at in places if start + at in reasons]
+            request.done.set_result(own)
+            start += len(request.lines)
+
+    def _tidy(self, *, at_rest: bool) -> None:
+        """Put what came in order if it is time to: when a day is over, when it has doubled, and, as
+        long as there is little, at rest. A store that cannot be written now is tidied up later."""
+        today, whole = utc_today(), self._tidied + self._untidy
+        has_doubled = self._untidy >= max(_TIDY, self._tidied)
+        if not self._untidy or not (
+            today != self._day or has_doubled or (at_rest and whole <= _LITTLE)
+        ):
+            return
+        try:
+            self._store.tidy()
+        except Error:
+            return
+        self._tidied, self._untidy, self._day = 0 if today != self._day else whole, 0, today

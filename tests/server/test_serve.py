@@ -1,0 +1,150 @@
+"""`ldpsql serve` as a process: what it keeps, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from support.http import fetch, serving
+from support.planned_survey import both_texts, device_text
+from support.surveys import ANYTHING
+
+from ldpsql.store import open_store
+from ldpsql_device.respond import respond
+from ldpsql_device.survey import Survey
+
+SURVEY = Survey.from_json(device_text())
+CLIENT = Path(__file__).parents[2] / "clients" / "js" / "src"
+
+
+@pytest.fixture
+def survey(tmp_path):
+    path = tmp_path / "people.json"
+    path.write_text(both_texts())
+    return str(path)
+
+
+def line():
+    return respond(SURVEY, {"age": 3, "shop": None}, policy=ANYTHING).to_json()
+
+
+def post(address, lines):
+    reports = f"{address}/v1/surveys/{SURVEY.fingerprint}/reports"
+    return fetch(reports, "\n".join(lines).encode(), content_type="application/x-ndjson")
+
+
+def test_it_keeps_reports_and_says_nothing_of_who_sent_them(tmp_path, survey):
+    db, lines = tmp_path / "s.duckdb", [line() for _ in range(30)]
+    with serving("--db", str(db), "--survey", survey) as (process, address):
+        for some in (lines[:10], lines[5:], [lines[0]]):
+            assert post(address, some).status == 200
+        assert post(address, ["secret"]).status == 422
+        headers = fetch(f"{address}/v1/tables/people").headers
+        assert not {"server", "date"} & {name.lower() for name in headers}
+        started = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert time.monotonic() - started < 5
+        assert process.stderr.read() == ""
+    with open_store(db, read_only=True) as store:
+        assert store.sizes("people").tolist() == [30]
+        with store._reading() as cursor:
+            [batch] = cursor.execute("FROM batches").fetchall()
+            assert (batch[0], batch[2:7]) == ("people", (None, "http", 30, 0, True))
+            ids = cursor.execute("SELECT ldpsql_id::VARCHAR FROM ids_people").fetchall()
+    sent = sorted(json.loads(each)["id"] for each in lines)
+    assert [own.replace("-", "") for (own,) in ids] == sent
+
+
+def test_what_was_acknowledged_survives_a_kill_and_what_is_sent_again_counts_once(tmp_path, survey):
+    db, lines = tmp_path / "s.duckdb", [line() for _ in range(400)]
+    settled: set[str] = set()
+
+    def device(address):
+        chosen = random.Random()
+        for _ in range(40):
+            some = chosen.sample(lines, 3)  # most of them are sent again and again
+            try:
+                if post(address, some).status == 200:
+                    settled.update(some)
+            except OSError:
+                return
+
+    for round_ in range(4):
+        with serving("--db", str(db), "--survey", survey) as (process, address):
+            devices = [threading.Thread(target=device, args=[address]) for _ in range(4)]
+            for each in devices:
+                each.start()
+            time.sleep(0.4 + 0.3 * round_)
+            process.send_signal(signal.SIGKILL)
+            for each in devices:
+                each.join()
+    with serving("--db", str(db), "--survey", survey) as (process, address):
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    with open_store(db, read_only=False) as store:
+        counted = int(store.sizes("people").sum())
+        assert len(settled) <= counted <= len(lines)
+        with store._reading() as cursor:
+            ids = cursor.execute("SELECT ldpsql_id::VARCHAR FROM ids_people").fetchall()
+        assert len(ids) == len(set(ids)) == counted
+        assert {json.loads(each)["id"] for each in settled} <= {
+            own.replace("-", "") for (own,) in ids
+        }
+    with serving("--db", str(db)) as (process, address):
+        assert post(address, lines).status == 200
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+    with open_store(db, read_only=True) as store:
+        assert store.sizes("people").tolist() == [len(lines)]
+
+
+@pytest.mark.slow
+def test_connections_that_say_nothing_are_closed(tmp_path, survey):
+    with serving("--db", str(tmp_path / "s.duckdb"), "--survey", survey) as (_, address):
+        host, port = address.removeprefix("http://").split(":")
+        silent = [socket.create_connection((host, int(port))) for _ in range(200)]
+        silent[0].send(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        assert post(address, [line()]).status == 200
+        for each in silent:
+            each.settimeout(20)
+            assert each.recv(1) == b""
+            each.close()
+
+
+def test_a_port_that_is_taken_is_said(tmp_path, survey):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        command = ["--db", str(tmp_path / "s.duckdb"), "--port", str(taken.getsockname()[1])]
+        with (
+            pytest.raises(AssertionError, match="Address already in use"),
+            serving(*command),
+        ):
+            pass
+
+
+def test_the_javascript_client_finds_a_survey_and_its_reports_are_counted(tmp_path, survey):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not there: the JavaScript client was left out")
+    db = tmp_path / "s.duckdb"
+    with serving("--db", str(db), "--survey", survey) as (process, address):
+        ran = subprocess.run(
+            [node, str(Path(__file__).parent / "client.mjs"), str(CLIENT), address],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.stderr == ""
+        assert json.loads(ran.stdout) == {"settled": [5, 0], "refused": True}
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+    with open_store(db, read_only=True) as store:
+        assert store.sizes("people").tolist() == [5]
