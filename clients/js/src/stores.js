@@ -9,8 +9,8 @@ export class MemoryStore {
   }
 }
 
-/** A text; what is none of a value becomes null, which a ledger refuses. */
-function parse(text) {
+/** The value of a text; null, which a ledger refuses, for one that is none. */
+export function parse(text) {
   try {
     return JSON.parse(text);
   } catch {
