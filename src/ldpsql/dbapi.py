@@ -134,6 +134,7 @@ def connect(
     timeout: float = SECONDS,
     weights: Any = None,
     one_population: bool = False,
+    census: bool = False,
 ) -> Connection:
     """Connect to a store of reports.
 
@@ -145,6 +146,8 @@ def connect(
     weights: margins of a population, about which answers then are: a CSV file, an Arrow table, or
     several of them (docs/sql.md#everybody). Raises OperationalError or DataError for what is no
     table.  one_population: whether surveys that UNION ALL joins are samples of one population.
+    census: whether those who answered are the whole population, so that intervals need not contain
+    that they are a sample.
 
     read_only: True for questions only. False holds the file for writing, which shuts out every
     other process. None, the default, makes the file if there is none and holds it for writing
@@ -162,6 +165,7 @@ def connect(
         timeout=timeout,
         weights=weights,
         one_population=one_population,
+        census=census,
         writes_to=writes_to,
     )
 
@@ -189,6 +193,7 @@ class Connection:
         timeout: float = SECONDS,
         weights: Any = None,
         one_population: bool = False,
+        census: bool = False,
         writes_to: Path | None = None,
     ) -> None:
         """Take over an open store; settings as in `connect`.
@@ -201,6 +206,7 @@ class Connection:
             "seconds": timeout,
             "weights": read_margins(weights),
             "one_population": one_population,
+            "census": census,
         }
         self._session: Session | None = Session(store, **self._settings)
         self._writes_to = writes_to

@@ -69,6 +69,13 @@ one_population = click.option(
     "variance instead of adding them up.",
 )
 
+census = click.option(
+    "--census",
+    is_flag=True,
+    help="Those who answered are the whole population: intervals are about them, and do not "
+    "contain that they are a sample.",
+)
+
 output_format = click.option(
     "--format",
     "form",
@@ -189,7 +196,7 @@ def asking(command: Command) -> Command:
 
 def settings(command: Command) -> Command:
     """The options that say of whom, and how, questions are answered."""
-    for option in (one_population, weights, estimator, confidence, timeout, database):
+    for option in (census, one_population, weights, estimator, confidence, timeout, database):
         command = option(command)
     return command
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ldpsql import limits
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.arithmetic import Interval
+from ldpsql.engine.census import of_census
 from ldpsql.engine.explain import SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
@@ -90,6 +91,7 @@ class Session:
         seconds: float = limits.SECONDS,
         weights: Margins = (),
         one_population: bool = False,
+        census: bool = False,
     ) -> None:
         """Ask a store.
 
@@ -99,7 +101,14 @@ class Session:
         weights: margins of the population that answers are about; none for those who took part.
         one_population: whether surveys that are asked as one table are samples of one population,
         as they are in any case where it has margins.
+        census: whether those who answered are all that answers are about, so that intervals need
+        not contain that they are a sample; InterfaceError beside a population of others.
         """
+        if census and (weights or one_population):
+            raise InterfaceError(
+                "a census is about those who answered; leave out the margins of a population, and "
+                "one_population"
+            )
         if not 0.0 < confidence < 1.0:
             raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
         if not seconds >= 0.0:
@@ -110,6 +119,7 @@ class Session:
         self.seconds = seconds
         self.weights = weights
         self.one_population = one_population
+        self.census = census
         self._kept: dict[str, OrderedDict[Any, Any]] = {}
         self._registered: dict[str, PublicTable] = {}
 
@@ -198,7 +208,10 @@ class Session:
                 (survey.fingerprint, smallest),
                 lambda: guarantee_of_batches(survey, smallest),
             )
-        return Subject(survey, self.store.version(survey.table), name, guarantee)
+        version = self.store.version(survey.table)
+        if self.census:
+            survey = self._keep("censuses", survey.fingerprint, lambda: of_census(survey))
+        return Subject(survey, version, name, guarantee)
 
     def _estimators_of(self, subject: Subject, chosen: Selection) -> Mapping[Key, AnyEstimator]:
         """The estimators of a selection of reports, by public key; none where a condition on
@@ -332,6 +345,8 @@ class Session:
         notes: dict[str, None] = {}
         for base in statement.bases:
             surveys = [subjects[table].survey for table in base.tables]
+            if self.census:
+                notes["intervals are about those who answered: a census, no sample"] = None
             if self.weights:
                 strata = self._strata(surveys[0], 0)
                 notes |= dict.fromkeys([f"answers {strata.describe()}", *strata.notes])

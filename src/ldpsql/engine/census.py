@@ -1,0 +1,187 @@
+"""Intervals about those who answered, where they are the whole population.
+
+A standard error contains that the n people who answered are a sample of a larger population. An
+unbiased answer's variance is, by the law of total variance, that of its noise for the people as
+they are, plus that of the sample: S = n (E[q q'] - E[q] E[q']) for linear queries q, which is what
+a census leaves out. It is estimated from answers to the products of queries, which are linear
+queries themselves. Of a sum of a measure the part is left out that its average in the boxes of the
+query explains; reports tell no squares of it, so what varies around that stays in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ldpsql.boxes import LinearQuery
+from ldpsql.decoders.base import AnyDesign, AnyEstimator, Design, Estimators, PlannedQuery
+from ldpsql.estimate import Array, Estimates
+from ldpsql.report import Histogram
+from ldpsql.survey import Survey
+from ldpsql_device.guarantee import Guarantee
+
+_MOST_QUERIES, _MOST_TERMS = 12, 256
+"""Of a row, and terms of a product, beyond which the part of the sample stays in."""
+
+
+@dataclass(frozen=True, eq=False)
+class CensusQuery(PlannedQuery):
+    """A linear query beside its design's form of it."""
+
+    linear: LinearQuery
+    planned: Any
+
+
+class CensusDesign(Design[CensusQuery]):
+    """A design whose estimators speak of the people who answered, and of nobody else."""
+
+    def __init__(self, design: AnyDesign) -> None:
+        self._own = design
+        self.name, self.domain, self.epsilon = design.name, design.domain, design.epsilon
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """See `Design`."""
+        return self._own.guarantee
+
+    @property
+    def biases(self) -> Mapping[str, str]:
+        """See `Design`."""
+        return self._own.biases
+
+    @property
+    def earlier(self) -> int:
+        """See `Design`."""
+        return self._own.earlier
+
+    def prepare(self, query: LinearQuery) -> CensusQuery:
+        """See `Design`."""
+        return CensusQuery(query, self._own.prepare(query))
+
+    def describe(self, planned: CensusQuery) -> list[str]:
+        """See `Design`."""
+        return self._own.describe(planned.planned)
+
+    @property
+    def estimators(self) -> Estimators[CensusQuery]:
+        """Those of the design, with intervals of a census."""
+
+        def of(make: Callable[[Histogram], AnyEstimator]) -> Callable[[Histogram], CensusEstimator]:
+            return lambda histogram: CensusEstimator(make(histogram), self._own, histogram.people)
+
+        return {name: of(make) for name, make in self._own.estimators.items()}
+
+    def variance(self, queries: Sequence[CensusQuery], people: int) -> Array:
+        """As of a sample: a prediction knows of no people."""
+        return self._own.variance([query.planned for query in queries], people)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """See `Design`."""
+        return self._own.to_json()
+
+
+@dataclass(frozen=True)
+class CensusEstimator:
+    """The answers of an estimator of a design, whose covariance lacks the part of the sample."""
+
+    own: AnyEstimator
+    design: AnyDesign
+    people: int
+
+    def answer(self, queries: Sequence[CensusQuery]) -> Estimates:
+        """See `Estimator`."""
+        return self.answer_rows([queries])[0]
+
+    def answer_rows(self, rows: Sequence[Sequence[CensusQuery]]) -> list[Estimates]:
+        """See `Estimator`."""
+        found = self.own.answer_rows([[query.planned for query in row] for row in rows])
+        if not self.people:
+            return found
+        wanted = [products([query.linear for query in row]) for row in rows]
+        distinct = list(dict.fromkeys(each for row in wanted if row is not None for each in row))
+        asked = [[self.design.prepare(query)] for query in distinct]
+        values = [float(each.values[0]) for each in self.own.answer_rows(asked)]
+        totals = dict(zip(distinct, values, strict=True))
+        return [
+            estimates if own is None else self._without_sample(estimates, row, own, totals)
+            for estimates, row, own in zip(found, rows, wanted, strict=True)
+        ]
+
+    def _without_sample(
+        self,
+        estimates: Estimates,
+        row: Sequence[CensusQuery],
+        own: Sequence[LinearQuery],
+        totals: Mapping[LinearQuery, float],
+    ) -> Estimates:
+        size = len(row)
+        both = np.zeros((size, size))
+        both[np.triu_indices(size)] = [totals[query] for query in own[size:]]
+        both = both + np.triu(both, 1).T
+        counts = np.array([totals[query] for query in own[:size]])
+        sampled = both - np.outer(counts, counts) / self.people
+        # A sum of a measure varies at least as its average times the number of people does.
+        is_sum = np.array([query.linear.measure is not None for query in row])
+        is_known = np.isfinite(estimates.values) & (np.abs(counts) > 0.0)
+        average = np.divide(estimates.values, counts, out=np.zeros(size), where=is_sum & is_known)
+        factors = np.where(is_sum, average, 1.0)
+        return replace(
+            estimates,
+            covariance=subtract(estimates.covariance, sampled * np.outer(factors, factors)),
+        )
+
+
+def products(queries: Sequence[LinearQuery]) -> list[LinearQuery] | None:
+    """What of a row must be known: of every query how many people it counts, and of every pair,
+    row by row of the upper triangle, how many the product of both does. None where that is too
+    much, or no linear query."""
+    if len(queries) > _MOST_QUERIES or any(query.weight is not None for query in queries):
+        return None
+    counts = [LinearQuery(query.terms) for query in queries]
+    pairs = []
+    for number, left in enumerate(counts):
+        for right in counts[number:]:
+            if len(left.terms) * len(right.terms) > _MOST_TERMS:
+                return None
+            terms = [(a * b, one & other) for a, one in left.terms for b, other in right.terms]
+            pairs.append(LinearQuery(tuple((a, box) for a, box in terms if not box.is_empty)))
+    return [*counts, *pairs]
+
+
+def subtract(covariance: Array, part: Array) -> Array:
+    """A covariance without a part of it, of which no more is taken than there is.
+
+    Both are symmetric; the part is an estimate, so it is first made positive semidefinite, and then
+    scaled so that the rest is, too. Unknown estimates stay unknown.
+    """
+    is_known = np.isfinite(np.diagonal(covariance)) & (np.diagonal(covariance) > 0.0)
+    inside = np.ix_(is_known, is_known)
+    if not is_known.any():
+        return covariance
+    own = covariance[inside]
+    roots = np.sqrt(np.diagonal(own))
+    # In units of standard errors: eigenvalues are then of one order whatever the sums are.
+    scale = np.outer(roots, roots)
+    values, vectors = np.linalg.eigh(own / scale)
+    is_used = values > 1e-9 * values[-1]
+    half = vectors[:, is_used] / np.sqrt(values[is_used])
+    shares, directions = np.linalg.eigh(half.T @ (part[inside] / scale) @ half)
+    kept = 1.0 - np.clip(shares, 0.0, 1.0)
+    back = (vectors[:, is_used] * np.sqrt(values[is_used])) @ directions
+    rest = covariance.copy()
+    rest[inside] = (back * kept) @ back.T * scale
+    return rest
+
+
+def of_census(survey: Survey) -> Survey:
+    """The survey with intervals about those who answered it; its texts stay as they are."""
+    made = copy(survey)  # not made anew: what is checked at its birth was
+    object.__setattr__(made, "design", CensusDesign(survey.design))
+    return made

@@ -1,0 +1,121 @@
+"""Intervals about those who answered: they cover, and those of a sample cover too often."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.fourier_designs import domain_of
+from support.significance import coverage_fits
+from support.surveys import category, integer, measure, survey_toml
+
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.designer import design
+from ldpsql.engine.census import CensusDesign, products, subtract
+from ldpsql.engine.session import Session
+from ldpsql.estimate import quantile
+from ldpsql.recipes.registry import MECHANISMS
+from ldpsql.simulation import SeededEntropy, histogram_of, simulate
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import InterfaceError
+
+PEOPLE, SURVEYS = 2_000, 400
+EDGES = (0, 1, 3, 8)
+MECHANISMS_TRIED = ("fourier", "grr", "hio")
+
+
+def count(low: int, end: int) -> LinearQuery:
+    return LinearQuery.count(Box((((low, end),),)))
+
+
+@cache
+def shares_inside(name: str) -> dict[bool, list[int]]:
+    """Of ranges over eight codes at epsilon 4, how many intervals hold the count of those who
+    answered, who are the same people in every survey; with and without a census."""
+    made: AnyDesign = MECHANISMS[name].design(domain_of((8,)), Epsilon.parse("4"), {})
+    codes = np.random.default_rng(1).choice(8, PEOPLE, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
+    truth = np.array([((codes >= low) & (codes < end)).sum() for low, end in pairwise(EDGES)])
+    found = {False: [0] * len(truth), True: [0] * len(truth)}
+    for seed in range(SURVEYS):
+        histogram = histogram_of(made.randomize(codes[:, None], SeededEntropy(seed)))
+        for is_census in (False, True):
+            asked = CensusDesign(made) if is_census else made
+            row = [asked.prepare(count(low, end)) for low, end in pairwise(EDGES)]
+            (own,) = asked.estimator(histogram).answer_rows([row])
+            inside = np.abs(own.values - truth) <= quantile(0.95) * own.stderr
+            for place in np.flatnonzero(inside):
+                found[is_census][place] += 1
+    return found
+
+
+@pytest.mark.parametrize("name", MECHANISMS_TRIED)
+def test_intervals_of_a_census_cover_those_who_answered(name: str) -> None:
+    """Those of a sample are far too wide for that at a large epsilon."""
+    found = shares_inside(name)
+    assert all(coverage_fits(inside, SURVEYS) for inside in found[True]), found
+    if name != "hio":  # whose groups are small samples themselves
+        assert min(found[False]) > 0.98 * SURVEYS, found
+
+
+def test_products_of_queries_count_who_is_in_both() -> None:
+    first, second = count(0, 4), LinearQuery(((2.0, Box((((2, 6),),))),), 0)
+    own = products([first, second])
+    assert own is not None
+    assert own[:2] == [first, LinearQuery(second.terms)]
+    inside = Box((((2, 4),),))
+    assert own[2] == first
+    assert own[3] == LinearQuery(((2.0, inside),))
+    assert own[4] == LinearQuery(((4.0, Box((((2, 6),),))),))
+    assert products([first] * 13) is None
+
+
+def test_no_more_is_subtracted_than_there_is() -> None:
+    random = np.random.default_rng(2)
+    root = random.standard_normal((4, 4))
+    whole = root @ root.T
+    half = subtract(whole, 0.5 * whole)
+    np.testing.assert_allclose(half, 0.5 * whole, atol=1e-9)
+    rest = subtract(whole, np.diag([100.0, -3.0, 0.0, 0.0]))
+    values = np.linalg.eigvalsh(rest)
+    assert values.min() > -1e-9
+    assert (np.linalg.eigvalsh(whole - rest) > -1e-9).all()
+    unknown = np.diag([np.inf, 1.0])
+    np.testing.assert_array_equal(subtract(unknown, np.diag([1.0, 0.25])), np.diag([np.inf, 0.75]))
+
+
+def test_a_session_asks_for_a_census() -> None:
+    survey = design(
+        survey_toml(
+            integer("age", 0, 7),
+            category("state", "CA", "NY"),
+            measure("pay", 0, 10),
+            epsilon="4",
+            mechanism="fourier",
+        )
+    )
+    random = np.random.default_rng(3)
+    people = pa.table(
+        {
+            "age": random.integers(0, 8, 3_000),
+            "state": np.array(["CA", "NY"])[random.integers(0, 2, 3_000)],
+            "pay": random.uniform(0, 10, 3_000),
+        }
+    )
+    sql = (
+        "SELECT COUNT(*) AS n, SUM(pay) AS s, AVG(pay) AS a, COUNT(*) * 2 - SUM(pay) AS x FROM app"
+    )
+    with simulate(survey, people, seed=3) as connection:
+        plain = connection.execute(f"{sql} WHERE age < 5").result
+        found = Session(connection.session.store, census=True).execute(f"{sql} WHERE age < 5")
+        assert found.table == plain.table
+        for place in (0, 1, 3):
+            assert found.intervals[place].stderr[0] < 0.98 * plain.intervals[place].stderr[0]
+        assert found.intervals[2].stderr[0] <= 1.001 * plain.intervals[2].stderr[0]
+        assert any("a census, no sample" in note for note in found.notes)
+        assert found.surveys[0].fingerprint == survey.fingerprint
+        with pytest.raises(InterfaceError, match="a census is about those who answered"):
+            Session(connection.session.store, census=True, one_population=True)
