@@ -143,6 +143,7 @@ def test_a_single_call_of_a_decoder_looks_at_the_deadline(mechanism: str, estima
 
 @pytest.mark.usefixtures("interruptible")
 def test_many_groups_are_stopped_in_time() -> None:
+    """By seconds of computing, which other tests on the machine take no part in."""
     asked = design(
         '[survey]\ntable = "app"\nepsilon = "2"\nmechanism = "hio"\n'
         '[dimension.a]\ntype = "int"\ndomain = [1, 200]\n'
@@ -150,13 +151,13 @@ def test_many_groups_are_stopped_in_time() -> None:
     )
     with open_store(None, read_only=False) as opened:
         opened.register(asked)
-        start = time.monotonic()
+        start = time.process_time()
         with pytest.raises(QueryError, match="the statement took longer than 1 s"):
             sql = "SELECT a, b, COUNT(*) FROM app GROUP BY a, b"
             Session(opened, seconds=1.0).execute(sql)
-        assert time.monotonic() - start < 5.0
+        assert time.process_time() - start < 3.0
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        start = time.monotonic()
+        start = time.process_time()
         with pytest.raises(KeyboardInterrupt):
             Session(opened).execute(sql)
-        assert time.monotonic() - start < 1.5
+        assert time.process_time() - start < 1.5

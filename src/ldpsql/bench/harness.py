@@ -8,6 +8,7 @@ larger one takes over what a smaller one had done.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
-from multiprocessing import get_context, parent_process
+from multiprocessing import Pipe, get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -350,13 +351,19 @@ def _run(case: Case) -> Outcome:
 def _end_with_parent() -> None:
     """Have this worker end when its parent does.
 
-    One whose parent was killed would wait for work, with the raw table, for ever.
+    One whose parent was killed would wait for work, with the raw table, for ever. The thread that
+    sees to it ends before the interpreter does: what a thread still holds then is never freed, and
+    libraries complain.
     """
     parent = parent_process()
     assert parent is not None
+    ending, end = Pipe(duplex=False)
 
     def watch() -> None:
-        wait([parent.sentinel])
-        os._exit(1)
+        if parent.sentinel in wait([parent.sentinel, ending]):
+            os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    atexit.register(watcher.join)
+    atexit.register(end.close)  # callbacks run last to first
