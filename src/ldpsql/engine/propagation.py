@@ -101,8 +101,9 @@ class Gradients:
     @classmethod
     def identity(cls, numbers: Integers) -> Gradients:
         """Of estimates themselves."""
-        ones = np.ones(len(numbers))
-        return cls.of(len(numbers), np.arange(len(numbers)), numbers, ones)
+        size = len(numbers)
+        nothing = np.zeros(size), np.zeros(size, dtype=np.int64)
+        return cls(np.arange(size), numbers, np.ones(size), *nothing)
 
     def chosen(self, is_chosen: NDArray[np.bool_]) -> Gradients:
         """Those of some rows; the others are as if they were exact."""

@@ -237,6 +237,9 @@ class Session:
             lambda: self.store.sizes(subject.survey.table, condition),
         )
 
+    def _uneven_types(self, subject: Subject) -> list[str]:
+        return uneven_report_types(subject.survey, self._sizes_of(subject))
+
     def _people(self, subject: Subject, condition: str | None = None) -> int:
         """How many people there are; the last round answers for those of all of them."""
         return subject.survey.design.earlier + int(self._sizes_of(subject, condition).sum())
@@ -322,7 +325,7 @@ class Session:
         for name, subject in subjects.items():
             notes += notes_on_estimator(asked[name], subject.estimator)
         for subject in subjects.values():
-            notes += uneven_report_types(subject.survey, self._sizes_of(subject))
+            notes += self._keep("spread", subject.key(), partial(self._uneven_types, subject))
         for relation in checked:
             subject = subjects[relation.plan.survey.table]
             notes += impossible_sums(relation, self._people(subject), subject.estimator)
