@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
-from ldpsql.aggregates import expand
+from ldpsql.aggregates import Quantile, Target, expand
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.designer import design
 from ldpsql.engine.arithmetic import Sums, form_of
@@ -30,6 +30,8 @@ from ldpsql.estimate import CONFIDENCE
 from ldpsql.numerics import bound_probability
 from ldpsql.parser import parse
 from ldpsql.report import Histogram
+from ldpsql.simulation import simulate
+from ldpsql.store.base import Selection
 from ldpsql.survey import Survey
 
 Floats = NDArray[np.float64]
@@ -39,9 +41,13 @@ EPSILONS = ("1", "2")
 ALPHA = 1e-6
 FUNCTIONS_COVER, QUANTILES_COVER = (0.94, 0.965), (0.945, 1.0)
 """What coverage has to be."""
+MECHANISMS = ("grr", "fourier", "hio", "hgrr")
 FINE, FINE_QUANTILES_COVER = "256 smooth values", (0.945, 0.975)
 """People with a smooth distribution over many values, and what quantiles cover there."""
 _ROUNDING, _AT_ONCE = 1e-9, 100
+
+DRAWS, PEOPLE = 1_000, 45_222
+SHARES = (0.1, 0.5, 0.9)
 
 SURVEY = """
 [survey]
@@ -211,11 +217,87 @@ def is_met(inside: Floats, limits: tuple[float, float]) -> bool:
     return high >= limits[0] and low <= limits[1]
 
 
+# -- quantiles under normal errors ----------------------------------------------------------------
+
+
+def crowds() -> Iterator[tuple[str, Floats]]:
+    """Distributions over 256 values, as numbers of people: smooth ones, and some with atoms."""
+    values = np.arange(256)
+    table = line(PEOPLE)["value"].to_numpy()
+    yield "mixture of normals", np.bincount(table, minlength=256).astype(np.float64)
+    yield "uniform", np.full(256, PEOPLE / 256)
+    yield "exponential", (falling := np.exp(-values / 50.0)) * PEOPLE / falling.sum()
+    heaps = np.where(values % 10 == 5, np.exp(-0.5 * ((values - 110.0) / 50.0) ** 2), 0.0)
+    yield "every tenth value", heaps * PEOPLE / heaps.sum()
+    few = np.zeros(256)
+    few[[20, 70, 128, 180, 230]] = (0.11, 0.25, 0.28, 0.25, 0.11)
+    yield "five values", few * PEOPLE
+
+
+def quantile_coverage(
+    sums: Sums, counts: Floats, share: float, draws: int = DRAWS, seed: int = 0
+) -> tuple[float, float]:
+    """Coverage and mean width of the interval of a quantile.
+
+    Errors are normal with the covariance of the sums of one survey: how many people there are, and
+    how many have at most each value. counts: of people by value. Where some values have nobody the
+    share is moved to where a count is just as high as the rank, which is the hardest place.
+    """
+    covariance, values = sums.covariance[0], tuple(map(float, range(len(counts))))
+    cumulative = np.cumsum(counts)
+    if (counts == 0.0).any():
+        share = float(cumulative[np.searchsorted(cumulative, share * cumulative[-1])])
+        share /= cumulative[-1]
+    truth = np.append(cumulative[-1], cumulative[:-1])
+    random = np.random.default_rng(seed)
+    drawn = random.multivariate_normal(truth, covariance, draws, method="eigh")
+    targets = tuple(Target(filter=place) for place in range(len(truth)))
+    function = Quantile(share, "disc", False, values, values, targets[0], targets[1:])
+    held = np.broadcast_to(covariance, (draws, *covariance.shape))
+    bars = form_of(function, targets, Sums(drawn, held, sums.level)).interval
+    rank = np.ceil(share * cumulative[-1] - 1e-6)
+    own = float(np.sum(cumulative < rank - 0.5))
+    return float(np.mean((bars.low <= own) & (own <= bars.high))), float(
+        np.mean(bars.high - bars.low)
+    )
+
+
+def sums_of_one_survey(mechanism: str, epsilon: str) -> Sums:
+    """What a survey of the smooth values tells of the median."""
+    survey = design(SURVEY.format(epsilon=epsilon, mechanism=mechanism, columns=LINE))
+    with simulate(survey, line(PEOPLE), seed=1) as connection:
+        sql = "SELECT MEDIAN(value) FROM people"
+        (base,) = parse(sql, None, lambda _: survey).bases
+        ((_, histogram),) = connection.session.store.histograms(survey.table, Selection())
+        estimator = survey.design.estimator(histogram)
+        plan = make_plans(base, survey, sql)[-1][1]
+        return Relation(Sample(plan, ((),), ({(): estimator},)), CONFIDENCE).sums
+
+
+def _quantile_rows(mechanism: str) -> Iterator[tuple[object, ...]]:
+    for epsilon in EPSILONS:
+        sums = sums_of_one_survey(mechanism, epsilon)
+        for name, counts in crowds():
+            found = [quantile_coverage(sums, counts, share) for share in SHARES]
+            shown = (f"{100 * covered:.1f} %, {width:.1f}" for covered, width in found)
+            yield name, mechanism, epsilon, *shown
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
 def run(surveys: int = SURVEYS) -> None:
-    """Print coverage per answer and epsilon.
+    """Print coverage of quantiles under normal errors, and per answer and epsilon.
 
     "met": the interval of the coverage at alpha 1e-6 does not lie wholly outside of its limits.
     """
+    rows = (row for mechanism in MECHANISMS for row in _quantile_rows(mechanism))
+    wanted = (f"{share}: coverage, mean width" for share in SHARES)
+    print_table(
+        f"Coverage of 95 % intervals of quantiles of 256 values, {DRAWS:,} draws of normal errors",
+        ("people", "mechanism", "epsilon", *wanted),
+        rows,
+    )
     if folder() is None:
         print("Coverage of functions: skipped, set LDPSQL_DATA to a folder with adult.parquet")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 from math import comb, sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from ldpsql.numerics import (
     fit_marginals,
     optimise_weights,
     project_on_simplex,
+    shared_quantile,
     step_weights,
     weigh_by_precision,
 )
@@ -260,3 +262,37 @@ def test_equal_chances_have_epsilon_0() -> None:
     assert epsilon_of(Fraction(1)) == 0
     assert epsilon_of(Fraction(2)) == Decimal("0.693147180560")
     assert epsilon_of(Fraction(2**64 - 1)) == Decimal("44.361419555837")
+
+
+# -- tests that share an error --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.999])
+def test_tests_of_the_same_number_are_two_sided_and_independent_ones_one_sided(level) -> None:
+    normal = NormalDist()
+    same, apart = shared_quantile(np.array([1.0, 0.0]), level)
+    assert same == pytest.approx(normal.inv_cdf(0.5 + level / 2.0), abs=1e-4)
+    assert apart == pytest.approx(normal.inv_cdf(level), abs=1e-4)
+
+
+def test_the_more_two_numbers_agree_the_more_they_share() -> None:
+    found = shared_quantile(np.linspace(-1.0, 1.0, 200), 0.95)
+    assert (np.diff(found) >= 0.0).all()
+
+
+@pytest.mark.parametrize("correlation", [0.3, 0.8, 0.9, 0.99])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_neither_errs_too_often_wherever_the_means_are(correlation, level) -> None:
+    """Against simulation: at the worst means the error is near what it may be, and never more."""
+    (z,) = shared_quantile(np.array([correlation]), level)
+    draws = 400_000
+    covariance = [[1.0, correlation], [correlation, 1.0]]
+    x, y = np.random.default_rng(2).multivariate_normal([0.0, 0.0], covariance, draws).T
+    worst = 0.0
+    for below in (0.0, 0.5, 1.0, 1.5, 3.0, 9.0):
+        for above in (0.0, 1.0, 3.0):
+            low, high = x - below, y + above
+            is_wrong = ((low < -z) & (high < -z)) | ((low > z) & (high > z))
+            worst = max(worst, is_wrong.mean())
+    error = 5.0 * sqrt(level * (1.0 - level) / draws)
+    assert 1.0 - level - 0.005 < worst < 1.0 - level + error

@@ -12,10 +12,12 @@ import pytest
 from ldpsql.aggregates import Mode, Quantile, Target
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
+from ldpsql.engine import arithmetic
 from ldpsql.engine.arithmetic import Form, Sums, form_of
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.estimate import quantile
+from ldpsql.numerics import bound_probability
 from ldpsql.simulation import simulate
 
 VALUES = (1.0, 2.0, 4.0, 7.0, 8.0, 11.0)
@@ -59,7 +61,7 @@ def test_without_errors_the_interval_is_the_value() -> None:
 
 def test_the_interval_holds_the_values_that_the_test_does_not_reject() -> None:
     """With 70 people up to 2, 100 up to 4, 150 up to 7 and a standard error of 15, the 110th may
-    have 4 or 7, but neither 2 nor 8: 1.96 x 15 is 29.4."""
+    have 4 or 7, but neither 2 nor 8: 1.645 x 15 is 24.7, as these errors are independent."""
     counts = [60, 10, 30, 50, 40, 10]
     bars = form(of(0.55), counts, 15.0).interval
     assert (bars.low[0], bars.high[0]) == (4.0, 7.0)
@@ -78,6 +80,59 @@ def test_counts_that_do_not_grow_are_put_in_order() -> None:
         assert found.interval.low[0] <= found.value[0] <= found.interval.high[0]
 
 
+def test_the_interval_has_no_gaps() -> None:
+    """Of 300 people 195 are counted up to 4, and 100 up to 8: both 4 and 11 may be the median, and
+    so may what lies between."""
+    counts = [100.0, 5.0, 90.0, -95.0, 0.0, 200.0]
+    bars = form(of(0.5), counts, 15.0).interval
+    assert (bars.low[0], bars.high[0]) == (4.0, 11.0)
+
+
+def _coverage(steps: list[float], correlation: float, draws: int = 4_000) -> float:
+    """How often the interval holds the quantile whose counts differ from its rank by so much, in
+    standard errors; errors of all counts have one correlation with the next, and so on."""
+    count, codes = 10_000, len(steps) + 1
+    values = tuple(float(code) for code in range(codes))
+    below = tuple(Target(amounts=(0, ((1.0, ((0, code),)),))) for code in range(1, codes))
+    function = Quantile(0.5, "disc", False, values, values, PEOPLE, below)
+    place = np.arange(codes - 1)
+    covariance = np.zeros((codes, codes))
+    covariance[1:, 1:] = 50.0**2 * correlation ** np.abs(place[:, None] - place)
+    truth = np.append(count, count / 2 - 0.5 + 50.0 * np.array(steps))
+    random = np.random.default_rng(8)
+    drawn = random.multivariate_normal(truth, covariance, draws, method="eigh")
+    sums = Sums(drawn, np.broadcast_to(covariance, (draws, codes, codes)), 0.95)
+    bars = form_of(function, (PEOPLE, *below), sums).interval
+    quantile_of_all = int(np.sum(np.array(steps) < 0.0))
+    return float(np.mean((bars.low <= quantile_of_all) & (quantile_of_all <= bars.high)))
+
+
+FLAT = [-9.0] * 20 + [0.02] * 30 + [9.0] * 20
+"""One value that just reaches the rank, and nobody with any of those around it."""
+JUST_BELOW = [-9.0] * 20 + [-0.02] * 30 + [9.0] * 20
+LOW_AND_HIGH = [-9.0] * 20 + [-0.02] + [0.02] + [9.0] * 20
+"""A value that hardly anybody has, at the rank, between two that many have."""
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.85, 0.97, 1.0])
+@pytest.mark.parametrize("steps", [FLAT, JUST_BELOW, LOW_AND_HIGH, [-5.0, 0.0, 5.0]])
+def test_intervals_cover_wherever_people_are(steps: list[float], correlation: float) -> None:
+    """At least 95 % of the time, however the errors at neighbouring values agree."""
+    covered = _coverage(steps, correlation)
+    low, high = bound_probability(round(4_000 * covered), 4_000, 1e-6)
+    assert high >= 0.95
+    if steps in (FLAT, JUST_BELOW):  # one count alone can err
+        assert low <= 0.975
+
+
+def test_tests_of_one_side_alone_would_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: neighbours taken for independent where they agree."""
+    assert _coverage(LOW_AND_HIGH, 0.97) > 0.94
+    one_sided = quantile(0.9)
+    monkeypatch.setattr(arithmetic, "_reach_of_neighbours", lambda *_: one_sided)
+    assert _coverage(LOW_AND_HIGH, 0.97) < 0.94
+
+
 def test_nobody_has_no_quantile() -> None:
     assert np.isnan(form(of(0.5), [0] * 6).value[0])
     assert np.isnan(form(of(0.5), [0] * 6).interval.low[0])
@@ -91,12 +146,14 @@ def test_a_code_of_several_values_ends_with_its_highest() -> None:
 
 
 def test_several_intervals_hold_together() -> None:
-    """Each is wider than alone, and no wider than errors that are shared out (Bonferroni)."""
+    """Each is wider than alone, and no wider than errors that are shared out (Bonferroni), where a
+    share that is asked twice is tested with the two-sided quantile, as several are."""
     counts, together = [400.0, 100.0, 300.0, 500.0, 400.0, 100.0], (0.2, 0.5, 0.8)
     for share in together:
         alone = form(of(share), counts, 60.0).interval
         joint = form(of(share, together=together), counts, 60.0).interval
-        shared = form(of(share), counts, 60.0, level=1.0 - 0.05 / 3).interval
+        twice = of(share, together=(share, share))
+        shared = form(twice, counts, 60.0, level=1.0 - 0.05 / 3).interval
         assert shared.low[0] <= joint.low[0] <= alone.low[0]
         assert alone.high[0] <= joint.high[0] <= shared.high[0]
 
@@ -280,7 +337,7 @@ def test_what_cannot_be_told_is_refused(connection: Connection, sql: str, words:
         ),
         (
             "SELECT CDF(age, 30), 1 - CDF(age, 50) FROM people",
-            "SELECT AVG(age <= 30), AVG(age > 50) FROM people",
+            "SELECT AVG(age <= 30), 1 - AVG(age <= 50) FROM people",
         ),
         (
             "SELECT state, CDF(hours, 39) AS c FROM people GROUP BY state ORDER BY c",

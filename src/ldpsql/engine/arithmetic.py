@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from ldpsql.aggregates import (
     evaluate,
 )
 from ldpsql.estimate import Array, Ratio, quantile
+from ldpsql.numerics import shared_quantile
 
 _DRAWS = 20_000
 _ROUNDING = 1e-12  # of the terms of a sum
@@ -96,7 +98,7 @@ class Form:
         self.slope = slope
         self.ends = ends
 
-    @property
+    @cached_property
     def interval(self) -> Interval:
         """Standard errors by the delta method, which is exact for an affine form, and the interval
         at the level of the sums, normal if it has no ends of its own; NaN wherever the value is.
@@ -218,16 +220,21 @@ def _transformed(function: Transform, operand: Form) -> Form:
 
 
 def _inverted(function: Quantile, operands: Sequence[Form]) -> Form:
-    """A quantile with Woodruff's interval: the codes that a test does not reject.
+    """A quantile with the interval that a test leaves (Woodruff, Journal of the ASA 47, 1952).
 
     The quantile is at code k where the people up to k reach its rank and those up to k - 1 do not.
-    Each is tested against the rank, jointly with the number of people that the rank depends on.
-    Neither the estimated counts nor the bounds of these tests need grow with the codes; they are
-    put in order (Chernozhukov, Fernández-Val, Galichon, Biometrika 96, 2009), so that every end
-    is simply how many codes lie below it.
+    Each is tested against the rank, jointly with the number of people that the rank depends on. The
+    interval reaches from the first to the last code that is not rejected. Between them some may be,
+    as estimated counts need not grow with the codes; to leave out as many codes at the ends instead
+    (rearrangement) would be narrower, but wrong where nobody has the values beside the quantile,
+    whose counts are then all as close to the rank as its own.
+
+    An interval without the quantile is one whose first code lies above it or whose last lies below
+    it. In the first case the counts up to k and up to k - 1 are both too low, in the second both
+    too high, so the tests of two counts that hardly agree share the error (`shared_quantile`).
 
     The standard error is the interval's width over twice the normal quantile, and the slope that
-    of the test's statistic scaled to it (Woodruff, Journal of the ASA 47, 1952).
+    of the test's statistic scaled to it.
     """
     sums, z = operands[0].sums, quantile(operands[0].sums.level)
     people, below = _place(operands[0]), [_place(each) for each in operands[1:]]
@@ -244,23 +251,27 @@ def _inverted(function: Quantile, operands: Sequence[Form]) -> Form:
         steps = [1.0 - share if function.is_descending else share for share in shares]
         first = values[below] - (ranks[own][0] - 0.5)
         last = values[below] - (ranks[own][1] - 0.5)
-        variance = (
-            covariance[below, below]
-            - 2.0 * steps[own] * covariance[below, people]
-            + steps[own] ** 2 * spread
-        )
+        # Of the differences between counts and the rank, and between those of neighbouring codes.
+        joint = steps[own] * covariance[below, people]
+        variance = covariance[below, below] - 2.0 * joint + steps[own] ** 2 * spread
         deviation = np.sqrt(np.maximum(variance, 0.0))
+        between = covariance[below[:-1], below[1:]] - joint[:-1] - joint[1:]
+        between += steps[own] ** 2 * spread
         # The tests of several quantiles look at the codes where these are.
         gradient = np.zeros((len(shares), len(values)))
         for number, (rank, *_) in enumerate(ranks if below else ()):
             code = min(int((values[below] < rank - 0.5).sum()), len(below) - 1)
             gradient[number, below[code]] += 1.0
             gradient[number, people] -= steps[number]
-        factor = z
         if len(shares) > 1:
             factor = _largest_of(gradient @ covariance @ gradient.T, sums.level)
-        from_code = int((first + factor * deviation < 0.0).sum())
-        to_code = int((last - factor * deviation < 0.0).sum())
+            reach = factor * deviation
+        else:
+            factor = z
+            reach = _reach_of_neighbours(deviation, between, sums.level) * deviation
+        # Without its bounds an array of none is never significantly too low or too high.
+        from_code = int(np.argmax(np.append(first + reach >= 0.0, True)))
+        to_code = len(below) - int(np.argmax(np.append((last - reach < 0.0)[::-1], True)))
         low[row], high[row] = function.values[from_code], function.highest[to_code]
         value[row] = function.value([count, *values[below]])
         stderr[row] = (high[row] - low[row]) / (2.0 * factor)
@@ -268,6 +279,15 @@ def _inverted(function: Quantile, operands: Sequence[Form]) -> Form:
         if own_variance > 0.0:
             slope[row] = -gradient[own] * stderr[row] / np.sqrt(own_variance)
     return Form(sums, value, slope, (low, high))
+
+
+def _reach_of_neighbours(deviation: Array, between: Array, level: float) -> Array:
+    """How many standard errors each of a row of numbers may be off, in a test shared with either
+    neighbour; between: the covariances of neighbours."""
+    product = deviation[:-1] * deviation[1:]
+    correlations = np.where(product > 0.0, between / np.where(product > 0.0, product, 1.0), 0.0)
+    of_pairs = shared_quantile(np.concatenate([[0.0], correlations, [0.0]]), level)
+    return np.maximum(of_pairs[:-1], of_pairs[1:])
 
 
 def _place(form: Form) -> int:

@@ -139,15 +139,15 @@ None | -107.378 +/- 108.6
 
 SELECT MEDIAN(age), QUANTILE_DISC(age, 0.9) FILTER (WHERE state = 'NY'), MODE(age) FROM app
 ----------------------------------------
-36 +/- 1.276 | 50 +/- 4.337 | 28 +/- 9.949
+36 +/- 1.276 | 50 +/- 3.316 | 28 +/- 9.949
 note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
 
 SELECT state, QUANTILE_CONT(age, [0.25, 0.75]) AS q FROM app GROUP BY state
 ----------------------------------------
-CA | 28 +/- 4.276 | 50 +/- 4.276
+CA | 28 +/- 5.176 | 50 +/- 4.726
 NY | 32 +/- 5.195 | 48 +/- 4.292
-WA | 36 +/- 7.001 | 50 +/- 4.742
-None | 18 +/- 3.385 | 24 +/- 7.448
+WA | 36 +/- 7.001 | 50 +/- 7.001
+None | 18 +/- 7.448 | 24 +/- 8.802
 note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
 note: the intervals of QUANTILE_CONT(age, [0.25, 0.75]) hold together at their level
 

@@ -104,14 +104,14 @@ None | -24.0333 +/- 28.08
 
 SELECT MEDIAN(age), QUANTILE_DISC(age, 0.9) FILTER (WHERE state = 'NY'), MODE(age) FROM app
 ----------------------------------------
-36 +/- 1.786 | 52 +/- 4.847 | 48 +/- 9.949
+36 +/- 1.786 | 52 +/- 6.888 | 48 +/- 9.949
 note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
 
 SELECT state, QUANTILE_CONT(age, [0.25, 0.75]) AS q FROM app GROUP BY state
 ----------------------------------------
 CA | 30 +/- 3.813 | 48 +/- 4.262
-NY | 28 +/- 5.61 | 46 +/- 5.61
-WA | 28 +/- 7.407 | 46 +/- 6.509
+NY | 28 +/- 5.61 | 46 +/- 6.508
+WA | 28 +/- 8.754 | 46 +/- 6.509
 None | 30 +/- 8.299 | 48 +/- 7.85
 note: age is collected in bins: a quantile or mode of it is the lower end of one, and the interval ends at the upper end of one
 note: the intervals of QUANTILE_CONT(age, [0.25, 0.75]) hold together at their level
