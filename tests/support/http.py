@@ -35,13 +35,15 @@ def ask(
     body: bytes | Sequence[bytes] | None = None,
     *,
     method: str = "",
+    client: str = "203.0.113.9",
+    scheme: str = "http",
     **headers: str,
 ) -> Answer:
     """One request; body: in one piece or several. Headers are written with _ for -."""
-    return asyncio.run(_ask(app, path, body, method, headers))
+    return asyncio.run(_ask(app, path, body, method, (client, scheme), headers))
 
 
-async def _ask(app, path, body, method, headers):
+async def _ask(app, path, body, method, way, headers):
     parts = [] if body is None else [body] if isinstance(body, bytes) else list(body)
     names = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
     path, _, query = path.partition("?")
@@ -49,12 +51,12 @@ async def _ask(app, path, body, method, headers):
         "type": "http",
         "http_version": "1.1",
         "method": method or ("GET" if body is None else "POST"),
-        "scheme": "http",
+        "scheme": way[1],
         "path": path,
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": names,
-        "client": ("203.0.113.9", 4711),
+        "client": (way[0], 4711),
         "server": ("testserver", 80),
         "root_path": "",
     }

@@ -19,7 +19,7 @@ from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.design import design, keygen, schema
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.lookup import lookup
-from ldpsql.cli.serve import serve
+from ldpsql.cli.serve import serve, token
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 
@@ -125,6 +125,7 @@ _LIFE_OF_A_SURVEY = (
     shuffle,
     ingest,
     serve,
+    token,
     query,
     explain,
     shell,

@@ -1,4 +1,5 @@
-"""`serve`: one process that owns the database and takes reports over HTTP."""
+"""`serve`: one process that owns the database, takes reports and answers analysts over HTTP; and
+`token`: who may ask it."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from pathlib import Path
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.text import table_lines
 from ldpsql_device.errors import NotSupportedError
 
 
-@click.command(short_help="Take reports over HTTP.")
+@click.command(short_help="Take reports and answer questions over HTTP.")
 @options.database
 @click.option(
     "--survey",
@@ -40,11 +42,12 @@ def serve(
     tls_key: Path | None,
     tls_certificate: Path | None,
 ) -> None:
-    """Hand out surveys and take devices' reports, until it is stopped (Ctrl-C, SIGTERM).
+    """Hand out surveys, take devices' reports and answer analysts, until it is stopped (Ctrl-C,
+    SIGTERM).
 
     What is acknowledged is in the database. Repeats count once; all reports of a survey that come
     on one day make one batch. No address, user agent or time of arrival is kept or logged. The
-    database belongs to this process meanwhile.
+    database belongs to this process meanwhile. Analysts need a token (ldpsql token add).
     """
     if bool(tls_key) != bool(tls_certificate):
         raise click.UsageError("https needs both --tls-key and --tls-certificate")
@@ -55,6 +58,7 @@ def serve(
     try:
         from ldpsql.server.app import make_app  # noqa: PLC0415
         from ldpsql.server.run import serve as listen  # noqa: PLC0415
+        from ldpsql.server.tokens import Tokens  # noqa: PLC0415
         from ldpsql.server.writer import Writer  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise NotSupportedError(
@@ -71,5 +75,51 @@ def serve(
             shown = address.replace("http:", "https:", 1) if tls else address
             click.echo(f"{database} at {shown} (Ctrl-C stops it)", err=True)
 
-        app = make_app(store, Writer(store, "http"), origins=origins)
+        app = make_app(store, Writer(store, "http"), Tokens.beside(database), origins=origins)
         listen(app, host=host, port=port, tell=tell, **tls)
+
+
+@click.group(short_help="Say who may ask `serve`.")
+def token() -> None:
+    """Say who may ask `ldpsql serve`. Hashes of tokens lie beside the database, in DB.tokens.
+
+    `serve` looks at them anew whenever they change.
+    """
+
+
+@token.command(short_help="Make a token.")
+@click.argument("name")
+@options.database
+@click.option(
+    "--role",
+    type=click.Choice(["analyst", "admin"]),
+    default="analyst",
+    help="An analyst asks; an admin also brings files of reports.",
+)
+def add(name: str, database: Path, role: str) -> None:
+    """Make a token for NAME and print it: it is shown once, and kept nowhere."""
+    from ldpsql.server.tokens import Tokens  # noqa: PLC0415
+
+    click.echo(Tokens.beside(database).add(name, role))
+
+
+@token.command("list", short_help="List whose tokens there are.")
+@options.database
+def list_tokens(database: Path) -> None:
+    """List the names of tokens, and what they are for."""
+    from ldpsql.server.tokens import Tokens  # noqa: PLC0415
+
+    known = Tokens.beside(database).known().values()
+    lines = table_lines(("name", "role"), [(t.name, t.role) for t in known], [False, False])
+    click.echo("\n".join(lines) if known else "no tokens")
+
+
+@token.command(short_help="Remove a token.")
+@click.argument("name")
+@options.database
+def remove(name: str, database: Path) -> None:
+    """Have the token of NAME open nothing any more."""
+    from ldpsql.server.tokens import Tokens  # noqa: PLC0415
+
+    Tokens.beside(database).remove(name)
+    click.echo(f"{name}: removed", err=True)

@@ -15,8 +15,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ldpsql.server.analysts import Analysts
 from ldpsql.server.devices import Attest, Devices
 from ldpsql.server.problems import Problem
+from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
 
@@ -25,11 +27,17 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(
-    store: Store, writer: Writer, *, origins: Sequence[str] = (), attest: Attest | None = None
+    store: Store,
+    writer: Writer,
+    tokens: Tokens | None = None,
+    *,
+    origins: Sequence[str] = (),
+    attest: Attest | None = None,
 ) -> Starlette:
     """The application in front of a store, which stays the caller's to close.
 
-    writer: into that store; closed when the application ends.  origins: of pages whose scripts may
+    writer: into that store; closed when the application ends.  tokens: of analysts; without, nobody
+    may ask anything.  origins: of pages whose scripts may
     send reports, "*" for all.  attest: see `Devices`.
     """
     devices = Devices(store, writer, attest)
@@ -48,6 +56,16 @@ def make_app(
         Route("/v1/surveys/{fingerprint}/reports", _answer(devices.reports), methods=["POST"]),
         Route("/healthz", _answer(health)),
     ]
+    if tokens is not None:
+        analysts = Analysts(store, writer, tokens)
+        routes += [
+            Route("/v1/query", _answer(analysts.query), methods=["POST"]),
+            Route("/v1/explain", _answer(analysts.explain), methods=["POST"]),
+            Route("/v1/synthesize", _answer(analysts.synthesize), methods=["POST"]),
+            Route("/v1/files", _answer(analysts.files), methods=["POST"]),
+            Route("/v1/tables", _answer(analysts.tables)),
+            Route("/metrics", _answer(analysts.metrics)),
+        ]
     cors = Middleware(
         CORSMiddleware,
         allow_origins=list(origins),

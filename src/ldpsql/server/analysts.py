@@ -1,0 +1,234 @@
+"""What analysts ask, with a token: questions, which surveys there are, counters; and files of
+reports that an admin brings."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from threading import Lock
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import pyarrow as pa
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from ldpsql.engine.result import Result
+from ldpsql.engine.session import Session
+from ldpsql.engine.wire import pack, to_json
+from ldpsql.errors import Located
+from ldpsql.estimate import CONFIDENCE
+from ldpsql.limits import SECONDS
+from ldpsql.server.bodies import read_body
+from ldpsql.server.problems import Problem
+from ldpsql.server.tokens import Tokens
+from ldpsql.server.writer import Writer
+from ldpsql.store.base import Store
+from ldpsql.store.incoming import SUFFIXES
+from ldpsql.synthesis import Synthesizer
+from ldpsql_device.errors import Error, StoreError
+
+ARROW = "application/vnd.apache.arrow.stream"
+QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
+_AT_ONCE, _SESSIONS = 2, 8
+_KEYS = {"sql", "parameters", "confidence", "estimator", "one_population", "timeout"}
+
+T = TypeVar("T")
+
+
+class Analysts:
+    """The endpoints for analysts."""
+
+    def __init__(self, store: Store, writer: Writer, tokens: Tokens) -> None:
+        self._store, self._writer, self._tokens = store, writer, tokens
+        self._sessions: OrderedDict[str, list[Session]] = OrderedDict()
+        self._lending = Lock()
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def query(self, request: Request) -> Response:
+        """Answer one SQL text, as JSON, or as an Arrow stream where that is accepted."""
+        return await self._ask(request, "")
+
+    async def explain(self, request: Request) -> Response:
+        """Say how it would be answered, and how well."""
+        return await self._ask(request, "EXPLAIN ")
+
+    async def tables(self, request: Request) -> Response:
+        """The surveys that can be asked, whole, and the look-up tables."""
+        self._require(request, "analyst")
+
+        def find() -> dict[str, Any]:
+            return {
+                "surveys": [
+                    {"table": s.table, "fingerprint": s.fingerprint, "text": s.to_json()}
+                    for s in self._store.surveys()
+                ],
+                "lookups": [
+                    {"name": table.name, "columns": table.rows.column_names}
+                    for table in self._store.lookups()
+                ],
+            }
+
+        return JSONResponse(await self._work(find))
+
+    async def synthesize(self, request: Request) -> Response:
+        """A table of made-up people, as an Arrow stream."""
+        self._require(request, "analyst")
+        asked = await _read_json(request, {"table", "rows", "seed"})
+        rows = asked.get("rows")
+        if rows is not None and (type(rows) is not int or not 1 <= rows <= MADE_UP_ROWS):
+            raise Problem(400, "wrong-question", f"rows are 1 to {MADE_UP_ROWS:,}")
+
+        def make() -> bytes:
+            synthesizer = Synthesizer.of(self._store, asked.get("table"))
+            people = min(synthesizer.people, MADE_UP_ROWS)
+            table = synthesizer.table(rows or people, asked.get("seed"))
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as stream:
+                stream.write_table(table)
+            data: bytes = sink.getvalue().to_pybytes()
+            return data
+
+        return Response(await self._work(make), media_type=ARROW)
+
+    async def files(self, request: Request) -> Response:
+        """Take a file of reports; its name, which says its kind, and options are in the query."""
+        self._require(request, "admin")
+        given = request.query_params
+        name = PurePath(given.get("name", "")).name
+        if PurePath(name).suffix.lower() not in SUFFIXES:
+            raise Problem(415, "unknown-type", f"a report file ends in {', '.join(SUFFIXES)}")
+        options: dict[str, Any] = {
+            key: given.get(key) == "true" for key in ("skip_invalid", "accept_smaller_batch")
+        }
+        fingerprint = given.get("survey")
+        with tempfile.TemporaryDirectory(prefix="ldpsql-") as folder:
+            place = Path(folder, name)
+            size = 0
+            with place.open("wb") as file:
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size > FILE_BYTES:
+                        raise Problem(413, "too-large", f"a file has at most {FILE_BYTES:,} bytes")
+                    file.write(chunk)
+
+            def take() -> dict[str, Any]:
+                survey = None if fingerprint is None else self._store.intake_of(fingerprint)
+                [batch] = self._store.ingest([place], survey=survey, **options)
+                return {
+                    "reports": batch.reports,
+                    "repeats": batch.repeats,
+                    "skipped": batch.skipped,
+                    "known": batch.known,
+                }
+
+            return JSONResponse(await self._work(take))
+
+    async def metrics(self, request: Request) -> Response:
+        """Counters since the process started, as Prometheus reads them."""
+        self._require(request, "analyst")
+        lines = ["# TYPE ldpsql_reports_total counter"]
+        lines += [
+            f'ldpsql_reports_total{{survey="{table}",result="{what}"}} {count}'
+            for (table, what), count in sorted(self._writer.counts.items())
+        ]
+        lines += ["# TYPE ldpsql_waiting_reports gauge"]
+        lines += [f"ldpsql_waiting_reports {self._writer.waiting}"]
+        return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+    # -- questions -----------------------------------------------------------------------------
+
+    async def _ask(self, request: Request, prefix: str) -> Response:
+        self._require(request, "analyst")
+        asked = await _read_json(request, _KEYS)
+        sql = asked.pop("sql", None)
+        if not isinstance(sql, str):
+            raise Problem(400, "wrong-question", "give the SQL text under the key sql")
+        parameters = asked.pop("parameters", None)
+        accepts_arrow = ARROW in request.headers.get("accept", "")
+
+        def answer() -> Response:
+            result = self._execute(prefix + sql, parameters, asked)
+            if not accepts_arrow:
+                return JSONResponse(to_json(result))
+            smallest = {s.table: self._store.smallest_batch(s.table) for s in result.surveys}
+            return Response(pack(result, smallest), media_type=ARROW)
+
+        return await self._work(answer)
+
+    def _execute(self, sql: str, parameters: Any, settings: dict[str, Any]) -> Result:
+        """Ask on a session of these settings that nobody else uses meanwhile."""
+        key = json.dumps(settings, sort_keys=True)
+        with self._lending:
+            idle = self._sessions.setdefault(key, [])
+            self._sessions.move_to_end(key)
+            session = idle.pop() if idle else None
+            while len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+        try:
+            session = session or Session(
+                self._store,
+                confidence=float(settings.get("confidence", CONFIDENCE)),
+                estimator=settings.get("estimator"),
+                seconds=min(float(settings.get("timeout", SECONDS)), SECONDS),
+                one_population=settings.get("one_population") is True,
+            )
+        except (TypeError, ValueError):
+            raise Problem(400, "wrong-question", "confidence and timeout are numbers") from None
+        try:
+            return session.execute(sql, parameters)
+        finally:
+            with self._lending:
+                idle.append(session)
+
+    async def _work(self, work: Callable[[], T]) -> T:
+        """Work on a thread, few at once; errors about the question are problems."""
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        try:
+            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        except Error as error:
+            more: dict[str, Any] = {"error": type(error).__name__}
+            if isinstance(error, Located):
+                more |= {"reason": error.reason, "hint": error.hint}
+                if error.place is not None:
+                    place = error.place
+                    more["place"] = [place.line, place.column, place.length]
+            status = 503 if isinstance(error, StoreError) else 400
+            raise Problem(status, "wrong-question", str(error), **more) from None
+
+    def _require(self, request: Request, role: str) -> None:
+        """Problem unless the request bears a token of the role, on a way that nobody reads."""
+        client = request.client
+        if request.url.scheme != "https" and not (client and _is_loopback(client.host)):
+            raise Problem(403, "needs-https", "tokens travel over https, or within this machine")
+        kind, _, text = request.headers.get("authorization", "").partition(" ")
+        token = self._tokens.find(text.strip()) if kind.lower() == "bearer" else None
+        if token is None:
+            wanted = {"WWW-Authenticate": "Bearer"}
+            raise Problem(401, "no-token", "give a token (ldpsql token add)", wanted)
+        if role == "admin" and token.role != "admin":
+            raise Problem(403, "not-allowed", "this takes the token of an admin")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _read_json(request: Request, keys: set[str]) -> dict[str, Any]:
+    try:
+        asked = json.loads(await read_body(request, QUESTION_BYTES))
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict) or not asked.keys() <= keys:
+        known = ", ".join(sorted(keys))
+        raise Problem(400, "wrong-question", f"send a JSON object with keys among {known}")
+    return asked

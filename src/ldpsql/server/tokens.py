@@ -1,0 +1,93 @@
+"""Tokens of analysts: random texts, of which a file beside the database keeps hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ldpsql_device.atomic import replace_file
+from ldpsql_device.errors import DataError, StoreError
+
+ROLES = ("analyst", "admin")
+"""An analyst asks; an admin also brings files of reports."""
+_FORMAT = 1
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}")
+
+
+@dataclass(frozen=True)
+class Token:
+    """Who has a token, what for, and its SHA-256 in hexadecimal."""
+
+    name: str
+    role: str
+    sha256: str
+
+
+class Tokens:
+    """The tokens of a database. The file is read again whenever it has changed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int] | None = None
+        self._known: dict[str, Token] = {}
+
+    @classmethod
+    def beside(cls, database: Path) -> Tokens:
+        """Those of a database, which may not be there yet."""
+        return cls(database.with_name(f"{database.name}.tokens"))
+
+    def known(self) -> Mapping[str, Token]:
+        """All tokens, by hash; StoreError for a file that cannot be read."""
+        try:
+            found = self.path.stat()
+            seen = (found.st_mtime_ns, found.st_ino)
+            if seen != self._seen:
+                self._known, self._seen = self._read(), seen
+        except FileNotFoundError:
+            self._known, self._seen = {}, None
+        return self._known
+
+    def find(self, text: str) -> Token | None:
+        """Whose token a text is; None for nobody's.
+
+        Hashes of random texts are looked up, so the time that it takes tells nothing of use.
+        """
+        return self.known().get(hashlib.sha256(text.encode()).hexdigest())
+
+    def add(self, name: str, role: str) -> str:
+        """A new token, which is nowhere else; DataError for a name that is taken or is none."""
+        if not _NAME.fullmatch(name):
+            raise DataError(f"{name!r:.70} is no name of a token: use A-Z, a-z, 0-9, _ . @ -")
+        if name in {token.name for token in self.known().values()}:
+            raise DataError(f"there is a token {name}; remove it first, or give another name")
+        text = secrets.token_urlsafe(32)
+        own = Token(name, role, hashlib.sha256(text.encode()).hexdigest())
+        self._write({**self.known(), own.sha256: own})
+        return text
+
+    def remove(self, name: str) -> None:
+        """Have a token open nothing any more; DataError if there is none of that name."""
+        left = {key: token for key, token in self.known().items() if token.name != name}
+        if len(left) == len(self.known()):
+            raise DataError(f"there is no token {name!r:.70}; `ldpsql token list` shows them")
+        self._write(left)
+
+    def _read(self) -> dict[str, Token]:
+        try:
+            data = json.loads(self.path.read_text())
+            tokens = [Token(**row) for row in data["tokens"]]
+            if data["format"] == _FORMAT and all(token.role in ROLES for token in tokens):
+                return {token.sha256: token for token in tokens}
+        except (ValueError, LookupError, TypeError):
+            pass
+        raise StoreError(f"{self.path} is damaged; remove it, and add the tokens again")
+
+    def _write(self, tokens: Mapping[str, Token]) -> None:
+        rows = [asdict(token) for token in tokens.values()]
+        with replace_file(self.path, mode=0o600) as temporary:
+            temporary.write_text(json.dumps({"format": _FORMAT, "tokens": rows}, indent=1) + "\n")

@@ -1,0 +1,215 @@
+"""What analysts may ask, and who is one."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.http import ask
+from support.shuffled_survey import SCHEMA, USERS, raw_reports, shuffled_survey
+
+from ldpsql.engine.session import Session
+from ldpsql.engine.wire import unpack
+from ldpsql.server.analysts import ARROW
+from ldpsql.server.app import make_app
+from ldpsql.server.tokens import Tokens
+from ldpsql.server.writer import Writer
+from ldpsql.shuffler import shuffle_table
+from ldpsql.store import open_store
+from ldpsql.survey import Survey
+
+SURVEY = Survey.of("app", SCHEMA, "2", "hio")
+SQL = "SELECT member, COUNT(*) AS n FROM app WHERE age >= ? GROUP BY member"
+
+
+@contextmanager
+def answering(tokens, *surveys):
+    with open_store(None, read_only=False) as store:
+        for survey, reports in surveys:
+            store.ingest_table(reports, survey)
+        own = Writer(store, "http")
+        try:
+            yield make_app(store, own, tokens), store
+        finally:
+            own.close()
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    return Tokens.beside(tmp_path / "s.duckdb")
+
+
+@pytest.fixture
+def secret(tokens):
+    return f"Bearer {tokens.add('ann', 'analyst')}"
+
+
+@pytest.fixture
+def app(tokens):
+    with answering(tokens, (SURVEY, raw_reports(SURVEY, 2000))) as (made, store):
+        made.state.store = store
+        yield made
+
+
+def question(app, secret, path="/v1/query", client="127.0.0.1", accept="application/json", **keys):
+    body = json.dumps(keys).encode()
+    return ask(app, path, body, client=client, authorization=secret, accept=accept)
+
+
+def kind(answer):
+    assert answer.headers["content-type"] == "application/problem+json"
+    return answer.status, answer.json["type"].removeprefix("urn:ldpsql:error:")
+
+
+def test_an_answer_is_that_of_the_store_itself(app, secret):
+    expected = Session(app.state.store).execute(SQL, [30])
+    found = question(app, secret, sql=SQL, parameters=[30]).json
+    assert found["columns"] == [
+        {"name": "member", "type": "bool"},
+        {"name": "n", "type": str(expected.table.schema.field("n").type)},
+    ]
+    assert found["rows"] == [list(row.values()) for row in expected.table.to_pylist()]
+    assert found["intervals"]["1"]["low"] == expected.intervals[1].low.tolist()
+    assert found["notes"] == list(expected.notes)
+    assert (found["reports"], found["level"]) == (2000, 0.95)
+    assert found["surveys"][0]["fingerprint"] == SURVEY.fingerprint
+    narrow = question(app, secret, sql=SQL, parameters=[30], confidence=0.5).json
+    assert narrow["intervals"]["1"]["low"][0] > found["intervals"]["1"]["low"][0]
+
+
+def test_arrow_brings_the_same_answer_whole(app, secret):
+    expected = Session(app.state.store).execute(SQL, [30])
+    answer = question(app, secret, accept=ARROW, sql=SQL, parameters=[30])
+    found = unpack(answer.body, {SURVEY.fingerprint: SURVEY})
+    assert found.table.equals(expected.table)
+    for name in ("stderr", "low", "high"):
+        assert getattr(found.intervals[1], name).tolist() == pytest.approx(
+            getattr(expected.intervals[1], name).tolist(), nan_ok=True
+        )
+    for name in ("notes", "surveys", "reports", "explain", "estimators", "promised", "level"):
+        assert getattr(found, name) == getattr(expected, name)
+
+
+def test_explain_says_how_it_would_be_answered(app, secret):
+    lines = question(app, secret, "/v1/explain", sql="SELECT COUNT(*) FROM app").json
+    assert "estimator" in lines["explain"] or "survey" in lines["explain"]
+    assert lines["rows"][0] == [lines["explain"].splitlines()[0]]
+
+
+def test_a_wrong_question_is_told_as_at_home(app, secret):
+    answer = question(app, secret, sql="SELECT COUNT(*) FROM app WHERE agee > 3")
+    assert kind(answer) == (400, "wrong-question")
+    said = answer.json
+    assert said["error"] == "QueryError"
+    assert said["place"] == [1, 32, 4]
+    assert "age" in said["detail"]
+    for keys in (
+        {},
+        {"sql": 3},
+        {"sql": SQL, "password": "x"},
+        {"sql": "SELECT 1", "confidence": "x"},
+    ):
+        assert kind(question(app, secret, **keys)) == (400, "wrong-question")
+    for body in (b"[1]", b"{", b"[" * 20_000):
+        answer = ask(app, "/v1/query", body, client="::1", authorization=secret)
+        assert kind(answer) == (400, "wrong-question")
+    large = ask(app, "/v1/query", b" " * ((1 << 20) + 1), client="::1", authorization=secret)
+    assert kind(large) == (413, "too-large")
+
+
+@pytest.mark.parametrize("path", ["/v1/query", "/v1/explain", "/v1/synthesize", "/v1/files"])
+def test_nobody_asks_without_a_token(app, secret, path):
+    for given in ("", "Bearer ", "Bearer wrong", secret.removeprefix("Bearer "), f"Basic {secret}"):
+        answer = ask(app, path, b"{}", client="127.0.0.1", authorization=given)
+        assert kind(answer) == (401, "no-token")
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("path", ["/v1/tables", "/metrics"])
+def test_nobody_looks_without_a_token(app, secret, path):
+    assert kind(ask(app, path, client="127.0.0.1")) == (401, "no-token")
+    assert ask(app, path, client="127.0.0.1", authorization=secret).status == 200
+
+
+def test_tokens_do_not_travel_in_clear(app, secret):
+    assert kind(question(app, secret, client="203.0.113.9", sql=SQL)) == (403, "needs-https")
+    over_tls = ask(
+        app,
+        "/v1/query",
+        json.dumps({"sql": SQL, "parameters": [30]}).encode(),
+        scheme="https",
+        authorization=secret,
+    )
+    assert over_tls.status == 200
+
+
+def test_a_token_is_kept_as_a_hash_and_opens_nothing_once_it_is_removed(app, tokens, secret):
+    text = tokens.path.read_text()
+    assert secret.removeprefix("Bearer ") not in text
+    assert tokens.path.stat().st_mode & 0o077 == 0
+    assert question(app, secret, sql=SQL, parameters=[30]).status == 200
+    Tokens(tokens.path).remove("ann")
+    assert kind(question(app, secret, sql=SQL, parameters=[30])) == (401, "no-token")
+
+
+def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
+    more = raw_reports(SURVEY, 50)
+    sink = io.BytesIO()
+    pq.write_table(more, sink)
+    path = "/v1/files?name=r.parquet"
+    refused = ask(app, path, sink.getvalue(), client="127.0.0.1", authorization=secret)
+    assert kind(refused) == (403, "not-allowed")
+    own = {"client": "127.0.0.1", "authorization": f"Bearer {tokens.add('eve', 'admin')}"}
+    taken = {"reports": 50, "repeats": 0, "skipped": 0, "known": False}
+    assert ask(app, path, sink.getvalue(), **own).json == taken
+    assert ask(app, path, sink.getvalue(), **own).json == {**taken, "reports": 0, "known": True}
+    assert kind(ask(app, "/v1/files?name=../x.exe", b"x", **own)) == (415, "unknown-type")
+    damaged = ask(app, path, b"PAR1", **own)
+    assert kind(damaged) == (400, "wrong-question")
+    assert damaged.json["error"] == "ReportError"
+    assert app.state.store.sizes("app").sum() == 2050
+
+
+def test_made_up_people_come_as_a_table(app, secret):
+    answer = question(app, secret, "/v1/synthesize", rows=30, seed=1)
+    table = pa.ipc.open_stream(answer.body).read_all()
+    assert (table.num_rows, table.column_names) == (30, ["age", "member"])
+    assert question(app, secret, "/v1/synthesize", rows=30, seed=1).body == answer.body
+    for rows in (0, 10**7, "30", True):
+        assert kind(question(app, secret, "/v1/synthesize", rows=rows))[0] == 400
+
+
+def test_surveys_are_listed_whole(app, secret):
+    listed = ask(app, "/v1/tables", client="127.0.0.1", authorization=secret).json
+    assert [each["table"] for each in listed["surveys"]] == ["app"]
+    assert Survey.from_json(listed["surveys"][0]["text"]) == SURVEY
+
+
+def test_what_a_small_batch_keeps_is_told(tokens, secret):
+    survey = shuffled_survey()
+    batch = shuffle_table(survey, raw_reports(survey, USERS))
+    with answering(tokens, (survey, batch)) as (app, store):
+        expected = Session(store).execute("SELECT COUNT(*) FROM app")
+        answer = question(app, secret, accept=ARROW, sql="SELECT COUNT(*) FROM app")
+        assert unpack(answer.body, {survey.fingerprint: survey}).promised == expected.promised
+
+
+def test_counters_tell_reports_by_result_and_no_more(app, secret):
+    lines = ask(app, "/metrics", client="127.0.0.1", authorization=secret).body.decode()
+    assert lines.endswith("ldpsql_waiting_reports 0\n")
+    report = {"id": "0" * 32, "report": "00", "public": {}}
+    path = f"/v1/surveys/{SURVEY.fingerprint}/reports"
+    assert ask(app, path, json.dumps(report).encode(), content_type="text/plain").status == 422
+    lines = ask(app, "/metrics", client="127.0.0.1", authorization=secret).body.decode()
+    assert 'ldpsql_reports_total{survey="app",result="refused"} 1\n' in lines
+
+
+def test_many_settings_keep_few_sessions(app, secret):
+    for level in range(1, 30):
+        answer = question(app, secret, sql="SELECT COUNT(*) FROM app", confidence=level / 30)
+        assert math.isclose(answer.json["level"], level / 30)
