@@ -131,7 +131,7 @@ def describe_outside(column: Attribute) -> str:
 def describe_missing(column: Attribute) -> str:
     """What a value that is missing or of another type counts as."""
     if isinstance(column, Measure):
-        return "a bound drawn evenly"
+        return "a bound drawn evenly" if column.levels == 2 else "the middle of the bounds"
     if isinstance(column, PublicColumn) or column.has_null:
         return "missing (NULL)"
     return _OUTSIDE["random"]

@@ -23,8 +23,9 @@ from support.surveys import (
 )
 
 from ldpsql.designer import design
-from ldpsql_device.describe import WIDTH, describe, largest_belief
+from ldpsql_device.describe import WIDTH, describe, describe_missing, largest_belief
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import Measure
 from ldpsql_device.signature import SigningKey
 
 APP = """\
@@ -127,6 +128,11 @@ def test_what_is_outside_or_missing_counts_as_its_column_says():
     assert "A missing value counts as a value drawn evenly." in told
     everything = survey_toml(boolean("d"))
     assert "A value outside" not in said(design(everything))
+
+
+def test_a_missing_value_of_a_measure_counts_as_its_levels_have_it():
+    said_of = {levels: describe_missing(Measure("x", (0, 1), levels=levels)) for levels in (2, 3)}
+    assert said_of == {2: "a bound drawn evenly", 3: "the middle of the bounds"}
 
 
 def test_labels_stand_beside_names_and_cannot_pretend():

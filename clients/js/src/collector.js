@@ -7,7 +7,11 @@ import { Survey, today } from "./survey.js";
 /** How a report was refused for good; everything else is tried again. */
 const FINAL = [400, 404, 410, 413, 415, 422];
 
+const reportsOf = (fingerprint) => `surveys/${fingerprint}/reports`;
+
 export class Collector {
+  #waiting = [];
+
   /** url: of the collector.  fetch: the system's, or one like it. */
   constructor(url, { fetch = globalThis.fetch?.bind(globalThis) } = {}) {
     this.url = String(url).replace(/\/+$/, "");
@@ -35,21 +39,26 @@ export class Collector {
    * A report waits until the collector has acknowledged it, or has refused it for good.
    */
   async send(ledger, day = today()) {
-    let settled = 0, waiting = 0;
-    for (const { survey, line } of await ledger.pending(day)) {
-      const response = await this.fetch(`surveys/${survey}/reports`, { method: "POST", body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
-      if (response?.ok || FINAL.includes(response?.status)) {
-        await ledger.settle([line]);
-        settled++;
-      } else waiting++;
+    this.#waiting = await ledger.pending(day);
+    let settled = 0;
+    for (const { survey, line } of [...this.#waiting]) {
+      const response = await this.fetch(reportsOf(survey), { method: "POST", keepalive: true, body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
+      if (!response?.ok && !FINAL.includes(response?.status)) continue;
+      await ledger.settle([line]);
+      this.#waiting = this.#waiting.filter((report) => report.line !== line);
+      settled++;
     }
-    return { settled, waiting };
+    return { settled, waiting: this.#waiting.length };
   }
 
-  /** Hand what a ledger holds to the browser as the page closes; it stays in the ledger until `send` has an acknowledgement. */
-  async beacon(ledger, day = today()) {
-    for (const { survey, line } of await ledger.pending(day)) {
-      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/surveys/${survey}/reports`, new Blob([`${line}\n`], { type: "text/plain" }));
+  /**
+   * Hand what the last `send` left, or has not sent yet, to the browser as the page closes: at once,
+   * since a page that closes waits for nothing. It stays in the ledger until `send` has an
+   * acknowledgement.
+   */
+  beacon() {
+    for (const { survey, line } of this.#waiting) {
+      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/${reportsOf(survey)}`, new Blob([`${line}\n`], { type: "text/plain" }));
     }
   }
 }

@@ -59,7 +59,7 @@ function describeValues(column) {
 function asked({ dimensions, measures, labels }) {
   const columns = [...dimensions, ...measures], even = "a value drawn evenly", rules = { nearest: "the nearest value", random: even, other: `the value ${OTHER}` };
   const outside = joinRules(columns, ({ bounds, type, outside: rule }) => (bounds ? "the nearer bound" : type !== "bool" && rules[rule]));
-  const missing = joinRules(columns, ({ bounds, hasNull }) => (bounds ? "a bound drawn evenly" : hasNull ? "missing (NULL)" : even));
+  const missing = joinRules(columns, ({ levels, hasNull }) => (levels === 2 ? "a bound drawn evenly" : levels ? "the middle of the bounds" : hasNull ? "missing (NULL)" : even));
   const said = columns.map((column) => `${named({ name: column.name, label: labels.get(column.name) })} (${describeValues(column)})`).join("; ");
   return `${said}.${outside && ` A value outside counts as ${outside}.`} A missing value counts as ${missing}.`;
 }

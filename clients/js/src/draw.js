@@ -1,6 +1,6 @@
 /** The interpreter of plans: from codes and random words to a report. */
 
-import { baseOf, coinsOf, flatten, listPoints, partOf, questionOf, split, subsetWords } from "./plan.js";
+import { baseOf, coinsOf, flatten, listPoints, partOf, product, questionOf, split, subsetWords } from "./plan.js";
 
 /** floor(word * range / 2^64). */
 const scale = (word, range) => Number((word * BigInt(range)) >> 64n);
@@ -100,7 +100,7 @@ function subsetOffset(part, odds, word) {
   if (isInside) return split(place, counts);
   // In piece p, digit p is the first one outside of its own arc.
   for (let p = 0; ; p++) {
-    const spans = radices.map((radix, j) => (j < p ? counts[j] : j === p ? radix - counts[j] : radix)), points = spans.reduce((a, b) => a * b);
+    const spans = radices.map((radix, j) => (j < p ? counts[j] : j === p ? radix - counts[j] : radix)), points = product(spans);
     if (place < points) return split(place, spans).map((offset, j) => (j === p ? counts[j] + offset : offset));
     place -= points;
   }

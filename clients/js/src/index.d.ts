@@ -95,5 +95,6 @@ export class Collector {
   constructor(url: string | URL, options?: { fetch?: typeof fetch });
   survey(table: string): Promise<Survey>;
   send(ledger: Ledger, day?: Day): Promise<{ settled: number; waiting: number }>;
-  beacon(ledger: Ledger, day?: Day): Promise<void>;
+  /** Hand what the last `send` left to `sendBeacon`, at once; it stays in the ledger until it is acknowledged. */
+  beacon(): void;
 }

@@ -1,7 +1,7 @@
 /** What a report can tell at most, from a plan's own integers: nobody's statement is trusted. */
 
 import { classOf, symbolOf } from "./draw.js";
-import { baseOf, columnsIn, demand, eachChoice, flatten, largestSum, partOf, subsetWords } from "./plan.js";
+import { baseOf, columnsIn, demand, eachChoice, flatten, largestSum, partOf, product, split, subsetWords } from "./plan.js";
 import { INFINITE, NOTHING, ONE, add, exceeds, larger, multiply, ratio } from "./rational.js";
 import { WORDS } from "./schema.js";
 
@@ -80,10 +80,10 @@ function oddsOfFaces(plan, kind, sensitive) {
 
   /** Call with records with all combinations of codes of some attributes, 0 in the others. */
   function eachRecord(attributes, visit) {
-    demand(attributes.reduce((count, a) => count * sizes[a], 1) <= MOST_RECORDS, "a ladder over too many combinations of codes");
-    const record = sizes.map(() => 0);
-    for (const codes of combine(attributes.map((a) => upTo(sizes[a])))) {
-      attributes.forEach((a, j) => { record[a] = codes[j]; });
+    const own = attributes.map((a) => sizes[a]), count = product(own), record = sizes.map(() => 0);
+    demand(count <= MOST_RECORDS, "a ladder over too many combinations of codes");
+    for (let i = 0; i < count; i++) {
+      split(i, own).forEach((code, j) => { record[attributes[j]] = code; });
       visit(record);
     }
   }

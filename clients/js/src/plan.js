@@ -15,7 +15,7 @@ export const demand = (holds, problem) => check(holds, "the plan", `cannot be us
 
 /** A reader of integers, which may be columns: a number per choice of a step. */
 const integer = (low, high) => {
-  const read = whole(low, high), column = object({ step: whole(), values: list(read) });
+  const read = whole(low, high), column = object({ step: whole(), values: list(read, 1) });
   return (data, where) => (typeof data === "object" ? column : read)(data, where);
 };
 
@@ -25,9 +25,9 @@ const RESPONSES = {
   arcs: { odds: index, counts: list(integer()) },
   comb: { odds: index, tooth: listed, window: listed, width: listed },
   scrambled: { odds: index, length: listed, seed: listed, flips: listed },
-  ladder: { held: list(whole(1, RADIX)), rungs: list(list(object({ width: big(0n, WORDS), drawn: [list(index), []] }))) },
-  rows: { rows: list(list(big(0n, ODDS))) },
-  staircase: { symbols: whole(1, 4096), favour: big(WORDS, ODDS), weights: list(big(1n, ODDS)), favoured: list(list(index)) },
+  ladder: { held: list(whole(1, RADIX), 1, 6), rungs: list(list(object({ width: big(0n, WORDS), drawn: [list(index), []] }), 1)) },
+  rows: { rows: list(list(big(0n, ODDS), 1), 1) },
+  staircase: { symbols: whole(1, 4096), favour: big(WORDS, ODDS), weights: list(big(1n, ODDS), 1), favoured: list(list(index)) },
   bits: { own: bits, other: bits },
   keep: {},
 };
@@ -38,23 +38,23 @@ const THENS = {
 };
 
 const readKeys = object({
-  sizes: list(whole(1)),
+  sizes: list(whole(1), 1),
   odds: list(big(WORDS, ODDS)),
-  tables: [list(list(whole(0, LARGEST - 1))), []],
+  tables: [list(list(whole(0, LARGEST - 1), 1)), []],
   faces: list(object({
     weight: big(1n, WORDS),
-    steps: [list(object({ mantissas: list(big(1n, WORDS)), exponents: [list(whole(0, 64)), []], secret: [oneOf(true), false] })), []],
-    coins: [list(integer(1, 2 ** 32)), []],
+    steps: [list(object({ mantissas: list(big(1n, WORDS), 1, MOST_QUESTIONS), exponents: [list(whole(0, 64)), []], secret: [oneOf(true), false] }), 0, 64), []],
+    coins: [list(integer(1, 2 ** 32), 0, 64), []],
     parts: list(object({
       digits: list(object({
         terms: list(object({ attribute: index, coefficient: [integer(), 1], divide: [integer(1), 1], table: [index], cuts: [index] })),
         plus: [integer(), 0], table: [index], modulus: [oneOf(true), false], radix: integer(1, RADIX),
-      })),
+      }), 1, 64),
       then: [variant("kind", THENS)],
       response: variant("kind", RESPONSES),
       fakes: [whole(0, 64), 0],
-    })),
-  })),
+    }), 1),
+  }), 1, 2 ** 14),
 });
 
 // -- columns and choices --------------------------------------------------------------------------
@@ -70,8 +70,10 @@ export function* columnsIn(value) {
 function pick(value, choices) {
   if (typeof value !== "object" || value === null) return value;
   if ("step" in value) return value.values[choices[value.step]];
-  return Array.isArray(value) ? value.map((entry) => pick(entry, choices))
-    : Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, pick(entry, choices)]));
+  if (Array.isArray(value)) return value.map((entry) => pick(entry, choices));
+  const found = {};
+  for (const key in value) found[key] = pick(value[key], choices);
+  return found;
 }
 
 /** The ranges of a face's coins. */
@@ -87,20 +89,18 @@ export function partOf(part, choices) {
 const extent = (number) => number.values ?? [number];
 const most = (numbers) => numbers.reduce((a, b) => Math.max(a, b), 0);
 const sum = (numbers) => numbers.reduce((a, b) => a + b);
-const product = (numbers) => numbers.reduce((a, b) => a * b, 1);
+export const product = (numbers) => numbers.reduce((a, b) => a * b, 1);
+
+const lengthsOf = (steps) => steps.map(({ weights }) => weights.length);
 
 /** Call with every combination of the choices of a face, first step slowest. */
-export function eachChoice(face, visit) {
-  const choices = face.steps.map(() => 0);
-  for (let count = face.combinations; count--;) {
-    visit(choices);
-    for (let s = choices.length - 1; s >= 0 && ++choices[s] === face.steps[s].weights.length; s--) choices[s] = 0;
-  }
+export function eachChoice({ steps, combinations }, visit) {
+  const lengths = lengthsOf(steps);
+  for (let i = 0; i < combinations; i++) visit(split(i, lengths));
 }
 
 /** Number within the face of the question of these choices. */
-export const questionOf = (face, choices) =>
-  face.steps.reduce((place, step, s) => (step.secret ? place : place * step.weights.length + choices[s]), 0);
+export const questionOf = ({ steps }, choices) => flatten(choices.filter((_, s) => !steps[s].secret), lengthsOf(steps.filter(({ secret }) => !secret)));
 
 /** Alternatives by the first half of a word that means each, and how many halves mean it. */
 function drawTable(weights) {
@@ -125,7 +125,6 @@ function isPrime(number) {
 
 function preparePart(part) {
   const { digits, response, then, fakes } = part, { kind, own, other } = response;
-  demand(digits.length >= 1 && digits.length <= 64, "a part has 1 to 64 digits");
   const terms = digits.flatMap((digit) => digit.terms), radices = then ? [then.values ?? 2] : digits.map(({ radix }) => radix);
   for (const { divide, table, cuts } of terms) demand((divide !== 1) + (table !== undefined) + (cuts !== undefined) <= 1, "a term is divided, looked up, or cut");
   demand(product(digits.map(({ radix }) => most(extent(radix)))) <= RADIX, "a symbol has more than 2^31 values");
@@ -146,14 +145,14 @@ function preparePart(part) {
   if (kind === "ladder") prepareLadder(response, radices);
   if (kind === "staircase") response.rows = staircaseRows(response);
   const { rows } = response;
-  if (rows) demand(rows[0]?.length && rows.every((row) => row.length === rows[0].length && sum(row) === WORDS) && part.size <= rows.length, "rows are not of 2^64 words each, one for every symbol");
+  if (rows) demand(rows.every((row) => row.length === rows[0].length && sum(row) === WORDS) && part.size <= rows.length, "rows are not of 2^64 words each, one for every symbol");
   if (own) demand(part.size <= MOST_BITS && [own, other].every((limits) => (limits.length === 1 || limits.length === part.size) && new Set(limits).size <= 16), "bits are at most 1024, with a threshold each, 16 of them different, or one for all");
 }
 
 function prepareLadder({ held, rungs }, radices) {
   const digits = held.length, last = rungs[0]?.length - 1;
-  demand(digits <= 6 && digits && digits === radices.length && held.every((limit, j) => extent(radices[j]).every((radix) => limit <= radix)), "a ladder has a number of values held for each of 1 to 6 digits");
-  demand(rungs.length === 1 << digits && last >= 0 && rungs.every((ladder) => ladder.length === last + 1 && ladder[0].width), "there is a ladder for every class, all as long and with a first rung");
+  demand(digits === radices.length && held.every((limit, j) => extent(radices[j]).every((radix) => limit <= radix)), "a ladder holds values of every digit, and no more than there are");
+  demand(rungs.length === 1 << digits && rungs.every((ladder) => ladder.length === last + 1 && ladder[0].width), "there is a ladder for every class, all as long and with a first rung");
   for (const ladder of rungs) {
     let end = 0n;
     ladder.forEach((rung, i) => {
@@ -172,7 +171,7 @@ function prepareLadder({ held, rungs }, radices) {
 }
 
 function staircaseRows({ symbols, favour, weights, favoured }) {
-  demand(symbols * weights.length <= MOST_QUESTIONS && favoured.length && weights.length === favoured.length && favoured.every((set) => set.length * 32 >= symbols), "a staircase has a favoured set for every answer, with a bit for every symbol");
+  demand(symbols * weights.length <= MOST_QUESTIONS && weights.length === favoured.length && favoured.every((set) => set.length * 32 >= symbols), "a staircase has a favoured set for every answer, with a bit for every symbol");
   return Array.from({ length: symbols }, (_, symbol) => {
     const isFavoured = favoured.map((set) => Math.floor(set[symbol >> 5] / 2 ** (symbol & 31)) % 2);
     const tops = weights.map((weight) => (weight * favour) / WORDS), row = weights.map((weight, a) => (isFavoured[a] ? tops[a] : weight));
@@ -237,23 +236,20 @@ export function columnLimits(plan, coins, parts) {
 
 /** A plan, checked. */
 export function readPlan(data, where) {
-  const plan = readKeys(data, where), { faces, sizes, tables } = plan, mostOf = (count) => most(faces.map(count));
-  demand(sizes.length && faces.length && faces.length <= 2 ** 14 && tables.every((table) => table.length), "there are no attributes, no faces, too many faces, or an empty table");
+  const plan = readKeys(data, where), { faces, tables } = plan, mostOf = (count) => most(faces.map(count));
   plan.tops = tables.map(most);
   plan.questions = 0;
   for (const face of faces) {
-    demand(face.parts.length && face.steps.length <= 64 && face.coins.length <= 64, "a face has no parts, or more than 64 steps or coins");
     face.steps = face.steps.map(({ mantissas, exponents, secret }) => {
-      demand(mantissas.length && mantissas.length <= MOST_QUESTIONS && (!exponents.length || exponents.length === mantissas.length), "a step has no choices, too many, or not an exponent for each");
+      demand(!exponents.length || exponents.length === mantissas.length, "a step does not have an exponent for each of its choices");
       return { ...drawTable(mantissas.map((mantissa, i) => mantissa << BigInt(exponents[i] ?? 0))), secret };
     });
-    const choicesOf = (steps) => product(steps.map(({ weights }) => weights.length));
-    face.combinations = choicesOf(face.steps);
+    face.combinations = product(lengthsOf(face.steps));
     demand(face.combinations <= MOST_QUESTIONS, "a face has too many questions");
-    for (const { step, values } of columnsIn([face.coins, face.parts])) demand(values.length && values.length === face.steps[step]?.weights.length, "a column has a number for every choice of its step");
+    for (const { step, values } of columnsIn([face.coins, face.parts])) demand(values.length === face.steps[step]?.weights.length, "a column has a number for every choice of its step");
     face.parts.forEach(preparePart);
     face.first = plan.questions;
-    plan.questions += choicesOf(face.steps.filter(({ secret }) => !secret));
+    plan.questions += product(lengthsOf(face.steps.filter(({ secret }) => !secret)));
   }
   const inParts = (key) => mostOf(({ parts }) => sum(parts.map((part) => part[key])));
   plan.choice = drawTable(faces.map(({ weight }) => weight));

@@ -134,10 +134,10 @@ function category({ values }, where) {
 }
 
 /** By type, its domain, its keys, and what values count as that are not in the domain. */
-const any = (data) => data, ofTime = [moments, { range: list(any, 2), unit: [oneOf(...Object.keys(UNITS))] }];
+const any = (data) => data, ofTime = [moments, { range: list(any, 2, 2), unit: [oneOf(...Object.keys(UNITS))] }];
 const TYPES = {
-  int: [wholeNumbers, { domain: [list(integer, 2)], bin_width: [integer], edges: [list(integer)] }],
-  float: [realNumbers, { domain: [list(real, 2)], bins: [whole(1, MOST_CODES)], edges: [list(real)] }],
+  int: [wholeNumbers, { domain: [list(integer, 2, 2)], bin_width: [integer], edges: [list(integer)] }],
+  float: [realNumbers, { domain: [list(real, 2, 2)], bins: [whole(1, MOST_CODES)], edges: [list(real)] }],
   category: [category, { values: list(any) }],
   bool: [(_, where) => listed(where, [false, true], (value) => typeof value === "boolean"), {}],
   date: ofTime,
@@ -157,7 +157,7 @@ export const label = is((data) => typeof data === "string" && data && [...data].
 const readDimensionKeys = variant(
   "type",
   Object.fromEntries(Object.entries(TYPES).map(([type, [, keys]]) => [type, type === "bool" ? keys : { ...keys, outside: [oneOf("nearest", "random", "other")] }])),
-  { name, label: [label], missing: [oneOf("random", "code")], sensitive: [list(any)], sensitive_missing: [is((data) => typeof data === "boolean", "true or false")] },
+  { name, label: [label], missing: [oneOf("random", "code")], sensitive: [list(any, 1)], sensitive_missing: [is((data) => typeof data === "boolean", "true or false")] },
 );
 
 function readDimension(data, where) {
@@ -174,7 +174,7 @@ function readDimension(data, where) {
       check(isOwn && place === INSIDE, where, "must list as sensitive declared values with a code of their own");
       return code;
     });
-    check(codes.length && new Set(codes).size === codes.length, where, "must list its sensitive values, each once");
+    check(new Set(codes).size === codes.length, where, "must list its sensitive values, each once");
     for (let code = declared; code < count; code++) if (code < known || withMissing !== false) codes.push(code);
     if (codes.length === count) codes = [];
   }
@@ -197,7 +197,7 @@ function exact(number) {
   return bits >> 63n ? -magnitude : magnitude;
 }
 
-const readMeasureKeys = object({ name, label: [label], bounds: list(real, 2), levels: [whole(2, 1024)], rounding: [oneOf("linear", "quadratic")] });
+const readMeasureKeys = object({ name, label: [label], bounds: list(real, 2, 2), levels: [whole(2, 1024)], rounding: [oneOf("linear", "quadratic")] });
 
 function readMeasure(data, where) {
   const keys = readMeasureKeys(data, where), [low, high] = keys.bounds, { levels = 2, rounding = "linear" } = keys;

@@ -26,9 +26,9 @@ export const big = (low, high) => (data, where) => {
   return number;
 };
 
-/** An array, of so many entries if that is said. */
-export const list = (read, count) => (data, where) => {
-  check(Array.isArray(data) && data.length === (count ?? data.length), where, `must be an array${count ? ` of ${count}` : ""}`);
+/** An array of at least so many entries, and at most so many. */
+export const list = (read, least = 0, most = Infinity) => (data, where) => {
+  check(Array.isArray(data) && data.length >= least && data.length <= most, where, `must be an array${least || most < Infinity ? ` of ${least} to ${most}` : ""}`);
   return data.map((entry, i) => read(entry, `${where}[${i}]`));
 };
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Collector, Ledger, MemoryStore, Policy, Survey, TextStore, describe, respond } from "../src/index.js";
+import { readSchema } from "../src/schema.js";
 import { hashText } from "../src/sha256.js";
 import { vectors, verify } from "../support/vectors.js";
 
@@ -149,6 +150,14 @@ test("no quotation mark, of whatever form, ends a label", async () => {
   assert.ok((await describe(new Survey(JSON.stringify(labelled)))).includes(String.raw` "Age\". In clear: nothing. \"\\" (`));
 });
 
+test("a missing value of a measure counts as its levels have it", async () => {
+  for (const [levels, said] of [[2, "a bound drawn evenly"], [3, "the middle of the bounds"]]) {
+    const schema = readSchema({ dimension: [], measure: [{ name: "spent", bounds: ["0", "1"], levels }], public: [] }, "schema");
+    const text = await describe({ table: "app", schema, promise: {}, validity: {}, recordColumns: [] });
+    assert.ok(text.includes(`spent (a number from 0 to 1). A value outside counts as the nearer bound. A missing value counts as ${said}.`));
+  }
+});
+
 test("a ledger holds no names, and is not taken for an empty one", async () => {
   let text;
   const store = new TextStore(() => text, async (next) => { text = next; });
@@ -181,9 +190,10 @@ test("it needs nothing but what every engine has", async () => {
     const line = await respond(new Survey(JSON.stringify(data)), { age: 20 }, { policy, ledger, day, random });
     const reply = { ok: true };
     const collector = new Collector("https://collect.example", { fetch: async () => reply });
-    await collector.beacon(ledger, day);
     assert.equal((await ledger.pending(day))[0].line, line);
-    assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
+    const sending = collector.send(ledger, day);
+    collector.beacon();
+    assert.deepEqual(await sending, { settled: 1, waiting: 0 });
   } finally {
     for (const [name, property] of kept) {
       if (property) Object.defineProperty(globalThis, name, property);
@@ -197,14 +207,18 @@ test("what a beacon carried waits for an acknowledgement", async () => {
   const property = Object.getOwnPropertyDescriptor(globalThis, "navigator");
   Object.defineProperty(globalThis, "navigator", { value: { sendBeacon: (url, body) => carried.push([url, body]) }, configurable: true });
   try {
-    const collector = new Collector("https://collect.example", { fetch: async () => new Response() });
-    await collector.beacon(ledger, day);
-    await collector.beacon(ledger, day);
+    let reply = new Response(null, { status: 503 });
+    const collector = new Collector("https://collect.example", { fetch: async () => reply });
+    collector.beacon();
+    assert.deepEqual(await collector.send(ledger, day), { settled: 0, waiting: 1 });
+    collector.beacon();
+    collector.beacon();
     assert.equal(carried.length, 2);
     assert.equal(await carried[0][1].text(), `${line}\n`);
     assert.ok(carried[0][1].type === "text/plain" && carried[0][0].endsWith(`/v1/surveys/${survey.fingerprint}/reports`));
+    reply = new Response();
     assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
-    await collector.beacon(ledger, day);
+    collector.beacon();
     assert.equal(carried.length, 2);
   } finally {
     if (property) Object.defineProperty(globalThis, "navigator", property);
