@@ -50,6 +50,18 @@ def test_dot_commands(database):
     assert done.stderr == ""
 
 
+def test_look_up_tables_are_listed_with_the_surveys(tmp_path):
+    database, file = tmp_path / "app.duckdb", tmp_path / "regions.csv"
+    store_reports(database, 100)
+    file.write_text("state,region,people\nNY,east,3\n")
+    assert run("lookup", "add", file, "--db", database).exit_code == 0
+    assert shell(database, ".tables\n").stdout == "app\nregions (look-up table)\n"
+    shown = shell(database, ".schema Regions\n").stdout.split()
+    assert shown[:4] == ["regions", "(look-up", "table)", "state"]
+    assert shown[-3:] == ["people", "lookup", "int"]
+    assert "regions" not in shell(database, ".survey\n").stdout
+
+
 def test_an_unknown_table_is_an_error(database):
     assert shell(database, ".schema nothing\n").exit_code == 1
 

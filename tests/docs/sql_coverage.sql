@@ -124,6 +124,7 @@ SELECT sex, member, COUNT(*) FROM shoppers GROUP BY ROLLUP (sex, member);
 SELECT sex, education, SUM(spend) FROM shoppers GROUP BY CUBE (sex, education);
 SELECT state, sex, COUNT(*) FROM shoppers GROUP BY GROUPING SETS ((state), (sex), ());
 SELECT platform, sex, COUNT(*) FROM shoppers GROUP BY platform, ROLLUP (sex);
+SELECT state, COUNT(*) AS n, LAG(COUNT(*)) OVER w AS before FROM shoppers GROUP BY state WINDOW w AS (ORDER BY state);
 SELECT sex, GROUPING(sex) AS is_total, COUNT(*) FROM shoppers GROUP BY ROLLUP (sex);
 SELECT platform, sex, COUNT(*) FROM shoppers GROUP BY CUBE (platform, sex);
 

@@ -206,3 +206,32 @@ def test_a_day_that_is_its_midnight_and_values_that_are_only_declared_are_noted(
         ):
             found = Session(store).execute(sql).notes
             assert [note for note in found if "NULL" not in note] == expected
+
+
+# -- public columns --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT COUNT(*) FROM app WHERE shop = 'isos'", ["shop 'isos'"]),
+        ("SELECT COUNT(*) FILTER (WHERE shop <> 'ois') FROM app", ["shop 'ois'"]),
+        (
+            "SELECT AVG(pay) FROM app WHERE shop IN ('ios', 'andriod', 'wbe')",
+            ["shop 'andriod'", "shop 'wbe'"],
+        ),
+        ("SELECT COUNT(*) FROM app WHERE shop IN ('ios', 'web') AND age > 3", []),
+    ],
+)
+def test_a_text_that_no_report_holds_is_noted(sql: str, words: list[str]) -> None:
+    """A public column has no declared values that could refuse it."""
+    asked = survey("hi", more='[public.shop]\ntype = "text"\n')
+    random = np.random.default_rng(1)
+    people = {
+        "age": random.integers(0, 8, 200),
+        "pay": random.uniform(-5, 20, 200),
+        "shop": random.choice(["ios", "web"], 200),
+    }
+    reports = randomize_batch(asked, pa.table(people), SeededEntropy(1), policy=ANYTHING)[0]
+    found = [note for note in notes(asked, reports, sql) if "no report holds" in note]
+    assert found == [f"app: no report holds {each}" for each in words]

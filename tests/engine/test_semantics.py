@@ -642,6 +642,9 @@ def test_outer_sql_equals_duckdb(both: Both, sql: str) -> None:
         "SELECT state, COUNT(*) / SUM(COUNT(*)) OVER () FROM app GROUP BY state "
         "HAVING state < 'NZ'",
         "SELECT state, LAG(COUNT(*)) OVER (ORDER BY state NULLS LAST) FROM app GROUP BY state",
+        "SELECT state, LAG(COUNT(*)) OVER w, MAX(COUNT(*)) OVER v, LAST_VALUE(AVG(pay)) OVER "
+        "(w ROWS 1 PRECEDING) FROM app GROUP BY state "
+        "WINDOW v AS (), w AS (v ORDER BY state NULLS LAST)",
         "WITH young AS (SELECT * FROM app WHERE age < 5) SELECT AVG(pay), COUNT(*) FROM young",
         "WITH y AS (SELECT * FROM app WHERE app.age < 5 OR active), z AS (SELECT * FROM y AS a "
         "WHERE NOT a.active) SELECT z.state, SUM(age) FROM z WHERE z.age > 2 OR shop = 'north' "
@@ -668,6 +671,12 @@ def test_groups_by_expressions_and_sets_equal_duckdb(both: Both, sql: str) -> No
         assert all(
             left == right or same(left, right) for left, right in zip(mine, yours, strict=True)
         )
+
+
+def test_integer_division_rounds_estimates_towards_zero(both: Both) -> None:
+    sql = "SELECT COUNT(*) + 0.5, (COUNT(*) + 0.5) // 7, (0 - AVG(age)) // 2, AVG(age) FROM app"
+    ((count, seventh, half, mean),) = both.ours(f"{sql} WHERE active")
+    assert (seventh, half) == (count // 7, -(mean // 2))
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_with_margins_every_survey_answers_for_the_population(store: Store) -> N
     for table in ("old", "new", BOTH):
         found = session.execute(f"SELECT sex, COUNT(*) AS n FROM {table} GROUP BY sex")
         assert found.table["n"].to_pylist() == [6_000, 14_000]
-    assert "weights: about 20,000 people, post-stratified by sex (margins 1)" in str(
+    assert "answers about 20,000 people, post-stratified by sex (margins 1)" in str(
         session.execute("EXPLAIN SELECT COUNT(*) FROM old").explain
     )
 

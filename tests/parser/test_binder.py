@@ -11,6 +11,7 @@ _BY_STATE = "WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) "
 @pytest.mark.parametrize(
     ("tail", "marks", "reason", "hint"),
     [
+        ("SELECT t.stat FROM t", "t.stat", "no column 't.stat'", "did you mean state?"),
         ("SELECT n FROM t WHERE 'é' = stat", "stat", "no column 'stat'", "did you mean state?"),
         ("SELECT q.n FROM (SELECT n FROM t) AS q WHERE q.z = 1", "q.z", "no column 'q.z'", ""),
         ("SELECT (SELECT MAX(n) FROM t y WHERE y.n > t.k) FROM t", "t.k", "no column 't.k'", ""),

@@ -17,6 +17,7 @@ from ldpsql.cli.text import table_lines
 from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:
+    from ldpsql.lookups import PublicTable
     from ldpsql.store.base import Store
     from ldpsql.survey import Survey
 
@@ -122,7 +123,7 @@ def synthesize(
 HELP = """\
 Statements end with ; and may span lines: SELECT COUNT(*) FROM table WHERE age >= 30;
 EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
-.tables          the surveys that can be asked
+.tables          the surveys and look-up tables that can be asked
 .schema [TABLE]  their columns
 .survey [TABLE]  mechanism, guarantee and fingerprint
 .help            this text
@@ -208,8 +209,27 @@ def _dot_command(store: Store, text: str) -> str:
         return HELP
     if word not in _COMMANDS:
         return f"no command {word}; .help lists them"
-    surveys = [store.survey(name) for name in arguments] or store.surveys()
-    return "\n".join(map(_COMMANDS[word], surveys)) or "no surveys"
+    of_survey, of_lookup = _COMMANDS[word]
+    lookups = {table.name: table for table in store.lookups()} if of_lookup else {}
+    asked = [name.lower() for name in arguments]
+    surveys = [store.survey(name) for name in asked if name not in lookups]
+    lines = [of_survey(survey) for survey in (surveys if asked else store.surveys())]
+    lines += [
+        of_lookup(lookups[name]) for name in asked or lookups if of_lookup and name in lookups
+    ]
+    return "\n".join(lines) or "no surveys"
+
+
+def _name_lookup(table: PublicTable) -> str:
+    return f"{table.name} (look-up table)"
+
+
+def _lookup_columns(table: PublicTable) -> str:
+    from ldpsql.parser.catalog import describe_lookup  # noqa: PLC0415
+
+    rows = [(name, "lookup", kind) for name, kind in describe_lookup(table)]
+    lines = table_lines(rows[0], rows[1:], [False] * 3)
+    return "\n".join([_name_lookup(table), *(f"  {line}" for line in lines)])
 
 
 def _columns(survey: Survey) -> str:
@@ -235,8 +255,9 @@ def _promise(survey: Survey) -> str:
     )
 
 
-_COMMANDS: Mapping[str, Callable[[Survey], str]] = {
-    ".tables": lambda survey: survey.table,
-    ".schema": _columns,
-    ".survey": _promise,
+_COMMANDS: Mapping[str, tuple[Callable[[Survey], str], Callable[[PublicTable], str] | None]] = {
+    ".tables": (lambda survey: survey.table, _name_lookup),
+    ".schema": (_columns, _lookup_columns),
+    ".survey": (_promise, None),
 }
+"""What the commands say of a survey, and of a look-up table."""

@@ -16,16 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.aggregates import Ranked, aggregates, ends_of_codes, find_aggregate
-from ldpsql.domains import as_day, find_dimension, is_outside, matching
+from ldpsql.domains import as_day, find_dimension, find_public_column, is_outside, matching
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.propagation import ErrorBars
 from ldpsql.engine.relation import Relation
 from ldpsql.errors import counted
 from ldpsql.estimate import Array
-from ldpsql.parser.query import Comparison, NullTest, Output, atoms
+from ldpsql.parser.query import Comparison, Membership, NullTest, Output, atoms
 from ldpsql.recipes.base import achieved
 from ldpsql.report import Integers, question_shares
-from ldpsql.sql import Scalar
+from ldpsql.sql import Scalar, quote
+from ldpsql.sql import literal as sql_literal
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central, Guarantee
@@ -33,7 +34,7 @@ from ldpsql_device.survey import PERIOD_COLUMN
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is not an explanation: one in a thousand million."""
-_MOST_SUSPECTS, _ROUNDING, _LISTED = 64, 1e-9, 8
+_MOST_SUSPECTS, _ROUNDING, _LISTED, _MOST_SOUGHT = 64, 1e-9, 8, 16
 
 
 def notes_on_error_bars(
@@ -200,6 +201,26 @@ def _on_domains(plan: QueryPlan) -> list[str]:
         listed = ", ".join(list(texts)[:_LISTED])
         notes.append(f"{extent}, so {listed}{more} hold{'s' * (len(texts) == 1)} for {who}")
     return notes
+
+
+def public_texts(plan: QueryPlan) -> dict[str, str]:
+    """What public columns of text are compared with: a condition that a report with such a value
+    meets, by the value in words. Public columns have no declared values, so nothing is refused."""
+    schema, found = plan.survey.schema, dict[str, str]()
+    predicates = (plan.query.predicate, *plan.query.filters)
+    for atom in chain.from_iterable(map(atoms, predicates)):
+        if isinstance(atom, NullTest | Scalar):
+            continue
+        public = find_public_column(schema, atom.column)
+        if public is None or public.type != "text":
+            continue
+        is_equal = isinstance(atom, Membership) or atom.op in ("=", "<>")
+        literals = atom.literals if isinstance(atom, Membership) else (atom.literal,)
+        for each in literals if is_equal else ():
+            if isinstance(each, str):
+                words = f"{atom.column} {each!r:.40}"
+                found[words] = f"{quote(atom.column)} = {sql_literal(each)}"
+    return dict(list(found.items())[:_MOST_SOUGHT])
 
 
 def _on_nobody(plan: QueryPlan) -> list[str]:

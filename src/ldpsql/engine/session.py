@@ -33,6 +33,7 @@ from ldpsql.engine.notes import (
     notes_on_estimator,
     notes_on_missing,
     notes_on_query,
+    public_texts,
     shortfall_notes,
     uneven_report_types,
 )
@@ -311,7 +312,8 @@ class Session:
             if cut[place].any():
                 inside = pa.array(np.clip(values[place], *bounds), from_pandas=True)
                 shown = shown.set_column(place, shown.schema.field(place), inside)
-        notes = self._notes_on_people(statement, subjects)
+        told = (text for base in statement.bases for text in self._on_people(base, subjects))
+        notes = list(dict.fromkeys(told))
         notes += notes_on_error_bars(outputs, lost, bars)
         notes += notes_on_bounds(outputs, cut)
         notes += notes_on_missing(relations.values())
@@ -329,6 +331,7 @@ class Session:
         for relation in checked:
             subject = subjects[relation.plan.survey.table]
             notes += impossible_sums(relation, self._people(subject), subject.estimator)
+            notes += self._on_unseen_texts(relation, subject)
         if not gradients:
             return self._result(shown, subjects, notes)
 
@@ -343,19 +346,25 @@ class Session:
         more = {"intervals": intervals, "typical": typical, "estimates": joint}
         return self._result(shown, subjects, notes, **more)
 
-    def _notes_on_people(self, statement: Statement, subjects: Mapping[str, Subject]) -> list[str]:
+    def _on_people(self, base: Query, subjects: Mapping[str, Subject]) -> list[str]:
         """Who the answers are about, where that is not those who answered one survey."""
-        notes: dict[str, None] = {}
-        for base in statement.bases:
-            surveys = [subjects[table].survey for table in base.tables]
-            if self.census:
-                notes["intervals are about those who answered: a census, no sample"] = None
-            if self.weights:
-                strata = self._strata(surveys[0], 0)
-                notes |= dict.fromkeys([f"answers {strata.describe()}", *strata.notes])
-            if len(surveys) > 1:
-                notes[how_joined(surveys, self._is_population(surveys))] = None
-        return list(notes)
+        surveys, found = [subjects[table].survey for table in base.tables], list[str]()
+        if self.census:
+            found.append("intervals are about those who answered: a census, no sample")
+        if self.weights:
+            strata = self._strata(surveys[0], 0)
+            found += [f"answers {strata.describe()}", *strata.notes]
+        if len(surveys) > 1:
+            found.append(how_joined(surveys, self._is_population(surveys)))
+        return found
+
+    def _on_unseen_texts(self, relation: Relation, subject: Subject) -> list[str]:
+        """Notes on texts that are compared with a public column, and that no report holds."""
+        return [
+            f"{subject.survey.table}: no report holds {words}"
+            for words, condition in public_texts(relation.plan).items()
+            if not self._sizes_of(subject, condition).any()
+        ]
 
     def _evaluate(
         self, statement: Statement, relations: Mapping[str, Relation]
@@ -437,7 +446,9 @@ class Session:
         """The plans as text, one line per row."""
         lines, notes = list[str](), list[str]()
         for base in statement.bases:
-            lines += self._on_source(base, subjects)
+            lines += self._on_people(base, subjects)
+            if self.weights:
+                lines.append("the errors below are those of plain sums")
             for subject in [subjects[table] for table in base.tables]:
                 plans = make_plans(base, subject.survey, statement.sql)
                 plan = plans[-1][1]
@@ -455,18 +466,6 @@ class Session:
                     )
         table = pa.table({"plan": pa.array(lines, type=pa.string())})
         return self._result(table, subjects, notes, explain="\n".join(lines))
-
-    def _on_source(self, base: Query, subjects: Mapping[str, Subject]) -> list[str]:
-        """Who the answers are about, where that is not those who answered one survey."""
-        surveys = [subjects[table].survey for table in base.tables]
-        lines = [
-            f"weights: {self._strata(survey, 0).describe()}"
-            for survey in surveys[:1]
-            if self.weights
-        ]
-        if len(surveys) > 1:
-            lines.append(how_joined(surveys, self._is_population(surveys)))
-        return [*lines, "the errors below are those of plain sums"] if self.weights else lines
 
     def _slice_reports(self, plan: QueryPlan, place: int, subject: Subject) -> SliceReports:
         """The people of one slice, and the errors of its first row where public columns do not

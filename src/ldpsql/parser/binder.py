@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
@@ -24,7 +24,7 @@ from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.lookups import PublicTable
 from ldpsql.parser import catalog
 from ldpsql.parser.query import ROW, Query, atoms
-from ldpsql.parser.source import Refusal, wrong
+from ldpsql.parser.source import Refusal, did_you_mean, wrong
 from ldpsql.sql import DECLARED, DUCKDB_SETTINGS, Scalar
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema
@@ -228,9 +228,17 @@ def _locate(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> Refusal:
             else f"column {'.'.join(part.name for part in node.parts)!r}"
         )
         near = str(said.get("candidates") or "")
-        hint = f"did you mean {near}?" if near else "name a column of the relations in FROM"
+        hint = f"did you mean {near}?" if near else did_you_mean(node.name, _names(query, node))
+        hint = hint.strip() or "name a column of the relations in FROM"
         return wrong(f"there is no {what} here", node, hint)
     return wrong(message, node, "check the query over the estimates")
+
+
+def _names(query: exp.Query, column: exp.Column) -> Iterator[str]:
+    """The columns of the CTE or subquery that stands before a column's name."""
+    for source in query.find_all(exp.CTE, exp.Subquery):
+        if source.alias and source.alias.lower() == column.table.lower():
+            yield from source.alias_column_names or source.this.named_selects
 
 
 def _at(said: Mapping[str, str], text: str, nodes: Sequence[exp.Expr]) -> exp.Expr | None:

@@ -139,7 +139,7 @@ def relations(
     their columns alone."""
     import pyarrow as pa  # noqa: PLC0415  (Arrow, where needed)
 
-    from ldpsql_device.arrow import ARROW_TYPES  # noqa: PLC0415
+    from ldpsql_device.arrow import ARROW_TYPES  # noqa: PLC0415  (likewise)
 
     rows: dict[str, list[dict[str, Any]]] = {"tables": [], "columns": []}
     for survey in surveys:
@@ -162,14 +162,13 @@ def relations(
     for table in lookups:
         head = dict(zip(_HEAD, (*_MAIN, table.name), strict=True))
         rows["tables"].append({**head, "table_type": "LOOKUP TABLE"})
-        for position, field in enumerate(table.rows.schema, start=1):
-            kind = next(kind for kind, arrow in ARROW_TYPES.items() if arrow == field.type)
+        for position, (name, kind) in enumerate(describe_lookup(table), start=1):
             rows["columns"].append(
                 {
                     **head,
                     "ordinal_position": position,
-                    "column_name": field.name,
-                    "is_nullable": "YES" if table.rows.column(field.name).null_count else "NO",
+                    "column_name": name,
+                    "is_nullable": "YES" if table.rows.column(name).null_count else "NO",
                     "data_type": DUCKDB_TYPES[kind],
                     "role": "lookup",
                     "type": kind,
@@ -181,6 +180,14 @@ def relations(
         )
         for name, columns in COLUMNS.items()
     }
+
+
+def describe_lookup(table: PublicTable) -> Iterator[tuple[str, str]]:
+    """The columns of a look-up table, each with its type as a survey file calls it."""
+    from ldpsql_device.arrow import ARROW_TYPES  # noqa: PLC0415
+
+    words = {arrow: word for word, arrow in ARROW_TYPES.items()}
+    return ((field.name, words[field.type]) for field in table.rows.schema)
 
 
 def describe(schema: Schema) -> Iterator[dict[str, Any]]:

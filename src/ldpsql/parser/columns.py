@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
-from ldpsql.parser.source import Refusal, Source, unsupported, wrong
+from ldpsql.parser.source import Refusal, Source, did_you_mean, unsupported, wrong
 from ldpsql.sql import Join
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
@@ -122,7 +121,7 @@ class Columns:
         found = [(rows, name) for rows in owners if (name := rows.find(node.name))]
         if qualifier and not found:
             names = [name for name, _ in owners[0].columns]
-            hint = f"there are {_listed(names, len(names))}"
+            hint = f"{did_you_mean(node.name, names)}there are {_listed(names, len(names))}"
             raise wrong(f"{owners[0].alias} has no column {node.name!r}", node, hint)
         sides = [*([self.alias] if self.find(node.name) else []), *(r.alias for r, _ in found)]
         if not qualifier and len(sides) > 1 and node.name.lower() not in self.merged:
@@ -197,10 +196,12 @@ class Columns:
 
     def unknown(self, node: exp.Expr) -> Refusal:
         """The error for a name that is not a column, with the names that come close."""
-        close = get_close_matches(node.name.lower(), [name.lower() for name in self.names], n=1)
-        meant = f"did you mean {self.find(close[0])}? " if close else ""
-        hint = f"{meant}there are {_listed(self.names, len(self.names))}"
-        return wrong(f"{self.table} has no column {node.name!r}", node, hint)
+        names = [*self.names, *(name for rows in self.rows for name, _ in rows.columns)]
+        names = list(dict.fromkeys(names))
+        hint = f"{did_you_mean(node.name, names)}there are {_listed(names, len(names))}"
+        tables = " and ".join([self.table, *(rows.alias for rows in self.rows)])
+        verb = "have" if self.rows else "has"
+        return wrong(f"{tables} {verb} no column {node.name!r}", node, hint)
 
     def check_declared(self, name: str, value: Value | None, node: exp.Expr) -> None:
         """Refuse a literal, at its node, that no declared value of a listed dimension equals.
@@ -214,11 +215,9 @@ class Columns:
         assert value is not None
         if domain.has_own_code(value):
             return
-        known = {str(each).lower(): each for each in domain.values}
-        close: list[str] = []
+        meant = ""
         if isinstance(value, str):
-            close = get_close_matches(value.strip().lower(), known, n=1)
-        meant = f"did you mean {known[close[0]]!r}? " if close else ""
+            meant = did_you_mean(value.strip(), map(str, domain.values), repr)
         declared = _listed([f"{each!r:.40}" for each in domain.values[: _LISTED + 1]], domain.size)
         raise wrong(f"{name} has no value {value!r:.40}", node, f"{meant}declared are {declared}")
 

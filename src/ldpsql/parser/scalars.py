@@ -41,6 +41,8 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.GTE: ">=",
 }
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.Localtimestamp)
+WRITE_A_DAY = "write the day itself, such as DATE '2026-01-31', or pass it as a parameter"
 _MOST_JOINED = 16
 """How often texts may be joined in one expression."""
 _HOURS = {"HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DOW", "ISODOW", "DOY", "DECADE"}
@@ -520,4 +522,6 @@ def _refusal(node: exp.Expr, columns: Columns) -> Refusal:
         return unsupported("an aggregate cannot stand here", node, "write it in HAVING")
     _, what = columns.source.name_call(node)
     hint = "use functions of the values alone, such as lower, abs, date_trunc or CASE"
+    if isinstance(node, NOW):
+        hint = WRITE_A_DAY
     return unsupported(f"{what} is not answered over columns", node, hint)

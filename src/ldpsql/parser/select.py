@@ -29,11 +29,18 @@ from ldpsql.aggregates import (
 )
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.parser.allowed import function_name, is_outer, is_scalar
-from ldpsql.parser.columns import Columns, LookupColumn
+from ldpsql.parser.columns import Columns, LookupColumn, outside_queries
 from ldpsql.parser.predicate import read_predicate
 from ldpsql.parser.query import And, GroupKey, Measurement, Predicate, Query, What
-from ldpsql.parser.scalars import check_declared, read_amount, read_moments, read_scalar
-from ldpsql.parser.source import Refusal, unsupported, wrong
+from ldpsql.parser.scalars import (
+    NOW,
+    WRITE_A_DAY,
+    check_declared,
+    read_amount,
+    read_moments,
+    read_scalar,
+)
+from ldpsql.parser.source import Refusal, did_you_mean, unsupported, wrong
 from ldpsql.parser.values import is_constant, number
 from ldpsql_device.values import Listed
 
@@ -50,11 +57,10 @@ _OPERATORS: Mapping[type[exp.Expr], Operator] = {
     exp.Div: "/",
 }
 _PARTS = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
-_PARTS |= {"distinct", "with_", "qualify"}
+_PARTS |= {"distinct", "with_", "qualify", "windows"}
 _REFUSED_PARTS: Mapping[str, tuple[str, str]] = {
     "laterals": ("LATERAL is not answered", "aggregate in a CTE first"),
     "sample": ("sampling is not answered", "leave it out: every report is used"),
-    "windows": ("named windows are not answered here", "write OVER (...)"),
     "pivots": ("PIVOT is not answered", "write GROUP BY"),
 }
 _REFUSED_GROUPS: Mapping[str, tuple[str, str]] = {
@@ -102,6 +108,7 @@ class SelectReader:
         """The base query, and the SELECT over its relation."""
         args = self.select.args
         self._check_parts()
+        self._write_out_windows()
         self._unfold_distributions()
         where, having = args.get("where"), args.get("having")
         condition = read_predicate(where.this, self.columns) if where else None
@@ -159,6 +166,23 @@ class SelectReader:
         distinct = self.select.args.get("distinct")
         if distinct and distinct.args.get("on"):
             raise unsupported("DISTINCT ON is not answered", distinct, "write GROUP BY")
+
+    def _write_out_windows(self) -> None:
+        """Write what WINDOW w AS (...) says into every OVER that names w."""
+        named: dict[str, exp.Expr] = {}
+        called = list(outside_queries(self.select, exp.Window))
+        for window in [*(self.select.args.get("windows") or ()), *called]:
+            known = named.get(window.alias.lower())
+            if window.alias and known is None:
+                hint = f"{did_you_mean(window.alias, named)}write OVER (...)"
+                raise wrong(f"there is no window {window.alias!r} here", window, hint)
+            for part, value in known.copy().args.items() if known else ():
+                if part in ("partition_by", "order", "spec") and not window.args.get(part):
+                    window.set(part, value)
+            window.set("alias", None)
+            if isinstance(window.this, exp.Identifier):
+                named[window.name.lower()] = window
+        self.select.set("windows", None)
 
     def _unfold_distributions(self) -> None:
         """Write CDF(x, v) as AVG(x <= v), and HISTOGRAM(x) as x, COUNT(x) ... GROUP BY x."""
@@ -427,6 +451,9 @@ class SelectReader:
         if not is_scalar(node):
             raise self._refusal(node)
         check_declared(node, self.columns)
+        if isinstance(node, exp.IntDiv) and has_aggregate(node):
+            # Estimates are no integers, and DuckDB's // of others does not round.
+            node = exp.Trunc(this=exp.Div(this=node.this, expression=node.expression))
         return type(node)(**{part: self._rebuild(value) for part, value in node.args.items()})
 
     def _window(self, node: exp.Window) -> exp.Window:
@@ -698,6 +725,10 @@ class SelectReader:
         if _is_bin(node):
             return unsupported("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
         hint = "use aggregates and arithmetic over them"
+        if isinstance(call, NOW):
+            hint = WRITE_A_DAY
+        if isinstance(call, exp.DPipe | exp.Concat):
+            what, hint = "joining texts", "select each part as a column of its own"
         return unsupported(f"{what} is not answered here", node, hint)
 
     def _instead_of_extreme(self, node: exp.Min | exp.Max) -> str:
